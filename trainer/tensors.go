@@ -20,6 +20,20 @@ type Heads struct {
 // PretrainHeads returns the heads of pre-training: masked LM and next sentence.
 func PretrainHeads() Heads { return Heads{MLM: true, NSP: true} }
 
+// String names the heads, for errors.
+func (h Heads) String() string {
+	var names []string
+	for _, head := range []struct {
+		has  bool
+		name string
+	}{{h.MLM, "masked LM"}, {h.NSP, "next sentence"}, {h.Labels > 0, fmt.Sprintf("%d classes", h.Labels)}, {h.Regression, "regression"}, {h.Span, "span"}} {
+		if head.has {
+			names = append(names, head.name)
+		}
+	}
+	return strings.Join(names, " and ")
+}
+
 // MaxLabels is the maximum number of classes.
 const MaxLabels = 1 << 16
 

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pretext/cmd/internal/clitest"
 	"pretext/internal/tinydata"
+	"pretext/records"
 )
 
 func TestMain(m *testing.M) {
@@ -23,11 +25,14 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: commands, RequireExplicitExec: true})
 }
 
-// shards DIR TRAIN EVAL [SEED] writes a folder of small examples with a
+// shards DIR TRAIN EVAL [SEED|FORM] writes a folder of small examples with a
 // vocabulary of 40 tokens.
 func shards(ts *testscript.TestScript, _ bool, args []string) {
 	o := tinydata.Options{Train: clitest.Number(ts, args[1]), Eval: clitest.Number(ts, args[2]), Vocab: 40}
-	if len(args) > 3 {
+	switch {
+	case len(args) > 3 && slices.Contains([]records.Form{records.Masked, records.Tokens, records.Packed}, records.Form(args[3])):
+		o.Form = records.Form(args[3])
+	case len(args) > 3:
 		o.Seed = uint64(clitest.Number(ts, args[3]))
 	}
 	ts.Check(tinydata.Write(ts.MkAbs(args[0]), o))

@@ -9,6 +9,7 @@ package tinydata
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -27,6 +28,11 @@ type Options struct {
 	Train, Eval int    // number of examples in each split
 	Vocab       int    // size of the vocabulary, at least 10
 	Seed        uint64 // seed of the examples
+
+	// Form is the form of the records; "" is [records.Pairs]. An example of
+	// another form has the tokens of several segments, each a language of one
+	// token.
+	Form records.Form
 }
 
 // Shape of the examples.
@@ -51,7 +57,7 @@ func Write(dir string, o Options) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	w := writer{dir: dir, rng: rand.New(rand.NewPCG(o.Seed, 1)), vocab: o.Vocab}
+	w := writer{dir: dir, rng: rand.New(rand.NewPCG(o.Seed, 1)), vocab: o.Vocab, form: cmp.Or(o.Form, records.Pairs)}
 	vocab := "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 	for i := words; i < o.Vocab; i++ {
 		vocab += fmt.Sprintf("n%d\n", i)
@@ -68,6 +74,7 @@ type writer struct {
 	dir   string
 	rng   *rand.Rand
 	vocab int
+	form  records.Form
 	files []sharding.FileEntry
 	err   error // first error of a write
 }
@@ -95,7 +102,7 @@ func (w *writer) side(split string, n int) {
 		frames := tfrecord.NewWriter(&data, tfrecord.WriterOptions{Index: true})
 		count := n*(shard+1)/shards - n*shard/shards
 		for range count {
-			w.note(frames.Write(w.example().Append(nil)))
+			w.note(frames.Write(w.formed().AppendForm(nil, w.form)))
 		}
 		w.note(frames.Close())
 		w.file(name.Records(false), data.Bytes(), sharding.Counts{"records": int64(count)})
@@ -108,13 +115,49 @@ func (w *writer) side(split string, n int) {
 func (w *writer) finish(vocab string) {
 	m := sharding.Manifest{Recipe: sharding.Recipe{
 		FormatVersion: sharding.FormatVersion, Stage: "examples", Algorithm: 1,
-		Options: json.RawMessage(fmt.Sprintf(`{"max_seq_length": %d, "max_predictions_per_seq": %d, "do_lower_case": true}`, maxSeqLength, maxPredicted)),
+		Options: json.RawMessage(fmt.Sprintf(`{"max_seq_length": %d, "max_predictions_per_seq": %d, "do_lower_case": true%s}`, maxSeqLength, maxPredicted, w.recipe())),
 		Inputs:  []sharding.Input{{Name: sharding.VocabName, Bytes: int64(len(vocab)), SHA256: sharding.Hash([]byte(vocab))}},
 	}, Files: w.files}
 	slices.SortFunc(m.Files, func(a, b sharding.FileEntry) int { return strings.Compare(a.Name, b.Name) })
 	m.Fingerprint = m.Recipe.Fingerprint()
 	if w.err == nil {
 		w.err = os.WriteFile(filepath.Join(w.dir, sharding.ManifestName), sharding.Marshal(m), 0o666)
+	}
+}
+
+// recipe returns the option that gives the form of the records; none for pairs.
+func (w *writer) recipe() string {
+	names := map[records.Form]string{records.Masked: sharding.RecipeMLM, records.Tokens: sharding.RecipeTokens, records.Packed: sharding.RecipePacked}
+	if names[w.form] == "" {
+		return ""
+	}
+	return fmt.Sprintf(`, "recipe": %q`, names[w.form])
+}
+
+// formed returns an example of the form of the records.
+func (w *writer) formed() *records.Example {
+	none := &records.Example{NextSentenceLabel: records.NoLabel}
+	switch w.form {
+	case records.Pairs:
+		return w.example()
+	case records.Masked:
+		e := w.example()
+		e.SegmentIDs, e.NextSentenceLabel = make([]int32, maxSeqLength), records.NoLabel
+		return e
+	case records.Tokens: // documents of 1 to 60 tokens
+		for range 1 + w.rng.IntN(6) {
+			none.InputIDs = append(none.InputIDs, w.repeat(w.rng.IntN(w.vocab-words), 1+w.rng.IntN(10))...)
+		}
+		return none
+	}
+	none.InputIDs = make([]int32, 0, maxSeqLength)
+	for {
+		piece := append(append([]int32{cls}, w.repeat(w.rng.IntN(w.vocab-words), 1+w.rng.IntN(10))...), sep)
+		if len(none.InputIDs)+len(piece) > maxSeqLength {
+			none.InputIDs = none.InputIDs[:maxSeqLength] // [PAD] is 0
+			return none
+		}
+		none.InputIDs, none.SequenceLengths = append(none.InputIDs, piece...), append(none.SequenceLengths, int32(len(piece)))
 	}
 }
 

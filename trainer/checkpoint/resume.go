@@ -212,7 +212,7 @@ func (c *Checkpoint) restore(m trainer.Model) error {
 	if err := c.loadWeights(m); err != nil {
 		return err
 	}
-	if err := c.LoadMoments(m); err != nil {
+	if err := c.LoadMoments(m, c.State.Heads); err != nil {
 		return err
 	}
 	m.SetState(c.State.Model)
@@ -232,9 +232,11 @@ func (c *Checkpoint) loadWeights(m trainer.Model) error {
 	return report.Complete()
 }
 
-// LoadMoments loads the optimizer's moments into m, without the counters. A new
-// phase starts with the weights and moments of the phase before it.
-func (c *Checkpoint) LoadMoments(m trainer.Model) error {
+// LoadMoments loads the optimizer's moments into m, a model with the heads h,
+// without the counters. A new phase starts with the weights and moments of the
+// phase before it. Moments of heads that only one of both has are left out, or
+// stay zero.
+func (c *Checkpoint) LoadMoments(m trainer.Model, h trainer.Heads) error {
 	s, err := OpenSafetensors(filepath.Join(c.Dir, optimizerFile))
 	if err != nil {
 		return err
@@ -245,11 +247,23 @@ func (c *Checkpoint) LoadMoments(m trainer.Model) error {
 		if err != nil {
 			return err
 		}
-		if err := report.Complete(); err != nil {
+		if err := c.ofOtherHeads(report, h).Complete(); err != nil {
 			return fmt.Errorf("%v: %w", kind, err)
 		}
 	}
 	return nil
+}
+
+// ofOtherHeads returns the report without the tensors of heads that only the
+// checkpoint or only a model with the heads h has.
+func (c *Checkpoint) ofOtherHeads(r trainer.LoadReport, h trainer.Heads) trainer.LoadReport {
+	without := func(names []string, has trainer.Heads) []string {
+		specs := trainer.Tensors(c.Config, has)
+		return slices.DeleteFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(specs, func(s trainer.TensorSpec) bool { return s.Name == name })
+		})
+	}
+	return trainer.LoadReport{Missing: without(r.Missing, c.State.Heads), Unexpected: without(r.Unexpected, h)}
 }
 
 // prefixed yields the tensors of s whose names begin with prefix. It removes

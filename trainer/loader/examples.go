@@ -95,16 +95,16 @@ func (s *Shards) open(ctx context.Context, f *File) (sharding.File, error) {
 
 // decode decodes an example and compares its lengths with the manifest.
 func (s *Shards) decode(payload []byte, e *records.Example) error {
-	if err := e.Decode(payload); err != nil {
+	if err := e.DecodeForm(s.form, payload); err != nil {
 		return err
 	}
 	if s.manifest == nil {
 		return nil
 	}
-	if n := len(e.InputIDs); n != s.made.MaxSeqLength {
+	if n := len(e.InputIDs); n != s.made.MaxSeqLength && s.form != records.Tokens {
 		return &records.FeatureError{Feature: records.InputIDs, Reason: fmt.Sprintf("%d values, max_seq_length is %d", n, s.made.MaxSeqLength)}
 	}
-	if n := len(e.MaskedLMPositions); n != s.made.MaxPredictionsPerSeq {
+	if n := len(e.MaskedLMPositions); n != s.made.MaxPredictionsPerSeq && s.form.Masks() {
 		return &records.FeatureError{Feature: records.MaskedLMPositions, Reason: fmt.Sprintf("%d values, max_predictions_per_seq is %d", n, s.made.MaxPredictionsPerSeq)}
 	}
 	return nil

@@ -22,6 +22,7 @@ type Index struct {
 	shards *Shards
 	files  []fileIndex
 	total  int64
+	cut    cutter // of documents into sequences
 }
 
 // A fileIndex is the index of one file: its blocks, each of at most blockBytes
@@ -29,6 +30,10 @@ type Index struct {
 type fileIndex struct {
 	first  int64   // number of its first example, over all files
 	blocks []block // the last one is empty and marks the end of the file
+
+	// before[b] is the number of sequences of the file before block b, if
+	// records have several ([Index.countSequences]); nil: a record is one.
+	before []int64
 }
 
 // A block is the start of a block of records.
@@ -39,6 +44,14 @@ type block struct {
 
 // records returns the number of records in the file.
 func (x *fileIndex) records() int64 { return x.blocks[len(x.blocks)-1].record }
+
+// sequences returns the number of sequences in the blocks [from, to).
+func (x *fileIndex) sequences(from, to int) int64 {
+	if x.before == nil {
+		return x.blocks[to].record - x.blocks[from].record
+	}
+	return x.before[to] - x.before[from]
+}
 
 // Index reads the index files of the folder. For third-party files it reads all
 // records once instead. It checks the number of records against the manifest. A
@@ -74,6 +87,15 @@ func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Inde
 		x.files = append(x.files, one)
 	}
 	return x, nil
+}
+
+// sequences returns the number of sequences in all selected files.
+func (x *Index) sequences() (n int64) {
+	for i := range x.files {
+		f := &x.files[i]
+		n += f.sequences(0, len(f.blocks)-1)
+	}
+	return n
 }
 
 // Len returns the number of examples in all selected files.

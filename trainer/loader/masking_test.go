@@ -21,7 +21,7 @@ import (
 
 // maskVocab has 100 tokens: five special ones, words, and from 70 on pieces.
 func maskVocab() loader.MaskVocab {
-	return loader.MaskVocab{Size: 100, PAD: 0, CLS: 2, SEP: 3, MASK: 4, IsPiece: func(id int32) bool { return id >= 70 }}
+	return loader.MaskVocab{Size: 100, PAD: 0, CLS: 2, SEP: 3, MASK: 4, Continues: func(_, id int32) bool { return id >= 70 }}
 }
 
 const maskPlaces = 20 // max_predictions_per_seq of maskedExample
@@ -265,7 +265,7 @@ func TestWholeWordsAreHiddenTogether(t *testing.T) {
 			isTarget[at] = true
 		}
 		for i := 1; i < len(original); i++ {
-			if before := original[i-1]; !v.IsPiece(original[i]) || before == 2 || before == 3 {
+			if before := original[i-1]; !v.Continues(0, original[i]) || before == 2 || before == 3 {
 				continue
 			}
 			if pieces++; isTarget[int32(i)] != isTarget[int32(i-1)] {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"pretext/internal/store"
+	"pretext/records"
 	"pretext/sharding"
 	"pretext/tokenize"
 )
@@ -39,6 +40,7 @@ type Shards struct {
 	folder   sharding.Folder
 	manifest *sharding.Manifest       // nil for third-party files
 	made     sharding.ExamplesOptions // options in the manifest; zero for third-party files
+	form     records.Form             // of every record; not ""
 	lower    *bool                    // do_lower_case in the manifest; nil if it is absent
 	files    []File
 }
@@ -69,15 +71,19 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 		return nil, err
 	}
 	folder, err := d.Shards()
+	var s *Shards
 	switch {
 	case err == nil:
 		return openFolder(ctx, folder, opts)
 	case len(d.Records) == 1 && d.Records[0] == path:
-		return openFile(ctx, path)
+		s, err = openFile(ctx, path)
 	case len(d.Records) > 0:
-		return openForeign(ctx, d, opts)
+		s, err = openForeign(ctx, d, opts)
 	}
-	return nil, err
+	if err != nil {
+		return nil, err
+	}
+	return s, s.sniff(ctx)
 }
 
 // openFile opens a single records file.
@@ -144,7 +150,8 @@ func (s *Shards) readOptions() error {
 	if s.lower = stated.DoLowerCase; s.lower != nil {
 		s.made.DoLowerCase = *s.lower
 	}
-	if s.made.MaxSeqLength < 1 || s.made.MaxPredictionsPerSeq < 0 {
+	s.form = s.made.Form()
+	if s.made.MaxSeqLength < 1 && s.form != records.Tokens || s.made.MaxPredictionsPerSeq < 0 {
 		return fmt.Errorf("max_seq_length %d, max_predictions_per_seq %d", s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq)
 	}
 	return nil
@@ -201,13 +208,28 @@ func (s *Shards) Made() sharding.ExamplesOptions { return s.made }
 // DoLowerCase returns do_lower_case in the manifest, or nil if it is absent.
 func (s *Shards) DoLowerCase() *bool { return s.lower }
 
+// Form returns the form of the records: according to the manifest or, in
+// third-party files, to their first records.
+func (s *Shards) Form() records.Form { return s.form }
+
 // MaxSeqLength returns the length of each example in tokens, including padding;
-// 0 for third-party files, whose examples may have different lengths.
-func (s *Shards) MaxSeqLength() int { return s.made.MaxSeqLength }
+// 0 if the examples may have different lengths: in third-party files, and in the
+// form [records.Tokens].
+func (s *Shards) MaxSeqLength() int {
+	if s.form == records.Tokens {
+		return 0
+	}
+	return s.made.MaxSeqLength
+}
 
 // MaxPredictionsPerSeq returns the maximum number of predictions in each
-// example; 0 for third-party files.
-func (s *Shards) MaxPredictionsPerSeq() int { return s.made.MaxPredictionsPerSeq }
+// example; 0 for third-party files and for records without masks.
+func (s *Shards) MaxPredictionsPerSeq() int {
+	if !s.form.Masks() {
+		return 0
+	}
+	return s.made.MaxPredictionsPerSeq
+}
 
 // Vocab reads the vocabulary file of the folder. Without one it returns nil and
 // no error.

@@ -9,10 +9,10 @@ import (
 
 // A span is a range of blocks of one file that is read at once.
 type span struct {
-	file    int
-	from    int // first block of the file's index
-	to      int // the block after the last block of the span
-	records int64
+	file  int
+	from  int   // first block of the file's index
+	to    int   // the block after the last block of the span
+	count int64 // number of its sequences
 }
 
 // spanBytes is the size of a span. It is large enough for efficient reads from
@@ -29,15 +29,15 @@ func (x *Index) spans(limit int64) (spans []span) {
 			for to < len(blocks)-1 && blocks[to+1].offset-blocks[from].offset <= limit {
 				to++
 			}
-			spans = append(spans, span{i, from, to, blocks[to].record - blocks[from].record})
+			spans = append(spans, span{i, from, to, x.files[i].sequences(from, to)})
 			from = to
 		}
 	}
 	return spans
 }
 
-// An order maps each index of an epoch to a record. The spans are shuffled and
-// then grouped into windows; the records of each window are shuffled. It
+// An order maps each index of an epoch to a sequence. The spans are shuffled and
+// then grouped into windows; the sequences of each window are shuffled. It
 // depends only on the seed, the epoch and the spans.
 type order struct {
 	seed   int64
@@ -46,7 +46,7 @@ type order struct {
 
 	epoch  int64   // the epoch that perm and starts describe; -1: none
 	perm   []int32 // spans in the order of this epoch
-	starts []int64 // index in the epoch of each window's first record, then the total
+	starts []int64 // index in the epoch of each window's first sequence, then the total
 }
 
 // layOut sets o.perm and o.starts for an epoch.
@@ -61,7 +61,7 @@ func (o *order) layOut(epoch int64) {
 		if i%o.window == 0 {
 			o.starts = append(o.starts, at)
 		}
-		at += o.spans[s].records
+		at += o.spans[s].count
 	}
 	o.starts = append(o.starts, at)
 }
@@ -79,7 +79,7 @@ func (o *order) windowSpans(window int) []int32 {
 	return o.perm[from:min(from+o.window, len(o.perm))]
 }
 
-// windowOrder returns the permutation of the records of a window.
+// windowOrder returns the permutation of the sequences of a window.
 func (o *order) windowOrder(window int) []int32 {
 	return permutation(o.key(o.epoch, int64(window)), int(o.starts[window+1]-o.starts[window]))
 }

@@ -33,11 +33,22 @@ type SourceOptions struct {
 	// 8; at most 1024.
 	WindowSpans int `json:"window_spans"`
 
+	// MaxSeqLength is the number of tokens, with [CLS] and [SEP], of the
+	// sequences into which documents are cut. It is needed for records of the
+	// form [records.Tokens], and ignored for others.
+	MaxSeqLength int `json:"max_seq_length,omitempty"`
+
+	// AttendAcross makes a row of the form [records.Packed] one sequence, in
+	// which tokens attend to those of other documents. Otherwise each of its
+	// pieces is a sequence.
+	AttendAcross bool `json:"attend_across,omitempty"`
+
 	// Heads of the model; they determine which [trainer.Counts] are summed.
 	Heads trainer.Heads `json:"heads"`
 
 	// Rules that every example must satisfy, in addition to the lengths in the
-	// manifest. Set VocabSize to detect a vocabulary of another size.
+	// manifest. Set VocabSize to detect a vocabulary of another size. CLS and
+	// SEP begin and end the sequences of documents. [NewSource] sets Form.
 	Rules records.Rules `json:"rules"`
 
 	// Rank is the number of this process, Ranks the number of processes; Ranks
@@ -50,7 +61,8 @@ type SourceOptions struct {
 	// order.
 	Readers int `json:"-"`
 
-	// Masking, if not nil, replaces the masks of the records.
+	// Masking, if not nil, replaces the masks of the records. Records of a form
+	// without masks need it.
 	Masking *Masking `json:"masking,omitempty"`
 
 	// Quarantine is called for an example that is corrupt or violates a rule,
@@ -101,13 +113,15 @@ func (o SourceOptions) validate() error {
 }
 
 // A Source is a [trainer.Source]: the training order. Positions count examples
-// over all epochs. A position is the same example for any number of ranks or
-// readers, any batch size, and after resuming. A Source must not be used by
-// several goroutines at once. Close it after use.
+// over all epochs: records, rows of packed ones, or sequences of documents. A
+// position is the same example for any number of ranks or readers, any batch
+// size, and after resuming. A Source must not be used by several goroutines at
+// once. Close it after use.
 type Source struct {
 	ctx     context.Context // cancels all reading
 	opts    SourceOptions
 	index   *Index
+	length  int64 // of an epoch
 	order   order
 	window  trainWindow
 	readers []*reader // at least 1
@@ -137,6 +151,10 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	if m := opts.Masking; m != nil { // the vocabulary must contain the ids that masking uses
 		opts.Rules.VocabSize, opts.Rules.CLS, opts.Rules.SEP = m.Vocab.Size, m.Vocab.CLS, m.Vocab.SEP
 	}
+	opts.Rules.Form = shards.form
+	if err := opts.suit(shards.form); err != nil {
+		return nil, fmt.Errorf("%s: %w", shards.folder, err)
+	}
 	index, err := shards.index(ctx, opts.Quarantine)
 	if err != nil {
 		return nil, err
@@ -144,7 +162,12 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	if index.Len() == 0 {
 		return nil, fmt.Errorf("%s %w: its files are empty", shards.folder, sharding.ErrNoShards)
 	}
-	s := &Source{ctx: ctx, opts: opts, index: index,
+	if shards.form == records.Tokens {
+		if err := index.countSequences(ctx, cutter{most: opts.MaxSeqLength - 2}); err != nil {
+			return nil, err
+		}
+	}
+	s := &Source{ctx: ctx, opts: opts, index: index, length: index.sequences(),
 		order:  order{seed: opts.Seed, spans: index.spans(spanBytes), window: opts.WindowSpans, epoch: -1},
 		window: trainWindow{number: -1}, step: &stepData{}, ahead: &stepData{}}
 	for range max(1, opts.Readers) {
@@ -157,8 +180,21 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	return s, nil
 }
 
+// suit returns an error if the options do not suit records of a form.
+func (o SourceOptions) suit(form records.Form) error {
+	switch {
+	case !form.Masks() && o.Masking == nil:
+		return fmt.Errorf("records of the form %s have no masks: set Masking", form)
+	case form == records.Tokens && (o.MaxSeqLength < 3 || o.MaxSeqLength > o.MicroBatchTokens):
+		return fmt.Errorf("max_seq_length %d: must be from 3 to the %d tokens of a micro-batch", o.MaxSeqLength, o.MicroBatchTokens)
+	case o.AttendAcross && form != records.Packed:
+		return fmt.Errorf("attend_across: applies only to records of the form %s, these are of the form %s", records.Packed, form)
+	}
+	return nil
+}
+
 // Len returns the number of examples in an epoch.
-func (s *Source) Len() int64 { return s.index.Len() }
+func (s *Source) Len() int64 { return s.length }
 
 // Close waits until reading ahead has stopped. Call it before removing the
 // files.
@@ -178,12 +214,20 @@ func (s *Source) wait() bool {
 	return true
 }
 
+// maxPosition is the end of the positions of packed rows. The bits above it
+// number the pieces of a row ([part.addRow]).
+const maxPosition = 1 << 48
+
 // Step returns this rank's part of the examples at [position,
 // position+sequences). It reads all of them, because the micro-batches depend
 // on every length, and holds them until the next call. With
 // [SourceOptions.Readers] it then starts to read the next step.
 func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
-	if position < 0 || sequences < 1 || position > math.MaxInt64-2*int64(sequences) {
+	most := int64(math.MaxInt64)
+	if s.opts.Rules.Form == records.Packed {
+		most = maxPosition
+	}
+	if position < 0 || sequences < 1 || position > most-2*int64(sequences) {
 		return trainer.Share{}, fmt.Errorf("step of %d examples at position %d: not a step", sequences, position)
 	}
 	read := s.wait() && s.ahead.position == position && s.ahead.count == sequences

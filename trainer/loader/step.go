@@ -2,6 +2,7 @@ package loader
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"pretext/records"
@@ -35,7 +36,8 @@ func (p *part) reset() {
 // A reader is the state of one decoding goroutine.
 type reader struct {
 	example records.Example
-	masker  *masker // nil: the masks of the records are used
+	cut     records.Example // a piece of example
+	masker  *masker         // nil: the masks of the records are used
 }
 
 // fill reads the examples of a step into d. While it runs, nothing else may use
@@ -97,7 +99,7 @@ func (s *Source) load(position int64) (in, n int64, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, 0, err
 	}
-	epoch, index := trainer.Epoch(position, s.index.Len())
+	epoch, index := trainer.Epoch(position, s.length)
 	s.order.layOut(epoch)
 	window, in := s.order.find(index)
 	if err := s.window.load(s.ctx, s.index, &s.order, window); err != nil {
@@ -109,8 +111,8 @@ func (s *Source) load(position int64) (in, n int64, err error) {
 // read appends the example at index in of the window to p. For a bad example it
 // appends the error to p.bad instead.
 func (s *Source) read(p *part, own *reader, position, in int64) {
-	record := Record{Example: &own.example}
-	at, err := s.window.at(s.index, in, &record)
+	record, place := Record{Example: &own.example}, s.window.place(in)
+	at, err := s.window.at(s.index, place, &record)
 	if err == nil {
 		err = s.check(record)
 	}
@@ -118,10 +120,27 @@ func (s *Source) read(p *part, own *reader, position, in int64) {
 		p.bad = append(p.bad, err)
 		return
 	}
-	if own.masker != nil {
-		own.masker.mask(record.Example, s.window.epoch, s.index.shards.files[at].ordinal, record.Index)
+	e := record.Example
+	if s.opts.Rules.Form == records.Tokens {
+		own.sequence(piece(e.InputIDs, place), s.opts.Rules)
+		e = &own.cut
 	}
-	p.add(record.Example, position)
+	if own.masker != nil {
+		own.masker.mask(e, draw{s.window.epoch, s.index.shards.files[at].ordinal, record.Index, int64(place.piece), position})
+	}
+	if s.opts.Rules.Form == records.Packed && !s.opts.AttendAcross {
+		p.addRow(e, position)
+		return
+	}
+	p.add(e, position)
+}
+
+// sequence makes own.cut the example of a piece of a document.
+func (own *reader) sequence(ids []int32, r records.Rules) {
+	e := &own.cut
+	e.InputIDs = append(append(append(e.InputIDs[:0], r.CLS), ids...), r.SEP)
+	e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights = e.MaskedLMPositions[:0], e.MaskedLMIDs[:0], e.MaskedLMWeights[:0]
+	e.NextSentenceLabel = records.NoLabel
 }
 
 // check returns what is wrong with an example, or nil.
@@ -129,7 +148,14 @@ func (s *Source) check(r Record) error {
 	if err := s.opts.Rules.Check(r.Example); err != nil {
 		return r.fault(err)
 	}
-	if n := r.Example.Tokens(); n > s.opts.MicroBatchTokens {
+	n := r.Example.Tokens()
+	switch {
+	case s.opts.Rules.Form == records.Tokens:
+		return nil // its sequences fit
+	case s.opts.Rules.Form == records.Packed && !s.opts.AttendAcross:
+		n = int(slices.Max(r.Example.SequenceLengths))
+	}
+	if n > s.opts.MicroBatchTokens {
 		return r.fault(fmt.Errorf("%d tokens do not fit into micro-batches of %d", n, s.opts.MicroBatchTokens))
 	}
 	return nil
@@ -167,18 +193,58 @@ func (d *stepData) sequences(dst []trainer.Sequence) []trainer.Sequence {
 	return dst
 }
 
-// add appends an example.
+// add appends an example as one sequence.
 func (p *part) add(e *records.Example, position int64) {
-	n, m := e.Tokens(), e.Predictions()
-	p.lengths = append(p.lengths, int32(n))
+	p.addTokens(e, tokens{to: e.Tokens(), lastMasked: e.Predictions()}, position)
+}
+
+// addRow appends each piece of a row as a sequence. Its number for the dropout
+// masks is the position of the row, and above the 48 bits of that the number of
+// the piece.
+func (p *part) addRow(e *records.Example, position int64) {
+	var t tokens
+	for i, n := range e.SequenceLengths {
+		t.from, t.to = t.to, t.to+int(n)
+		t.masked = t.lastMasked
+		for t.lastMasked < len(e.MaskedLMPositions) && int(e.MaskedLMPositions[t.lastMasked]) < t.to {
+			t.lastMasked++
+		}
+		p.addTokens(e, t, position+int64(i)*maxPosition)
+	}
+}
+
+// tokens are the tokens [from, to) of an example, of which those at the
+// positions [masked, lastMasked) of its list are masked.
+type tokens struct{ from, to, masked, lastMasked int }
+
+// addTokens appends tokens of an example as a sequence.
+func (p *part) addTokens(e *records.Example, t tokens, position int64) {
+	p.lengths = append(p.lengths, int32(t.to-t.from))
 	seq := trainer.Sequence{Position: position, NSPLabel: e.NextSentenceLabel}
-	p.ints, seq.IDs = appendPart(p.ints, e.InputIDs[:n])
-	p.ints, seq.Segments = appendPart(p.ints, e.SegmentIDs[:n])
-	p.ints, seq.MaskedPositions = appendPart(p.ints, e.MaskedLMPositions[:m])
-	p.ints, seq.MaskedIDs = appendPart(p.ints, e.MaskedLMIDs[:m])
-	p.weights, seq.MaskedWeights = appendPart(p.weights, e.MaskedLMWeights[:m])
+	p.ints, seq.IDs = appendPart(p.ints, e.InputIDs[t.from:t.to])
+	if len(e.SegmentIDs) > 0 {
+		p.ints, seq.Segments = appendPart(p.ints, e.SegmentIDs[t.from:t.to])
+	} else {
+		p.ints, seq.Segments = appendPart(p.ints, zeros(t.to-t.from))
+	}
+	p.ints, seq.MaskedPositions = appendPart(p.ints, e.MaskedLMPositions[t.masked:t.lastMasked])
+	for i := range seq.MaskedPositions {
+		seq.MaskedPositions[i] -= int32(t.from)
+	}
+	p.ints, seq.MaskedIDs = appendPart(p.ints, e.MaskedLMIDs[t.masked:t.lastMasked])
+	p.weights, seq.MaskedWeights = appendPart(p.weights, e.MaskedLMWeights[t.masked:t.lastMasked])
 	p.sequences = append(p.sequences, seq)
 }
+
+// zeros returns n zeros, which must not be changed.
+func zeros(n int) []int32 {
+	if n <= len(noSegments) {
+		return noSegments[:n]
+	}
+	return make([]int32, n)
+}
+
+var noSegments [1 << 13]int32
 
 // appendPart appends values to dst and also returns the slice that holds them.
 // When dst is reallocated, earlier slices keep the old array, which does not

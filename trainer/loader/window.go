@@ -5,18 +5,23 @@ import (
 	"fmt"
 	"slices"
 
+	"pretext/records"
 	"pretext/records/tfrecord"
 )
 
-// A trainWindow holds the records of one window of an order in memory.
+// A trainWindow holds the records of one window of an order in memory. Each of
+// its places is a sequence.
 type trainWindow struct {
 	epoch  int64
 	number int // -1: none
 	order  []int32
-	frames []place // in the order of the spans
+	frames []place // the sequences, in the order of the spans
 	parts  []window
 	file   []int // file number of each part
 	buf    []byte
+	cut    cutter
+
+	example records.Example // memory of cut
 }
 
 // A place is the location of a record.
@@ -25,6 +30,8 @@ type place struct {
 	length int32 // of the frame; 0 if its start is unknown because a length before it is corrupt
 	offset int64 // if the start is unknown, the offset of the corruption
 	index  int64 // number in the file
+	piece  int32 // number of the sequence in the record
+	pieces int32 // number of sequences of the record
 }
 
 // load reads a window of the order, unless it is in memory.
@@ -32,8 +39,7 @@ func (w *trainWindow) load(ctx context.Context, x *Index, o *order, number int) 
 	if w.number == number && w.epoch == o.epoch {
 		return nil
 	}
-	w.number = -1
-	w.frames, w.parts, w.file = w.frames[:0], w.parts[:0], w.file[:0]
+	w.reset()
 	need := int64(0)
 	for _, s := range o.windowSpans(number) {
 		need += x.bytes(o.spans[s])
@@ -53,8 +59,14 @@ func (x *Index) bytes(s span) int64 {
 	return blocks[s.to].offset - blocks[s.from].offset
 }
 
-// read appends the bytes of a span to w.buf and locates its records.
+func (w *trainWindow) reset() {
+	w.number = -1
+	w.frames, w.parts, w.file = w.frames[:0], w.parts[:0], w.file[:0]
+}
+
+// read appends the bytes of a span to w.buf and locates its sequences.
 func (w *trainWindow) read(ctx context.Context, x *Index, s span) error {
+	w.cut = x.cut
 	f, blocks := &x.shards.files[s.file], x.files[s.file].blocks
 	file, err := x.shards.open(ctx, f)
 	if err != nil {
@@ -86,7 +98,7 @@ func (w *trainWindow) walk(in *window, from, to block) {
 		if !ok {
 			break
 		}
-		w.add(at, n)
+		w.addRecord(in, at, n)
 		at.offset += n
 	}
 	if at != to {
@@ -107,22 +119,32 @@ func (w *trainWindow) walkDamaged(in *window, from, to block) {
 		if _, err := tfrecord.ReadAt(in, tfrecord.Span{Offset: at.offset, Length: n}, nil); err != nil {
 			break
 		}
-		w.add(at, n)
+		w.addRecord(in, at, n)
 		at.offset += n
 	}
 	for ; at.record < to.record; at.record++ {
-		w.add(at, 0)
+		w.add(at, 0, 0, 1)
 	}
 }
 
-func (w *trainWindow) add(at block, length int64) {
-	w.frames = append(w.frames, place{int32(len(w.parts) - 1), int32(length), at.offset, at.record})
+// addRecord adds the sequences of the record whose frame has length bytes.
+func (w *trainWindow) addRecord(in *window, at block, length int64) {
+	pieces := w.cut.pieces(in, at.offset, length, &w.example)
+	for piece := range pieces {
+		w.add(at, length, piece, pieces)
+	}
 }
 
-// at decodes the record at an index of the shuffled window into record, and
-// returns the number of its file among the selected files.
-func (w *trainWindow) at(x *Index, index int64, record *Record) (file int, err error) {
-	p := w.frames[w.order[index]]
+func (w *trainWindow) add(at block, length int64, piece, pieces int32) {
+	w.frames = append(w.frames, place{int32(len(w.parts) - 1), int32(length), at.offset, at.record, piece, pieces})
+}
+
+// place returns the sequence at an index of the shuffled window.
+func (w *trainWindow) place(index int64) place { return w.frames[w.order[index]] }
+
+// at decodes the record of a sequence into record, and returns the number of
+// its file among the selected files.
+func (w *trainWindow) at(x *Index, p place, record *Record) (file int, err error) {
 	file = w.file[p.part]
 	record.File, record.Index, record.Offset = x.shards.files[file].Path, p.index, p.offset
 	if p.length == 0 {

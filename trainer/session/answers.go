@@ -46,7 +46,7 @@ func HeldOutAnswers(ctx context.Context, o EvalOptions) (picked []Answer, err er
 	if !ok || h.data.shards.Files()[0].Split != sharding.Eval {
 		return []Answer{}, nil
 	}
-	unigram, err := trainUnigram(ctx, o.Data, vocab.Len())
+	unigram, err := trainUnigram(ctx, o.Data, vocab)
 	if err != nil {
 		return nil, err
 	}

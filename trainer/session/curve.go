@@ -22,7 +22,8 @@ type point struct {
 type Curve struct {
 	train []point // sum of the masked-LM and the next-sentence loss
 	evals []point // the same sum, of evaluations
-	floor float64 // unigram baseline plus ln 2, the next-sentence loss of a random guess; 0: unknown
+	floor float64 // unigram baseline; with coin plus ln 2, the next-sentence loss of a random guess; 0: unknown
+	coin  bool    // the loss includes that of the next sentence
 }
 
 // ReadCurve reads the metrics of a run: its [MetricsFile].
@@ -40,7 +41,10 @@ func ReadCurve(path string) (*Curve, error) {
 		if m.EvalLoss != nil {
 			c.evals = append(c.evals, point{m.Step, *m.EvalLoss})
 			if m.UnigramLoss > 0 { // of pre-training
-				c.floor = m.UnigramLoss + math.Ln2
+				c.floor = m.UnigramLoss
+				if c.coin = m.EvalNSPLoss != nil; c.coin {
+					c.floor += math.Ln2
+				}
 			}
 		}
 		return nil
@@ -90,9 +94,17 @@ func (c *Curve) chart() template.HTML {
 		for _, p := range append(c.evals[len(c.evals)-1:], c.train[max(0, len(c.train)-1):]...) {
 			last = max(last, float64(p.step))
 		}
-		chart.Lines = append(chart.Lines, plot.Line{Name: "unigram model and a coin", Look: plot.Dashed, Points: []plot.Point{{X: 0, Y: c.floor}, {X: last, Y: c.floor}}})
+		chart.Lines = append(chart.Lines, plot.Line{Name: c.baseline(), Look: plot.Dashed, Points: []plot.Point{{X: 0, Y: c.floor}, {X: last, Y: c.floor}}})
 	}
 	return chart.SVG()
+}
+
+// baseline names the model whose loss is c.floor.
+func (c *Curve) baseline() string {
+	if c.coin {
+		return "unigram model and a coin"
+	}
+	return "unigram model"
 }
 
 func plotted(points []point) (list []plot.Point) {
@@ -112,7 +124,7 @@ var curvePage string
 func (c *Curve) HTML() []byte {
 	page := template.Must(template.New("curve").Parse(curvePage))
 	var b bytes.Buffer
-	err := page.Execute(&b, map[string]any{"Style": template.CSS(plot.Style), "Chart": c.chart(), "Ends": c.sentence(), "Floor": c.floor > 0})
+	err := page.Execute(&b, map[string]any{"Style": template.CSS(plot.Style), "Chart": c.chart(), "Ends": c.sentence(), "Floor": c.floor > 0, "Baseline": c.baseline()})
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
@@ -130,7 +142,11 @@ func (c *Curve) sentence() string {
 		text += fmt.Sprintf(" On held-out examples %.3f after step %s.", c.evals[n-1].loss, humanize.Count(c.evals[n-1].step))
 	}
 	if c.floor > 0 {
-		text += fmt.Sprintf(" A unigram model and a coin reach %.3f there.", c.floor)
+		reach := "reaches"
+		if c.coin {
+			reach = "reach"
+		}
+		text += fmt.Sprintf(" A %s %s %.3f there.", c.baseline(), reach, c.floor)
 	}
 	return text
 }

@@ -82,9 +82,36 @@ func (c *Corpus) VocabSize() int { return c.vocab.Len() }
 // Shards returns the files of the split.
 func (c *Corpus) Shards() *loader.Shards { return c.shards }
 
+// Heads returns the heads that a model has when it is trained on the corpus: next
+// sentence only if the records have its labels, and never if noNSP is set.
+func (c *Corpus) Heads(noNSP bool) trainer.Heads {
+	return trainer.Heads{MLM: true, NSP: !noNSP && c.shards.Form() == records.Pairs}
+}
+
+// Longest returns the length of the longest example; 0 if it is unknown. cut is
+// the length to which documents are cut.
+func (c *Corpus) Longest(cut int) int {
+	if c.shards.Form() == records.Tokens {
+		return cut
+	}
+	return c.shards.MaxSeqLength()
+}
+
+// DataLimits are [BatchLimits] for steps of batch examples of these corpora; nil ones
+// are ignored. A row of packed examples is any number of sequences.
+func DataLimits(tokens, batch, predictions int, data ...*Corpus) trainer.Options {
+	for _, c := range data {
+		if c != nil && c.shards.Form() == records.Packed {
+			batch = tokens
+		}
+	}
+	return BatchLimits(tokens, batch, predictions)
+}
+
 // OpenSource opens the train split of o.Data in the order of a run with these options:
-// Data, Vocab, Cache ("": none), Masking, Seed, MicroBatchTokens (at
-// least the longest example) and Readers count. Close the source after use.
+// Data, Vocab, Cache ("": none), Masking, NoNSP, MaxSeqLength, AttendAcross, Seed,
+// TrainBatchSize, MicroBatchTokens (at least the longest example) and Readers count.
+// Close the source after use.
 func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error) {
 	data, err := OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab)
 	if err != nil {
@@ -93,13 +120,27 @@ func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error)
 	if err := data.cached(ctx, cacheBelow(o.Cache, sharding.Train), false, io.Discard); err != nil {
 		return nil, nil, err
 	}
-	masking, err := o.Masking.masking(o.Seed, data)
+	masking, err := o.Masking.masking(o.Seed, data, o.TrainBatchSize)
 	if err != nil {
 		return nil, nil, err
 	}
-	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: int64(o.Seed), MicroBatchTokens: o.MicroBatchTokens, Heads: trainer.PretrainHeads(),
-		Rules: data.rules(), Readers: o.Readers, Masking: masking})
+	if err := data.suits(o.MaxSeqLength, o.AttendAcross); err != nil {
+		return nil, nil, err
+	}
+	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: int64(o.Seed), MicroBatchTokens: o.MicroBatchTokens, Heads: data.Heads(o.NoNSP),
+		Rules: data.rules(), Readers: o.Readers, Masking: masking, MaxSeqLength: o.MaxSeqLength, AttendAcross: o.AttendAcross})
 	return source, data, err
+}
+
+// suits returns a usage error if options do not suit the form of the records.
+func (c *Corpus) suits(maxSeqLength int, attendAcross bool) error {
+	switch form := c.shards.Form(); {
+	case attendAcross && form != records.Packed:
+		return usagef("%s: --attend-across applies only to packed rows, its records are of the form %s: leave it out", c.path, form)
+	case form == records.Tokens && maxSeqLength < MinTokens:
+		return usagef("--max-seq-length %d: must be at least %d, for [CLS], a token and [SEP]", maxSeqLength, MinTokens)
+	}
+	return nil
 }
 
 // folder returns the directory of the shards, which may be a subdirectory of

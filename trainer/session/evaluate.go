@@ -29,9 +29,13 @@ func (e *Evaluation) String() string {
 	if !math.IsNaN(e.UnigramLoss) {
 		baseline, guess = fmt.Sprintf(" (unigram baseline %.3f)", e.UnigramLoss), fmt.Sprintf(" (%.3f)", e.UnigramAccuracy)
 	}
-	return fmt.Sprintf("held out: mlm loss %.3f, accuracy %.3f; on [MASK] loss %.3f%s, accuracy %.3f%s; nsp loss %.3f, accuracy %.3f; %.0f examples",
+	nsp := ""
+	if e.All.NSPCount > 0 {
+		nsp = fmt.Sprintf("nsp loss %.3f, accuracy %.3f; ", e.All.NSP(), Fraction(e.All.NSPCorrect, e.All.NSPCount))
+	}
+	return fmt.Sprintf("held out: mlm loss %.3f, accuracy %.3f; on [MASK] loss %.3f%s, accuracy %.3f%s; %s%.0f examples",
 		e.All.MLM(), Fraction(e.All.MLMCorrect, e.All.MLMWeight), e.Mask.MLM(), baseline,
-		Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight), guess, e.All.NSP(), Fraction(e.All.NSPCorrect, e.All.NSPCount), e.All.Sequences)
+		Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight), guess, nsp, e.All.Sequences)
 }
 
 // Brief returns the loss and accuracy on [MASK] in one line.
@@ -45,11 +49,22 @@ func (e *Evaluation) Brief() string {
 
 // curves returns the values of an evaluation for TensorBoard.
 func (e *Evaluation) curves() map[string]float64 {
-	return map[string]float64{
-		"loss": e.All.Loss(), "mlm_loss": e.All.MLM(), "nsp_loss": e.All.NSP(),
-		"mlm_accuracy": Fraction(e.All.MLMCorrect, e.All.MLMWeight), "nsp_accuracy": Fraction(e.All.NSPCorrect, e.All.NSPCount),
+	out := map[string]float64{
+		"loss": e.All.Loss(), "mlm_loss": e.All.MLM(), "mlm_accuracy": Fraction(e.All.MLMCorrect, e.All.MLMWeight),
 		"mask_loss": e.Mask.MLM(), "mask_accuracy": Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight),
 	}
+	if e.All.NSPCount > 0 {
+		out["nsp_loss"], out["nsp_accuracy"] = e.All.NSP(), Fraction(e.All.NSPCorrect, e.All.NSPCount)
+	}
+	return out
+}
+
+// nspOf returns the loss and accuracy of the next sentence; NaN without labels.
+func nspOf(s trainer.Sums) (loss, accuracy Number) {
+	if s.NSPCount == 0 {
+		return Number(math.NaN()), Number(math.NaN())
+	}
+	return Number(s.NSP()), Number(Fraction(s.NSPCorrect, s.NSPCount))
 }
 
 // Fraction is a/b; 0 where b is 0.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ type EvalOptions struct {
 	Vocab        string // vocab.txt of records that have none beside them
 	Cache        string // see [Options.Cache]; "": none, then compressed records are an error
 	EvalExamples int64  // 0: all
+	MaxSeqLength int    // see [Options.MaxSeqLength]
+	AttendAcross bool   // see [Options.AttendAcross]
 	Device       Device
 }
 
@@ -41,7 +44,7 @@ func EvaluateModel(ctx context.Context, o EvalOptions) (e *Evaluation, step int6
 	}
 	vocab := h.data.vocab
 	evaluator := evaluator{source: h.source, comm: comm.Alone(), examples: o.EvalExamples, mask: vocab.MASK(), vocab: vocab.Len(),
-		baseline: func(ctx context.Context) (*unigram, error) { return trainUnigram(ctx, o.Data, vocab.Len()) }}
+		baseline: func(ctx context.Context) (*unigram, error) { return trainUnigram(ctx, o.Data, vocab) }}
 	e, err = evaluator.run(ctx, h.model)
 	return e, step, err
 }
@@ -80,12 +83,12 @@ func openHeldOut(ctx context.Context, o EvalOptions) (h *heldOut, err error) {
 	if err := h.data.cached(ctx, cacheBelow(o.Cache, sharding.Eval), false, io.Discard); err != nil {
 		return h, err
 	}
-	return h, h.load(ctx)
+	return h, h.load(ctx, o)
 }
 
 // load opens the model, with those pre-training heads that its files have, and
 // the examples.
-func (h *heldOut) load(ctx context.Context) error {
+func (h *heldOut) load(ctx context.Context, o EvalOptions) error {
 	has, err := h.files.Heads()
 	if err != nil {
 		return err
@@ -94,11 +97,22 @@ func (h *heldOut) load(ctx context.Context) error {
 	if !heads.MLM {
 		return usagef("%s has no masked-LM head", h.files.Folder)
 	}
-	tokens, err := h.device.AutoTokens(h.files.Config, heads, h.data.shards.MaxSeqLength())
+	cut := cmp.Or(o.MaxSeqLength, h.files.Config.MaxPositions)
+	if err := h.data.suits(cut, o.AttendAcross); err != nil {
+		return err
+	}
+	if cut > h.files.Config.MaxPositions {
+		return usagef("--max-seq-length %d: the model has %d positions", cut, h.files.Config.MaxPositions)
+	}
+	tokens, err := h.device.AutoTokens(h.files.Config, heads, h.data.Longest(cut))
 	if err != nil {
 		return err
 	}
-	limits := BatchLimits(tokens, loader.SweepSequences, h.data.shards.MaxPredictionsPerSeq())
+	masking, err := evalMasking(h.data)
+	if err != nil {
+		return err
+	}
+	limits := DataLimits(tokens, loader.SweepSequences, h.data.shards.MaxPredictionsPerSeq(), h.data)
 	if h.model, err = h.device.Model(h.files.Config, heads, limits); err != nil {
 		return err
 	}
@@ -110,6 +124,7 @@ func (h *heldOut) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.source, err = loader.NewSource(ctx, h.data.shards, loader.SourceOptions{MicroBatchTokens: tokens, Heads: heads, Rules: h.data.rules()})
+	h.source, err = loader.NewSource(ctx, h.data.shards, loader.SourceOptions{MicroBatchTokens: tokens, Heads: heads, Rules: h.data.rules(),
+		Masking: masking, MaxSeqLength: cut, AttendAcross: o.AttendAcross})
 	return err
 }

@@ -63,10 +63,13 @@ func (r *run) logStep(report trainer.Report) error {
 // curves returns the values of a step for TensorBoard.
 func curves(r trainer.Report, speed float64) map[string]float64 {
 	s := r.Info.Sums
-	return map[string]float64{
-		"loss": s.Loss(), "mlm_loss": s.MLM(), "nsp_loss": s.NSP(),
-		"learning_rate": r.Info.Rate, "grad_norm": r.Info.GradNorm, "tokens_per_second": speed,
+	out := map[string]float64{
+		"loss": s.Loss(), "mlm_loss": s.MLM(), "learning_rate": r.Info.Rate, "grad_norm": r.Info.GradNorm, "tokens_per_second": speed,
 	}
+	if s.NSPCount > 0 {
+		out["nsp_loss"] = s.NSP()
+	}
+	return out
 }
 
 // noteDamage adds the corrupt examples that a step skipped to the metrics if

@@ -1,70 +1,168 @@
 package session
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"pretext/sharding"
-	"pretext/tokenize"
 	"pretext/trainer/loader"
 )
 
-// MaskOptions configure dynamic masking: masks drawn anew in every epoch.
+// MaskOptions configure dynamic masking: masks drawn anew in every epoch. It is
+// always on for records without masks.
 type MaskOptions struct {
-	DynamicMasking       bool    // false: the records' masks are used, and the other fields must be zero
-	MaskedLMProb         float64 // 0: as the records were made, or 0.15
-	MaxPredictionsPerSeq int     // 0: as many as each record has room for
-	DoWholeWordMask      *bool   // nil: as the records were made
+	DynamicMasking       bool      // false: the records' masks are used if they have any, and then the other fields must be zero
+	MaskedLMProb         MaskRates // nil: as the records were made, or 0.15
+	MaxPredictionsPerSeq int       // 0: as many as each record has room for
+	DoWholeWordMask      *bool     // nil: as the records were made, or false
+	MaskTokenProb        *float64  // probability that a token to predict becomes [MASK]; nil: 0.8
+	RandomTokenProb      *float64  // probability that it becomes a random token; nil: 0.1
 }
 
-// masking returns the dynamic masking of a run: the options o, completed by
-// those that the records were made with. It returns nil if the records' own
-// masks are used.
-func (o *MaskOptions) masking(seed uint64, data *Corpus) (*loader.Masking, error) {
-	if !o.DynamicMasking {
-		if o.MaskedLMProb != 0 || o.MaxPredictionsPerSeq != 0 || o.DoWholeWordMask != nil {
-			return nil, usagef("--masked-lm-prob, --max-predictions-per-seq and --do-whole-word-mask apply only with --dynamic-masking")
+// MaskRates are the fractions of tokens to predict from given steps on, in
+// ascending order of steps; the first is 0.
+type MaskRates []MaskRate
+
+// A MaskRate is the fraction of tokens to predict from a step on.
+type MaskRate struct {
+	Prob float64
+	Step int64
+}
+
+// ParseMaskRates parses "0.15", or rates and the steps from which they apply:
+// "0.3@0,0.15@50000". "" gives nil.
+func ParseMaskRates(s string) (rates MaskRates, err error) {
+	if s == "" {
+		return nil, nil
+	}
+	for i, item := range strings.Split(s, ",") {
+		prob, step, from := strings.Cut(item, "@")
+		r := MaskRate{}
+		if r.Prob, err = strconv.ParseFloat(prob, 64); err == nil && from {
+			r.Step, err = strconv.ParseInt(step, 10, 64)
+		}
+		switch {
+		case err != nil || !from && i > 0:
+			return nil, fmt.Errorf("%q: write a fraction, as in 0.15, or fractions and the steps from which they apply, as in 0.3@0,0.15@50000", s)
+		case !(r.Prob > 0 && r.Prob < 1):
+			return nil, fmt.Errorf("%q: %v must be between 0 and 1", s, r.Prob)
+		case i == 0 && r.Step != 0 || i > 0 && r.Step <= rates[i-1].Step:
+			return nil, fmt.Errorf("%q: the steps must ascend from 0", s)
+		}
+		rates = append(rates, r)
+	}
+	return rates, nil
+}
+
+// String returns the rates in the form that [ParseMaskRates] reads.
+func (m MaskRates) String() string {
+	var items []string
+	for _, r := range m {
+		item := strconv.FormatFloat(r.Prob, 'g', -1, 64)
+		if len(m) > 1 {
+			item += "@" + strconv.FormatInt(r.Step, 10)
+		}
+		items = append(items, item)
+	}
+	return strings.Join(items, ",")
+}
+
+// replacement returns what tokens to predict become; nil: the default.
+func (o *MaskOptions) replacement() *loader.Replacement {
+	was := loader.Replacement{Mask: 0.8, Random: 0.1}
+	r := was
+	if o.MaskTokenProb != nil {
+		r.Mask = *o.MaskTokenProb
+	}
+	if o.RandomTokenProb != nil {
+		r.Random = *o.RandomTokenProb
+	}
+	if r == was {
+		return nil
+	}
+	return &r
+}
+
+// given reports whether an option is set that only dynamic masking uses.
+func (o *MaskOptions) given() bool {
+	return o.MaskedLMProb != nil || o.MaxPredictionsPerSeq != 0 || o.DoWholeWordMask != nil || o.MaskTokenProb != nil || o.RandomTokenProb != nil
+}
+
+// masking returns the dynamic masking of a run with steps of batch examples: the
+// options o, completed by those that the records were made with. It returns nil
+// if the records' own masks are used.
+func (o *MaskOptions) masking(seed uint64, data *Corpus, batch int) (*loader.Masking, error) {
+	form := data.shards.Form()
+	if !o.DynamicMasking && form.Masks() {
+		if o.given() {
+			return nil, usagef("%s has masks: --masked-lm-prob, --max-predictions-per-seq, --do-whole-word-mask, --mask-token-prob and --random-token-prob apply only with --dynamic-masking", data.path)
 		}
 		return nil, nil
 	}
 	made := data.shards.Made()
-	if data.shards.Manifest() == nil {
+	if data.shards.Manifest() == nil || !form.Masks() {
 		made = sharding.DefaultExamplesOptions()
-	}
-	if o.MaskedLMProb > 0 {
-		made.MaskedLMProb = o.MaskedLMProb
 	}
 	if o.DoWholeWordMask != nil {
 		made.DoWholeWordMask = *o.DoWholeWordMask
 	}
-	if _, words := data.vocab.(*tokenize.Vocab); made.DoWholeWordMask && !words {
-		return nil, usagef("%s: its vocabulary does not say where words begin: give --do-whole-word-mask=false", data.path)
+	vocab, err := data.maskVocab(made.DoWholeWordMask)
+	if err != nil {
+		return nil, err
 	}
-	return &loader.Masking{Seed: seed, Prob: made.MaskedLMProb, MaxPredictions: o.MaxPredictionsPerSeq, WholeWord: made.DoWholeWordMask,
-		Vocab: data.maskVocab()}, nil
+	m := &loader.Masking{Seed: seed, Prob: made.MaskedLMProb, MaxPredictions: o.MaxPredictionsPerSeq, WholeWord: made.DoWholeWordMask, Replace: o.replacement(), Vocab: vocab}
+	for i, r := range o.MaskedLMProb {
+		if i == 0 {
+			m.Prob = r.Prob
+			continue
+		}
+		m.Later = append(m.Later, loader.MaskRate{Position: r.Step * int64(batch), Prob: r.Prob})
+	}
+	return m, nil
 }
 
-// maskVocab returns the vocabulary's properties that masking needs.
-func (c *Corpus) maskVocab() loader.MaskVocab {
-	v := loader.MaskVocab{Size: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP(), MASK: c.vocab.MASK()}
-	switch vocab := c.vocab.(type) {
-	case *tokenize.Vocab:
-		v.PAD, v.IsPiece = vocab.PAD(), vocab.IsSubword
-	case *fileVocab: // its words are not known here
-		v.PAD = vocab.Pad
+// evalMasking returns the masks of held-out examples: nil if the records have
+// some. Otherwise 15 % of their tokens are masked, the same ones in every
+// evaluation, whatever the options of the run.
+func evalMasking(data *Corpus) (*loader.Masking, error) {
+	return (&MaskOptions{}).masking(0, data, 1)
+}
+
+// maskVocab returns the vocabulary's properties that masking needs, with words
+// if whole words are masked.
+func (c *Corpus) maskVocab(words bool) (v loader.MaskVocab, err error) {
+	v = loader.MaskVocab{Size: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP(), PAD: c.vocab.PAD(), MASK: c.vocab.MASK()}
+	if v.MASK < 0 {
+		return v, usagef("%s: its tokenizer has no mask token, so no masks can be drawn: make the data with a tokenizer that has [MASK] or <mask>", c.path)
 	}
-	return v
+	if words {
+		if v.Continues = c.continues(); v.Continues == nil {
+			return v, usagef("%s: its vocabulary does not say where words begin: give --do-whole-word-mask=false", c.path)
+		}
+	}
+	return v, nil
 }
 
 // recorded returns the masking as options of a checkpoint. A run resumes from a
 // checkpoint only if these options are equal.
-func recorded(m *loader.Masking) map[string]string {
+func (o *MaskOptions) recorded(m *loader.Masking) map[string]string {
 	if m == nil {
 		return nil
 	}
-	return map[string]string{
+	rates := slices.Clone(o.MaskedLMProb)
+	if rates == nil {
+		rates = MaskRates{{Prob: m.Prob}}
+	}
+	out := map[string]string{
 		"dynamic_masking":         "true",
-		"masked_lm_prob":          strconv.FormatFloat(m.Prob, 'g', -1, 64),
+		"masked_lm_prob":          rates.String(),
 		"max_predictions_per_seq": strconv.Itoa(m.MaxPredictions),
 		"do_whole_word_mask":      strconv.FormatBool(m.WholeWord),
 	}
+	if r := m.Replace; r != nil {
+		out["mask_token_prob"], out["random_token_prob"] = fmt.Sprint(r.Mask), fmt.Sprint(r.Random)
+	}
+	return out
 }

@@ -71,6 +71,9 @@ func (m *meter) line(p Progress) {
 }
 
 func pretrainingLosses(s trainer.Sums) string {
+	if s.NSPCount == 0 {
+		return fmt.Sprintf("mlm loss %.3f", s.MLM())
+	}
 	return fmt.Sprintf("loss %.3f (mlm %.3f, nsp %.3f)", s.Loss(), s.MLM(), s.NSP())
 }
 

@@ -28,7 +28,7 @@ type trainLine struct {
 	Position    int64  `json:"position"` // examples seen
 	Loss        Number `json:"loss"`
 	MLMLoss     Number `json:"mlm_loss"`
-	NSPLoss     Number `json:"nsp_loss"`
+	NSPLoss     Number `json:"nsp_loss"` // null: no example had a label
 	MLMAccuracy Number `json:"mlm_accuracy"`
 	NSPAccuracy Number `json:"nsp_accuracy"`
 	Rate        Number `json:"learning_rate"`
@@ -69,6 +69,7 @@ type metric struct {
 	Skipped      bool     `json:"skipped"`
 	Loss         *float64 `json:"loss"`
 	EvalLoss     *float64 `json:"eval_loss"`
+	EvalNSPLoss  *float64 `json:"eval_nsp_loss"`
 	EvalExamples *float64 `json:"eval_examples"` // every Evaluation has it
 	UnigramLoss  float64  `json:"eval_unigram_loss"`
 	LeftOut      int64    `json:"left_out"`
@@ -113,20 +114,22 @@ func (n Number) MarshalJSON() ([]byte, error) {
 
 func newTrainLine(r trainer.Report, speed float64) trainLine {
 	s := r.Info.Sums
+	nspLoss, nspAccuracy := nspOf(s)
 	return trainLine{
 		Step: r.Progress.Step, Position: r.Progress.Position,
-		Loss: Number(s.Loss()), MLMLoss: Number(s.MLM()), NSPLoss: Number(s.NSP()),
-		MLMAccuracy: Number(Fraction(s.MLMCorrect, s.MLMWeight)), NSPAccuracy: Number(Fraction(s.NSPCorrect, s.NSPCount)),
+		Loss: Number(s.Loss()), MLMLoss: Number(s.MLM()), NSPLoss: nspLoss,
+		MLMAccuracy: Number(Fraction(s.MLMCorrect, s.MLMWeight)), NSPAccuracy: nspAccuracy,
 		Rate: Number(r.Info.Rate), GradNorm: Number(r.Info.GradNorm), LossScale: Number(r.Info.LossScale), Skipped: r.Info.Skipped,
 		Tokens: int64(s.Tokens), Speed: Number(math.Round(speed)),
 	}
 }
 
 func NewEvalLine(step int64, e *Evaluation) EvalLine {
+	nspLoss, nspAccuracy := nspOf(e.All)
 	return EvalLine{
 		Step: step, Examples: int64(e.All.Sequences),
-		Loss: Number(e.All.Loss()), MLMLoss: Number(e.All.MLM()), NSPLoss: Number(e.All.NSP()),
-		MLMAccuracy: Number(Fraction(e.All.MLMCorrect, e.All.MLMWeight)), NSPAccuracy: Number(Fraction(e.All.NSPCorrect, e.All.NSPCount)),
+		Loss: Number(e.All.Loss()), MLMLoss: Number(e.All.MLM()), NSPLoss: nspLoss,
+		MLMAccuracy: Number(Fraction(e.All.MLMCorrect, e.All.MLMWeight)), NSPAccuracy: nspAccuracy,
 		MaskLoss: Number(e.Mask.MLM()), MaskAccuracy: Number(Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight)),
 		UnigramLoss: Number(e.UnigramLoss), UnigramAccuracy: Number(e.UnigramAccuracy), LeftOut: e.Skipped,
 	}

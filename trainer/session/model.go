@@ -156,7 +156,8 @@ func fits(c trainer.Config, data *Corpus) error {
 		return usagef("%s: its vocabulary has %d tokens, the model's vocab_size is %d: the data must be made with the model's vocab.txt", data.path, n, c.VocabSize)
 	}
 	if n := data.shards.MaxSeqLength(); n > c.MaxPositions {
-		return usagef("%s: its examples have up to %d tokens, the model %d positions", data.path, n, c.MaxPositions)
+		return usagef("%s: its examples have up to %d tokens, the model %d positions: make the data with --max-seq-length %d, or give a model with more max_position_embeddings",
+			data.path, n, c.MaxPositions, c.MaxPositions)
 	}
 	return nil
 }

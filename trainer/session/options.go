@@ -42,6 +42,10 @@ type Options struct {
 	BiasCorrection   *bool   // of the moments; nil: as the optimizer's source, so for lamb only
 	Seed             uint64  // of initial weights, order and dropout
 
+	NoNSP        bool // train no next-sentence head; records without labels never train one
+	MaxSeqLength int  // tokens of the sequences into which records of documents are cut; 0: the model's positions
+	AttendAcross bool // tokens of a packed row attend to all its pieces
+
 	SaveCheckpointsSteps int64  // steps between checkpoints; 0: only at the end
 	Keep                 int    // newest checkpoints to keep; 0: all
 	EvalExamples         int64  // examples of an evaluation; 0: all
@@ -109,10 +113,13 @@ func (o *Options) Validate() error {
 	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
 	c.want(o.EvalExamples >= 0, "--eval-examples %d: must not be negative", o.EvalExamples)
 	c.want(o.Readers >= 0 && o.Readers <= 256, "--readers %d: must be from 0 to 256", o.Readers)
-	c.want(o.Masking.MaskedLMProb >= 0 && o.Masking.MaskedLMProb < 1, "--masked-lm-prob %v: must be between 0 and 1", o.Masking.MaskedLMProb)
+	c.want(o.MaxSeqLength >= 0, "--max-seq-length %d: must not be negative", o.MaxSeqLength)
 	c.want(o.Masking.MaxPredictionsPerSeq >= 0, "--max-predictions-per-seq %d: must not be negative", o.Masking.MaxPredictionsPerSeq)
 	c.want(o.OnDamage == "stop" || o.OnDamage == "skip", "--on-damage %q: must be stop or skip", o.OnDamage)
 	c.want(!o.Zero1 || o.Ranks.Ranks > 1, "--zero1 divides the optimizer's state over several ranks, and this run has one: start more (--nproc N, or RANK and WORLD_SIZE), or run without it")
+	if r := o.Masking.replacement(); r != nil {
+		c = append(c, r.Validate())
+	}
 	return c.err(o.Device.Validate(), o.rateSchedule().Validate(), o.updateRule().Validate())
 }
 

@@ -72,9 +72,8 @@ func executableHash(ctx context.Context) (string, error) {
 // or by name. program is the hash of the program.
 func (o *Options) fingerprints(program string) map[string]string {
 	kind, _, _ := o.Device.parse() // an error is found when the device is opened
-	heads := trainer.PretrainHeads()
 	values := map[string]any{
-		"program": program, "heads": heads,
+		"program": program, "--no-nsp": o.NoNSP, "--max-seq-length": o.MaxSeqLength, "--attend-across": o.AttendAcross,
 		"--train-batch-size": o.TrainBatchSize, "--micro-batch-tokens": o.MicroBatchTokens, "--learning-rate": o.LearningRate,
 		"--num-train-steps": o.NumTrainSteps, "--num-warmup-steps": o.NumWarmupSteps, "--schedule": o.Schedule, "--optimizer": o.Optimizer,
 		"--decay-steps": o.DecaySteps, "--decay-shape": o.DecayShape, "optimizer": o.updateRule(), "--weight-decay": o.WeightDecay, "--seed": o.Seed, "--save-checkpoints-steps": o.SaveCheckpointsSteps, "--eval-examples": o.EvalExamples,

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strconv"
 
 	"pretext/internal/humanize"
+	"pretext/records"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
@@ -134,7 +136,7 @@ func (r *run) begin() (err error) {
 	}
 	auto := 0
 	if r.o.MicroBatchTokens == 0 {
-		if auto, err = r.device.AutoTokens(r.config, trainer.PretrainHeads(), r.longest()); err != nil {
+		if auto, err = r.device.AutoTokens(r.config, r.data.Heads(r.o.NoNSP), r.longest()); err != nil {
 			return err
 		}
 	}
@@ -144,11 +146,27 @@ func (r *run) begin() (err error) {
 
 // longest returns the length of the longest example; 0 if it is unknown.
 func (r *run) longest() int {
-	longest := r.data.shards.MaxSeqLength()
+	longest := r.data.Longest(r.seqLength())
 	if r.evalData != nil {
-		longest = max(longest, r.evalData.shards.MaxSeqLength())
+		longest = max(longest, r.evalData.Longest(r.seqLength()))
 	}
 	return longest
+}
+
+// seqLength returns the length to which documents are cut.
+func (r *run) seqLength() int { return cmp.Or(r.o.MaxSeqLength, r.config.MaxPositions) }
+
+// recorded returns the options of the run that a checkpoint has besides those of
+// its own fields.
+func (r *run) recorded() map[string]string {
+	out := r.o.Masking.recorded(r.masking)
+	if r.data.shards.Form() == records.Tokens {
+		out["max_seq_length"] = strconv.Itoa(r.seqLength())
+	}
+	if r.o.AttendAcross {
+		out["attend_across"] = "true"
+	}
+	return out
 }
 
 // settle sets the part of the checkpoints' state that stays the same until the
@@ -160,8 +178,8 @@ func (r *run) settle(phase, auto int) {
 		tokens = auto
 	}
 	r.state = checkpoint.State{
-		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: r.group.Size(), Ranks: r.group.Size(), Zero1: r.o.Zero1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
-		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: recorded(r.masking),
+		Phase: phase, Heads: r.data.Heads(r.o.NoNSP), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: r.group.Size(), Ranks: r.group.Size(), Zero1: r.o.Zero1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
+		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: r.recorded(),
 	}
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"pretext/internal/store"
+	"pretext/records"
 	"pretext/sharding"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
@@ -141,7 +143,13 @@ func (r *run) openData(ctx context.Context) (err error) {
 	if r.data, err = OpenCorpus(ctx, r.o.Data, sharding.Train, r.o.Vocab); err != nil {
 		return err
 	}
-	if r.masking, err = r.o.Masking.masking(r.o.Seed, r.data); err != nil {
+	if r.masking, err = r.o.Masking.masking(r.o.Seed, r.data, r.o.TrainBatchSize); err != nil {
+		return err
+	}
+	if r.o.MaxSeqLength > 0 && r.data.shards.Form() != records.Tokens {
+		return usagef("--max-seq-length applies only to records of documents (recipe tokens): the examples of %s have their length", r.data.path)
+	}
+	if err := r.data.suits(cmp.Or(r.o.MaxSeqLength, MinTokens), r.o.AttendAcross); err != nil {
 		return err
 	}
 	if r.evalData, err = openEval(ctx, &r.o); err != nil || r.evalData == nil {
@@ -158,8 +166,16 @@ func (r *run) open(ctx context.Context) error {
 	if err := r.settings(); err != nil {
 		return err
 	}
-	if err := fits(r.config, r.data); err != nil {
-		return err
+	for _, data := range []*Corpus{r.data, r.evalData} {
+		if data == nil {
+			continue
+		}
+		if err := fits(r.config, data); err != nil {
+			return err
+		}
+	}
+	if r.seqLength() > r.config.MaxPositions {
+		return usagef("--max-seq-length %d: the model has %d positions", r.seqLength(), r.config.MaxPositions)
 	}
 	if n := r.longest(); r.state.Tokens < n {
 		return usagef("--micro-batch-tokens %d: the data has examples of up to %d", r.state.Tokens, n)
@@ -219,7 +235,7 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	// After a signal the current step is finished, so its examples must stay readable.
 	ctx = context.WithoutCancel(ctx)
 	options := loader.SourceOptions{Seed: int64(r.o.Seed), MicroBatchTokens: r.state.Tokens, MicroBatchMultiple: r.state.Multiple, Heads: r.state.Heads, Rules: r.data.rules(),
-		Readers: r.o.Readers, Masking: r.masking, Rank: r.group.Rank(), Ranks: r.group.Size()}
+		MaxSeqLength: r.seqLength(), AttendAcross: r.o.AttendAcross, Readers: r.o.Readers, Masking: r.masking, Rank: r.group.Rank(), Ranks: r.group.Size()}
 	var evalDamage *quarantine
 	if r.o.skips() {
 		r.damage, evalDamage = newQuarantine(r.log, ""), newQuarantine(r.log, sharding.Eval)
@@ -231,7 +247,11 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	if r.add(r.source); r.evalData == nil {
 		return nil
 	}
-	options.Seed, options.Readers, options.Masking, options.MicroBatchMultiple = 0, 0, nil, r.group.Size() // evaluations use the same examples in every run
+	options.Seed, options.Readers, options.MicroBatchMultiple = 0, 0, r.group.Size() // evaluations use the same examples in every run
+	if options.Masking, err = evalMasking(r.evalData); err != nil {
+		return err
+	}
+	options.Rules, options.AttendAcross = r.evalData.rules(), r.o.AttendAcross && r.evalData.shards.Form() == records.Packed
 	if evalDamage != nil {
 		options.Quarantine = evalDamage.skip
 	}
@@ -242,14 +262,14 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	r.eval = &evaluator{source: evalSource, comm: r.group, examples: r.o.EvalExamples, mask: r.data.vocab.MASK(), vocab: r.data.vocab.Len(), damage: evalDamage}
 	if r.leads() {
 		r.eval.baseline = func(ctx context.Context) (*unigram, error) {
-			return countUnigram(ctx, r.data.shards, r.data.vocab.Len())
+			return countUnigram(ctx, r.data.shards, r.data.vocab)
 		}
 	}
 	return nil
 }
 
 func (r *run) openModel() (err error) {
-	limits := BatchLimits(r.state.Tokens, max(r.state.Batch, loader.SweepSequences), r.predictions())
+	limits := DataLimits(r.state.Tokens, max(r.state.Batch, loader.SweepSequences), r.predictions(), r.data, r.evalData)
 	limits.Train, limits.Seed, limits.Optimizer, limits.Comm, limits.ShardOptimizer = true, r.o.Seed, r.state.Optimizer, r.group, r.o.Zero1
 	if r.model, err = r.device.Model(r.config, r.state.Heads, limits); err != nil {
 		return err
@@ -304,5 +324,5 @@ func (r *run) loadInit(m trainer.Model) error {
 		return nil
 	}
 	fmt.Fprintf(r.log, "phase %d, after %s\n", r.state.Phase, r.start.init.Phase.Dir)
-	return r.start.init.Phase.LoadMoments(m)
+	return r.start.init.Phase.LoadMoments(m, r.state.Heads)
 }

@@ -12,8 +12,8 @@ import (
 
 // A unigram is the baseline of an evaluation: a model that ignores its input
 // and predicts each token by its frequency among the masked-LM targets of the
-// training shards. One is added to each count (Laplace), so that no token is
-// impossible.
+// training shards or, in records without masks, among all their tokens. One is
+// added to each count (Laplace), so that no token is impossible.
 type unigram struct {
 	logProb []float64 // (V) natural logarithm, by token id
 	top     int32     // the most frequent token
@@ -28,12 +28,19 @@ const unigramExamples = 1 << 18
 
 // countUnigram counts the targets of training shards. It skips corrupt records,
 // which training reports. It returns nil if no shard is for training.
-func countUnigram(ctx context.Context, shards *loader.Shards, vocabSize int) (*unigram, error) {
+func countUnigram(ctx context.Context, shards *loader.Shards, vocab vocabulary) (*unigram, error) {
 	files := shards.Files()
 	if files[0].Split == sharding.Eval {
 		return nil, nil // a single file is opened whatever its split
 	}
+	vocabSize := vocab.Len()
 	counts, total := make([]float64, vocabSize), 0.0
+	add := func(id int32, w float64) {
+		if w > 0 && int(id) < vocabSize && id >= 0 {
+			counts[id] += w
+			total += w
+		}
+	}
 	each := int64(unigramExamples)
 	if n, known := shards.Records(); !known || n > unigramExamples {
 		each = max(1, unigramExamples/int64(len(files)))
@@ -42,10 +49,15 @@ func countUnigram(ctx context.Context, shards *loader.Shards, vocabSize int) (*u
 		if err != nil {
 			return nil, fmt.Errorf("count training targets: %w", err)
 		}
-		for i, id := range r.Example.MaskedLMIDs {
-			if w := float64(r.Example.MaskedLMWeights[i]); w > 0 && int(id) < vocabSize && id >= 0 {
-				counts[id] += w
-				total += w
+		if shards.Form().Masks() {
+			for i, id := range r.Example.MaskedLMIDs {
+				add(id, float64(r.Example.MaskedLMWeights[i]))
+			}
+			continue
+		}
+		for _, id := range r.Example.InputIDs[:r.Example.Tokens()] {
+			if id != vocab.CLS() && id != vocab.SEP() {
+				add(id, 1)
 			}
 		}
 	}
@@ -61,7 +73,7 @@ func countUnigram(ctx context.Context, shards *loader.Shards, vocabSize int) (*u
 
 // trainUnigram counts the targets of a folder's train shards. It returns nil if
 // the folder has none.
-func trainUnigram(ctx context.Context, data string, vocabSize int) (*unigram, error) {
+func trainUnigram(ctx context.Context, data string, vocab vocabulary) (*unigram, error) {
 	shards, err := loader.Open(ctx, data, loader.Options{Split: sharding.Train})
 	if errors.Is(err, sharding.ErrNoShards) {
 		return nil, nil
@@ -69,7 +81,7 @@ func trainUnigram(ctx context.Context, data string, vocabSize int) (*unigram, er
 	if err != nil {
 		return nil, err
 	}
-	return countUnigram(ctx, shards, vocabSize)
+	return countUnigram(ctx, shards, vocab)
 }
 
 // score returns the mean cross entropy of targets in nats and the fraction of

@@ -125,7 +125,12 @@ func TestTheBaselineSurvivesACorruptTrainingFile(t *testing.T) {
 		}
 		return s
 	}
-	whole, err := countUnigram(context.Background(), shards(), testVocab)
+	data, err := OpenCorpus(context.Background(), o.Data, sharding.Train, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vocab := data.vocab
+	whole, err := countUnigram(context.Background(), shards(), vocab)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +143,7 @@ func TestTheBaselineSurvivesACorruptTrainingFile(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	part, err := countUnigram(context.Background(), shards(), testVocab)
+	part, err := countUnigram(context.Background(), shards(), vocab)
 	if err != nil || part.logProb[0] <= whole.logProb[0] { // of fewer targets: one more weighs more
 		t.Errorf("got %v, %v, of the whole files %v", part.logProb[0], err, whole.logProb[0])
 	}

@@ -16,6 +16,6 @@ func TestVariables() []string {
 // SharedFlags returns the flags that both programs have, as they appear in variables.
 // With the prefix [PrepareData] they are meant for prepare-data.
 func SharedFlags() []string {
-	return []string{"CONFIG", "DO_LOWER_CASE", "DO_WHOLE_WORD_MASK", "JSON", "JSONL", "MASKED_LM_PROB", "MAX_PREDICTIONS_PER_SEQ",
-		"MAX_SEQ_LENGTH", "MODEL", "OUT", "QUIET", "TEXT", "TIMEOUT", "VOCAB", "VOCAB_SIZE"}
+	return []string{"CONFIG", "DO_LOWER_CASE", "DO_WHOLE_WORD_MASK", "JSON", "JSONL", "MASKED_LM_PROB", "MASK_TOKEN_PROB", "MAX_PREDICTIONS_PER_SEQ",
+		"MAX_SEQ_LENGTH", "MODEL", "OUT", "QUIET", "RANDOM_TOKEN_PROB", "TEXT", "TIMEOUT", "VOCAB", "VOCAB_SIZE"}
 }

@@ -48,7 +48,7 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 	fs.StringVar(&o.Vocab, "vocab", "", "vocabulary (vocab.txt), if the directory of the records has none")
 	addCache(fs, &o.Cache, "none, so compressed records cannot be read")
 	fs.IntVar(&o.Batch, "train-batch-size", o.Batch, "examples per step")
-	fs.IntVar(&o.Length, "max-seq-length", o.Length, "number of tokens in a made-up example; 20 of 128 are predicted")
+	fs.IntVar(&o.Length, "max-seq-length", o.Length, "number of tokens in a made-up example, of which 20 of 128 are predicted; with records of documents: of the sequences into which they are cut")
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "tokens of the vocabulary, without --data")
 	addTrainingDevice(fs, &o.Device)
 	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "with --data: maximum number of tokens in a micro-batch; auto: a number suited to the device")

@@ -37,6 +37,7 @@ examples are those of the eval split of --data, or all examples if it has no spl
 	fs.StringVar(&o.Vocab, "vocab", "", "vocabulary (vocab.txt), if the directory of the records has none")
 	addCache(fs, &o.Cache, "none, so compressed records cannot be read")
 	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "number of examples; 0: all")
+	addForm(fs, &o.MaxSeqLength, &o.AttendAcross)
 	addDevice(fs, &o.Device)
 	fs.BoolVar(&asJSON, "json", false, "write the result as a line of metrics.jsonl")
 	return cmd

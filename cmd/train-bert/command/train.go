@@ -31,6 +31,8 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Data, "data", "", "directory of shards, a run of prepare-data, or any directory of BERT's TFRecord files (required)")
 	fs.StringVar(&o.EvalData, "eval-data", "", "held-out data for evaluation; default: the eval split of --data")
 	fs.StringVar(&o.Vocab, "vocab", "", "vocabulary (vocab.txt), if the directory of the records has none")
+	addForm(fs, &o.MaxSeqLength, &o.AttendAcross)
+	fs.BoolVar(&o.NoNSP, "no-nsp", false, "train no next-sentence head; records without next-sentence labels never train one")
 	fs.StringVarP(&o.Out, "out", "o", "", "directory for checkpoints and metrics.jsonl (required)")
 	addCache(fs, &o.Cache, "OUT/cache")
 	fs.StringVar(&o.Model, "model", "", "size of a new model: "+strings.Join(trainer.PresetNames(), ", ")+", or a config.json")
@@ -71,11 +73,56 @@ func addCache(fs *pflag.FlagSet, dir *string, meaning string) {
 }
 
 func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {
-	fs.BoolVar(&o.DynamicMasking, "dynamic-masking", false, "choose new tokens to predict in every epoch")
-	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", 0, "with --dynamic-masking: fraction of tokens to predict; default: as the records were made, or 0.15")
-	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", 0, "with --dynamic-masking: maximum predictions per example; default: as many as the records have room for")
-	fs.Var(&tristate{&o.DoWholeWordMask}, "do-whole-word-mask", "with --dynamic-masking: mask all tokens of a word together; default: as the records were made")
+	fs.BoolVar(&o.DynamicMasking, "dynamic-masking", false, "choose new tokens to predict in every epoch; always, if the records have no masks")
+	fs.Var((*maskRates)(&o.MaskedLMProb), "masked-lm-prob", "with dynamic masking: fraction of tokens to predict, or fractions and the steps from which they apply: 0.3@0,0.15@50000; default: as the records were made, or 0.15")
+	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", 0, "with dynamic masking: maximum predictions per example; default: as many as the records have room for")
+	fs.Var(&tristate{&o.DoWholeWordMask}, "do-whole-word-mask", "with dynamic masking: mask all tokens of a word together; default: as the records were made")
 	fs.Lookup("do-whole-word-mask").NoOptDefVal = "true"
+	fs.Var(&optional{&o.MaskTokenProb}, "mask-token-prob", "with dynamic masking: probability that a token to predict becomes [MASK]; default: 0.8")
+	fs.Var(&optional{&o.RandomTokenProb}, "random-token-prob", "with dynamic masking: probability that a token to predict becomes a random token; default: 0.1; the rest stays")
+}
+
+// addForm adds the flags for records other than pairs.
+func addForm(fs *pflag.FlagSet, maxSeqLength *int, attendAcross *bool) {
+	fs.IntVar(maxSeqLength, "max-seq-length", 0, "with records of documents (recipe tokens): length in tokens of the sequences into which they are cut; default: the model's positions")
+	fs.BoolVar(attendAcross, "attend-across", false, "with packed rows: tokens attend to all documents of their row, not only to their own")
+}
+
+// maskRates is a flag of fractions of tokens to predict.
+type maskRates session.MaskRates
+
+// Set implements pflag.Value.
+func (m *maskRates) Set(s string) error {
+	rates, err := session.ParseMaskRates(s)
+	*m = maskRates(rates)
+	return err
+}
+
+// Type implements pflag.Value.
+func (m *maskRates) Type() string { return "fractions" }
+
+// String implements pflag.Value.
+func (m *maskRates) String() string { return session.MaskRates(*m).String() }
+
+// optional is a flag of a number. If it is not given, *to is nil.
+type optional struct{ to **float64 }
+
+// Set implements pflag.Value.
+func (o *optional) Set(s string) error {
+	v, err := strconv.ParseFloat(s, 64)
+	*o.to = &v
+	return err
+}
+
+// Type implements pflag.Value.
+func (o *optional) Type() string { return "float" }
+
+// String implements pflag.Value.
+func (o *optional) String() string {
+	if o.to == nil || *o.to == nil {
+		return ""
+	}
+	return strconv.FormatFloat(**o.to, 'g', -1, 64)
 }
 
 // A tristate is a flag that is true or false. If it is not given, *to is nil.

@@ -56,7 +56,7 @@ func capacity(ctx context.Context, isa string) (c Capacity, err error) {
 		return c, err
 	}
 	b := madeUp(sequences, length, vocab)
-	m, err := newModel(device, config, session.BatchLimits(b.Tokens(), sequences, 0))
+	m, err := newModel(device, config, trainer.PretrainHeads(), session.BatchLimits(b.Tokens(), sequences, 0))
 	if err != nil {
 		return c, err
 	}

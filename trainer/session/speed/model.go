@@ -17,10 +17,9 @@ type model struct {
 	config trainer.Config
 }
 
-// newModel opens a model with configuration c on the device d, for batches within
-// limits.
-func newModel(d *session.Opened, c trainer.Config, limits trainer.Options) (*model, error) {
-	heads := trainer.PretrainHeads()
+// newModel opens a model with configuration c and the heads on the device d, for
+// batches within limits.
+func newModel(d *session.Opened, c trainer.Config, heads trainer.Heads, limits trainer.Options) (*model, error) {
 	limits.Train, limits.Optimizer = true, trainer.DefaultOptimizer(trainer.AdamW)
 	m, err := d.Model(c, heads, limits)
 	if err != nil {

@@ -33,7 +33,7 @@ type Options struct {
 	Vocab     string  // path of vocab.txt for shards that have none; "": the vocabulary of the shards
 	Cache     string  // folder for cached data, as in [session.Options]
 	Batch     int     // examples per step
-	Length    int     // tokens of a synthetic example
+	Length    int     // tokens of a synthetic example, and of the sequences into which documents are cut
 	VocabSize int     // size of the vocabulary of synthetic examples
 	Rounds    int     // number of measurements; the result is their median
 	Readers   int     // threads that read shards ahead
@@ -105,7 +105,7 @@ func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	if steps.longest > config.MaxPositions {
 		return nil, failure.Usagef("examples have up to %d tokens, the model %d positions", steps.longest, config.MaxPositions)
 	}
-	m, err := newModel(device, config, session.BatchLimits(steps.tokens, max(o.Batch, loader.SweepSequences), 0))
+	m, err := newModel(device, config, steps.heads, steps.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -132,10 +132,11 @@ type steps struct {
 	source  *loader.Source // examples of shards; nil: synthetic examples
 	bytes   int64          // size of the records of an epoch
 	made    *trainer.Batch // synthetic batch that every step uses if source is nil
-	batch   int            // examples per step
-	tokens  int            // maximum tokens of a micro-batch
-	longest int            // tokens of the longest example
-	at      int64          // position of the next step, in examples
+	heads   trainer.Heads
+	limits  trainer.Options // of a micro-batch
+	batch   int             // examples per step
+	longest int             // tokens of the longest example
+	at      int64           // position of the next step, in examples
 }
 
 func (s *steps) close() error {
@@ -148,7 +149,7 @@ func (s *steps) close() error {
 // next returns the micro-batches of the next step.
 func (s *steps) next() (trainer.Share, error) {
 	if s.source == nil {
-		return trainer.Share{Counts: s.made.Counts(trainer.PretrainHeads()), MicroBatches: 1, Batches: func(yield func(*trainer.Batch, error) bool) { yield(s.made, nil) }}, nil
+		return trainer.Share{Counts: s.made.Counts(s.heads), MicroBatches: 1, Batches: func(yield func(*trainer.Batch, error) bool) { yield(s.made, nil) }}, nil
 	}
 	share, err := s.source.Step(s.at, s.batch)
 	s.at += int64(s.batch)
@@ -164,7 +165,7 @@ func (o *Options) config(ctx context.Context, device *session.Opened) (c trainer
 		if err != nil {
 			return c, err
 		}
-		vocab, longest = data.VocabSize(), data.Shards().MaxSeqLength()
+		vocab, longest = data.VocabSize(), data.Longest(o.Length)
 	}
 	if c, err = session.NamedConfig(o.Model, vocab); err != nil || o.MicroBatchTokens > 0 {
 		return c, err
@@ -177,14 +178,15 @@ func (o *Options) config(ctx context.Context, device *session.Opened) (c trainer
 func (o *Options) source(ctx context.Context) (*steps, error) {
 	if o.Data == "" {
 		b := madeUp(o.Batch, o.Length, o.VocabSize)
-		return &steps{made: b, batch: o.Batch, tokens: b.Tokens(), longest: o.Length}, nil
+		return &steps{made: b, batch: o.Batch, longest: o.Length, heads: trainer.PretrainHeads(), limits: session.BatchLimits(b.Tokens(), max(o.Batch, loader.SweepSequences), 0)}, nil
 	}
 	source, data, err := session.OpenSource(ctx, session.Options{Data: o.Data, Vocab: o.Vocab, Cache: o.Cache, Masking: o.Masking, Seed: 1,
-		MicroBatchTokens: o.MicroBatchTokens, Readers: o.Readers})
+		MaxSeqLength: o.Length, TrainBatchSize: o.Batch, MicroBatchTokens: o.MicroBatchTokens, Readers: o.Readers})
 	if err != nil {
 		return nil, err
 	}
-	s := &steps{source: source, batch: o.Batch, tokens: o.MicroBatchTokens, longest: data.Shards().MaxSeqLength()}
+	s := &steps{source: source, batch: o.Batch, longest: data.Longest(o.Length), heads: data.Heads(false),
+		limits: session.DataLimits(o.MicroBatchTokens, max(o.Batch, loader.SweepSequences), 0, data)}
 	for _, f := range data.Shards().Files() {
 		s.bytes += f.Bytes
 	}
