@@ -165,6 +165,9 @@ func (c *Corpus) readVocab(given string) error {
 		return usagef("no %s beside the records of %s: give --vocab FILE, the one they were made with", sharding.VocabName, c.path)
 	}
 	t, err := readTokenizer(path)
+	if given != "" && errors.Is(err, errDamaged) {
+		return usagef("--vocab: %v: give the vocabulary that the records were made with", err) // not what is damaged: another file helps
+	}
 	if err != nil {
 		return err
 	}
