@@ -101,7 +101,7 @@ func sourceWarnings(m *Manifest, ignored []string) (list []Warning) {
 			w.Code = WarnRejects
 			list = append(list, w)
 		}
-		if c["pages"] > 0 && c["footers"] == 0 {
+		if c["pages"] > 0 && c["footers"] == 0 && c["html_bytes"] == 0 {
 			list = append(list, Warning{Code: WarnDumpEnd, Subject: name, Of: 1, Limit: 1})
 		}
 	}
