@@ -11,7 +11,8 @@ import (
 // bpe is a model of type BPE.
 type bpe struct {
 	vocab  map[string]int32
-	merges map[pair]merged
+	merges *pairTable
+	cuts   *cuts // nil: words are not cut
 
 	unk          int32 // noToken if there is none
 	fuseUnk      bool
@@ -48,6 +49,9 @@ func (b *bpe) useRaw() bool {
 			b.rawIDs[i] = id
 		}
 	}
+	if b.cuts != nil {
+		b.cuts.useRaw(&b.rawIDs)
+	}
 	if !b.ignoreMerges {
 		return true
 	}
@@ -78,37 +82,71 @@ func (b *bpe) appendIDs(m *worker, dst []int32, word string) []int32 {
 			return append(dst, id)
 		}
 	}
+	return b.appendPart(m, dst, word)
+}
+
+// appendCut appends the ids of a word, part by part.
+func (b *bpe) appendCut(m *worker, dst []int32, word string) []int32 {
+	for n := b.cuts.next(word); n < len(word); n = b.cuts.next(word) {
+		dst = m.appendCached(dst, word[:n], b.appendPart)
+		word = word[n:]
+	}
+	return m.appendCached(dst, word, b.appendPart)
+}
+
+// appendPart appends the ids of a word, or of a part that no merge leaves.
+func (b *bpe) appendPart(m *worker, dst []int32, word string) []int32 {
 	m.symbols = m.symbols[:0]
-	unknown := false // an unknown symbol waits to be added
+	var unknown bool // an unknown symbol waits to be added
 	if b.raw != nil {
-		for i := range len(word) {
-			if id := b.rawIDs[word[i]]; id != noToken {
-				unknown = b.known(m, unknown, id)
-			} else {
-				unknown = b.missing(m, unknown, string(b.raw[word[i]]))
-			}
-		}
+		unknown = b.addBytes(m, word)
 	} else {
-		for i, r := range word {
-			size := utf8.RuneLen(r)
-			s := word[i : i+size]
-			if i > 0 && b.prefix != "" {
-				s = b.prefix + s
-			}
-			if i+size == len(word) && b.suffix != "" {
-				s += b.suffix
-			}
-			if id, ok := b.vocab[s]; ok {
-				unknown = b.known(m, unknown, id)
-			} else {
-				unknown = b.missing(m, unknown, s)
-			}
-		}
+		unknown = b.addCharacters(m, word)
 	}
 	if unknown {
 		m.add(b.unk)
 	}
 	return m.appendMerged(dst, b)
+}
+
+// addBytes adds the symbols of a word of bytes, and reports whether an unknown
+// symbol waits to be added.
+func (b *bpe) addBytes(m *worker, word string) (unknown bool) {
+	for i := range len(word) {
+		if id := b.rawIDs[word[i]]; id != noToken {
+			unknown = b.known(m, unknown, id)
+		} else {
+			unknown = b.missing(m, unknown, string(b.raw[word[i]]))
+		}
+	}
+	return unknown
+}
+
+// addCharacters adds the symbols of a word, and reports whether an unknown symbol
+// waits to be added.
+func (b *bpe) addCharacters(m *worker, word string) (unknown bool) {
+	for i, r := range word {
+		if b.cuts != nil {
+			if id, ok := b.cuts.known.get(r, 0); ok {
+				unknown = b.known(m, unknown, id.id)
+				continue
+			}
+		}
+		size := utf8.RuneLen(r)
+		s := word[i : i+size]
+		if i > 0 && b.prefix != "" {
+			s = b.prefix + s
+		}
+		if i+size == len(word) && b.suffix != "" {
+			s += b.suffix
+		}
+		if id, ok := b.vocab[s]; ok {
+			unknown = b.known(m, unknown, id)
+		} else {
+			unknown = b.missing(m, unknown, s)
+		}
+	}
+	return unknown
 }
 
 // known adds a symbol, and before it the unknown symbol that waits.
@@ -200,23 +238,40 @@ func (b *bpe) readMerges(m *modelFile) error {
 	if err != nil {
 		return err
 	}
-	spaces := slices.ContainsFunc(pairs, func(p [2]string) bool { return strings.Contains(p[0]+p[1], " ") })
-	if b.prefix == "" && !spaces {
-		b.merges, err = sugarmeMerges(b.vocab, pairs)
+	resolved, err := b.resolve(pairs)
+	if err != nil {
 		return err
 	}
-	b.merges = make(map[pair]merged, len(pairs))
+	b.merges = newPairTable(len(resolved))
+	for p, to := range resolved {
+		b.merges.set(p.left, p.right, to)
+	}
+	crossing := map[[2]rune]bool{}
+	for _, p := range pairs {
+		addCrossing(crossing, p[0], p[1])
+	}
+	b.cuts = newCuts(b, crossing)
+	return nil
+}
+
+// resolve returns the ids and ranks of merges.
+func (b *bpe) resolve(pairs [][2]string) (map[pair]merged, error) {
+	spaces := slices.ContainsFunc(pairs, func(p [2]string) bool { return strings.Contains(p[0]+p[1], " ") })
+	if b.prefix == "" && !spaces {
+		return sugarmeMerges(b.vocab, pairs)
+	}
+	merges := make(map[pair]merged, len(pairs))
 	for rank, p := range pairs {
 		left, ok1 := b.vocab[p[0]]
 		right, ok2 := b.vocab[p[1]]
 		if !ok1 || !ok2 || len(p[1]) < len(b.prefix) {
-			return fmt.Errorf("merge %d: %q and %q are not both in the vocabulary", rank, p[0], p[1])
+			return nil, fmt.Errorf("merge %d: %q and %q are not both in the vocabulary", rank, p[0], p[1])
 		}
 		id, ok := b.vocab[p[0]+p[1][len(b.prefix):]]
 		if !ok {
-			return fmt.Errorf("merge %d: %q is not in the vocabulary", rank, p[0]+p[1][len(b.prefix):])
+			return nil, fmt.Errorf("merge %d: %q is not in the vocabulary", rank, p[0]+p[1][len(b.prefix):])
 		}
-		b.merges[pair{left, right}] = merged{int32(rank), id}
+		merges[pair{left, right}] = merged{int32(rank), id}
 	}
-	return nil
+	return merges, nil
 }

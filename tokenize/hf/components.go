@@ -135,7 +135,11 @@ func (f *fields) normalizer(raw json.RawMessage, depth int) (normalizer, error) 
 		if f.Content == nil {
 			return nil, fmt.Errorf("content: missing")
 		}
-		return &replace{pattern, *f.Content}, nil
+		r := &replace{pattern: pattern, content: *f.Content}
+		if f.Pattern.String != nil {
+			r.literal = *f.Pattern.String
+		}
+		return r, nil
 	case "Precompiled":
 		if f.PrecompiledCharsMap == nil {
 			return nil, fmt.Errorf("precompiled_charsmap: missing")

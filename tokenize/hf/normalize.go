@@ -216,11 +216,15 @@ func (p prepend) normalize(text string, zero int) (string, int) {
 type replace struct {
 	pattern *onig.Regexp
 	content string
+	literal string // the pattern, if it is a text; it may be empty
 }
 
 func (r *replace) normalize(text string, zero int) (string, int) {
 	if text == "" {
 		return text, zero
+	}
+	if r.literal != "" && !strings.HasPrefix(text, r.literal) {
+		return strings.ReplaceAll(text, r.literal, r.content), zero
 	}
 	var out []byte
 	last, newZero := 0, zero

@@ -2,6 +2,8 @@ package hf
 
 import (
 	"cmp"
+	"hash/maphash"
+	"math"
 	"strings"
 )
 
@@ -9,8 +11,11 @@ import (
 // goroutines at once.
 type worker struct {
 	model wordModel
-	cache map[string]span
-	ids   []int32 // of the words in the cache
+	short []shortWord // cache of short words, by their hash
+	added int         // words added to short since it has its size
+	seed  maphash.Seed
+	long  map[string]span // cache of others
+	ids   []int32         // of the words in long
 
 	symbols []symbol    // of the word that bpe merges
 	heap    []candidate // merges that are possible
@@ -26,30 +31,86 @@ type wordModel interface {
 // A span is a part of worker.ids.
 type span struct{ start, end int32 }
 
-// Limits of a worker's cache, which is emptied when one is reached.
+// A shortWord is a word with its ids; 64 bytes. Without ids it is empty.
+type shortWord struct {
+	bytes, n uint8 // lengths of word and ids
+	word     [maxShortWord]byte
+	ids      [maxShortIDs]int32
+}
+
+// Limits of a worker's caches. A short word takes the place of another with the
+// same hash; long is emptied when one of its limits is reached.
 const (
-	maxCachedWord = 64      // bytes of a word
-	maxCached     = 1 << 15 // words
-	maxCachedIDs  = 1 << 20
+	maxShortWord = 30
+	maxShortIDs  = 8
+	minShort     = 1 << 9 // words; with many, the cache grows
+	maxShort     = 1 << 15
+	maxLongWord  = 64 // bytes
+	maxLong      = 1 << 14
+	maxCachedIDs = 1 << 20
 )
 
-func newWorker(m wordModel) *worker { return &worker{model: m, cache: map[string]span{}} }
+func newWorker(m wordModel) *worker {
+	return &worker{model: m, short: make([]shortWord, minShort), seed: maphash.MakeSeed(), long: map[string]span{}}
+}
 
 // appendWord appends the ids of a word, from the cache if it has them.
 func (w *worker) appendWord(dst []int32, word string) []int32 {
-	if s, ok := w.cache[word]; ok {
+	if b, ok := w.model.(*bpe); ok && b.cuts != nil && len(word) >= minCut {
+		return b.appendCut(w, dst, word)
+	}
+	return w.appendCached(dst, word, w.model.appendIDs)
+}
+
+// appendCached appends the ids of a word, from the cache or as encode appends
+// them.
+func (w *worker) appendCached(dst []int32, word string, encode func(*worker, []int32, string) []int32) []int32 {
+	if len(word) > maxShortWord {
+		return w.appendLong(dst, word, encode)
+	}
+	s := w.slot(word)
+	if s.n > 0 && string(s.word[:s.bytes]) == word {
+		return append(dst, s.ids[:s.n]...)
+	}
+	before := len(dst)
+	dst = encode(w, dst, word)
+	if n := len(dst) - before; n <= maxShortIDs {
+		s = w.slot(word) // encode may have made the cache larger
+		s.bytes, s.n = uint8(copy(s.word[:], word)), uint8(n)
+		copy(s.ids[:], dst[before:])
+		w.grow()
+	}
+	return dst
+}
+
+// slot returns the place of a word in the cache of short words.
+func (w *worker) slot(word string) *shortWord {
+	return &w.short[maphash.String(w.seed, word)%uint64(len(w.short))]
+}
+
+// grow makes the cache of short words larger, and empty, when as many were added
+// as it has places.
+func (w *worker) grow() {
+	if w.added++; w.added == len(w.short) && len(w.short) < maxShort {
+		w.short, w.added = make([]shortWord, 8*len(w.short)), 0
+	}
+}
+
+// appendLong is appendCached for a word that is not short.
+func (w *worker) appendLong(dst []int32, word string, encode func(*worker, []int32, string) []int32) []int32 {
+	if s, ok := w.long[word]; ok {
 		return append(dst, w.ids[s.start:s.end]...)
 	}
 	before := len(dst)
-	dst = w.model.appendIDs(w, dst, word)
-	if len(word) <= maxCachedWord {
-		if len(w.cache) == maxCached || len(w.ids) > maxCachedIDs {
-			clear(w.cache)
+	dst = encode(w, dst, word)
+	if len(word) <= maxLongWord {
+		if len(w.long) == maxLong || len(w.ids) > maxCachedIDs {
+			clear(w.long)
 			w.ids = w.ids[:0]
 		}
 		start := len(w.ids)
 		w.ids = append(w.ids, dst[before:]...)
-		w.cache[strings.Clone(word)] = span{int32(start), int32(len(w.ids))}
+		w.long[strings.Clone(word)] = span{int32(start), int32(len(w.ids))}
 	}
 	return dst
 }
@@ -76,10 +137,22 @@ func (w *worker) add(id int32) {
 	w.symbols = append(w.symbols, symbol{id: id, prev: n - 1, next: -1})
 }
 
+// fewSymbols is the number of symbols up to which looking at all pairs is faster
+// than a heap.
+const fewSymbols = 20
+
 // appendMerged merges the symbols and appends their ids. It merges the pair of
 // neighbouring symbols with the lowest rank, of several equal pairs the
 // leftmost, until no pair can be merged.
 func (w *worker) appendMerged(dst []int32, b *bpe) []int32 {
+	if len(w.symbols) <= fewSymbols {
+		return w.appendMergedFew(dst, b)
+	}
+	return w.appendMergedMany(dst, b)
+}
+
+// appendMergedMany is appendMerged with a heap.
+func (w *worker) appendMergedMany(dst []int32, b *bpe) []int32 {
 	w.heap = w.heap[:0]
 	for i := range w.symbols {
 		w.consider(b, int32(i))
@@ -91,7 +164,7 @@ func (w *worker) appendMerged(dst []int32, b *bpe) []int32 {
 			continue
 		}
 		right := &w.symbols[left.next]
-		if to, ok := b.merges[pair{left.id, right.id}]; !ok || to.id != c.id {
+		if to, ok := b.merges.get(left.id, right.id); !ok || to.id != c.id {
 			continue
 		}
 		left.id, right.id = c.id, gone
@@ -112,6 +185,52 @@ func (w *worker) appendMerged(dst []int32, b *bpe) []int32 {
 	return dst
 }
 
+// appendMergedFew is appendMerged for at most fewSymbols symbols.
+func (w *worker) appendMergedFew(dst []int32, b *bpe) []int32 {
+	var ids [fewSymbols]int32
+	var next [fewSymbols]merged // by symbol: its merge with the next one
+	n := len(w.symbols)
+	for i := range n {
+		ids[i] = w.symbols[i].id
+	}
+	for i := range n - 1 {
+		next[i] = b.merge(ids[i], ids[i+1])
+	}
+	for n > 1 {
+		best := 0
+		for i := 1; i < n-1; i++ {
+			if next[i].rank < next[best].rank {
+				best = i
+			}
+		}
+		if next[best].rank == noMerge {
+			break
+		}
+		ids[best] = next[best].id
+		copy(ids[best+1:n-1], ids[best+2:n])
+		copy(next[best:n-2], next[best+1:n-1])
+		n--
+		if best > 0 {
+			next[best-1] = b.merge(ids[best-1], ids[best])
+		}
+		if best < n-1 {
+			next[best] = b.merge(ids[best], ids[best+1])
+		}
+	}
+	return append(dst, ids[:n]...)
+}
+
+// noMerge is the rank of symbols that are not merged.
+const noMerge = math.MaxInt32
+
+// merge returns the merge of two symbols; its rank is noMerge if there is none.
+func (b *bpe) merge(left, right int32) merged {
+	if to, ok := b.merges.get(left, right); ok {
+		return to
+	}
+	return merged{rank: noMerge}
+}
+
 // consider pushes the merge of the symbol at index at and its right neighbour
 // on the heap, if the pair can be merged.
 func (w *worker) consider(b *bpe, at int32) {
@@ -119,7 +238,7 @@ func (w *worker) consider(b *bpe, at int32) {
 	if s.next < 0 {
 		return
 	}
-	if to, ok := b.merges[pair{s.id, w.symbols[s.next].id}]; ok {
+	if to, ok := b.merges.get(s.id, w.symbols[s.next].id); ok {
 		w.push(candidate{to.rank, at, to.id})
 	}
 }
