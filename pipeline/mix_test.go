@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"pretext/internal/realdata"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
+	"pretext/records"
+	"pretext/records/tfrecord"
 	"pretext/sharding"
 	"pretext/sharding/export"
 	"pretext/tokenize/sentence"
@@ -40,10 +43,10 @@ func threeLanguages(t *testing.T) ExamplesConfig {
 // A textOf is what a test knows of a document by its sentences.
 type textOf struct {
 	id, language string
-	tokens       int64
+	ids          []int32
 }
 
-// byText returns all documents by their sentences, with their tokens.
+// byText returns all documents by their sentences, with their token ids.
 func (c ExamplesConfig) byText(t *testing.T) map[string]textOf {
 	t.Helper()
 	raw, err := os.ReadFile(c.Vocab)
@@ -79,7 +82,7 @@ func (c ExamplesConfig) byText(t *testing.T) map[string]textOf {
 					}
 					text.Write(line)
 					text.WriteByte('\n')
-					d.tokens += int64(len(words.AppendIDsBytes(nil, line)))
+					d.ids = words.AppendIDsBytes(d.ids, line)
 				}
 				documents[text.String()] = d
 			}
@@ -122,15 +125,48 @@ func (c ExamplesConfig) exported(t *testing.T, known map[string]textOf) (list []
 	return list
 }
 
-// Languages get the shares of the formula, in tokens, to a thousandth. The tokens in
-// the records are those that the test counts itself.
+// inRecords returns the tokens of the documents in records of the recipe tokens, by
+// language. known are all documents by their ids.
+func inRecords(t *testing.T, m *sharding.Manifest, dir string, known map[string]textOf) map[string]float64 {
+	t.Helper()
+	tokens := map[string]float64{}
+	for _, f := range m.RecordFiles() {
+		file, err := os.Open(filepath.Join(dir, f.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		var e records.Example
+		r := tfrecord.NewReader(file, tfrecord.ReaderOptions{})
+		for payload, err := r.Next(); err != io.EOF; payload, err = r.Next() {
+			if err == nil {
+				err = e.DecodeForm(records.Tokens, payload)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, ok := known[fmt.Sprint(e.InputIDs)]
+			if !ok {
+				t.Fatalf("%s: a record of %d tokens that no document has", f.Name, len(e.InputIDs))
+			}
+			tokens[d.language] += float64(len(e.InputIDs))
+		}
+	}
+	return tokens
+}
+
+// Languages get the shares of the formula, in tokens, to a thousandth. The tokens are
+// those that the test finds in the records, and in the documents.
 func TestLanguagesGetTheirSharesToAThousandth(t *testing.T) {
 	c := threeLanguages(t)
-	known := c.byText(t)
+	c.Examples = sharding.RecipeOptions(sharding.RecipeTokens)
+	c.Examples.DoLowerCase, c.Examples.Shards = false, 4
+	known := map[string]textOf{}
 	before, all := map[string]float64{}, 0.0
-	for _, d := range known {
-		before[d.language] += float64(d.tokens)
-		all += float64(d.tokens)
+	for _, d := range c.byText(t) {
+		known[fmt.Sprint(d.ids)] = d
+		before[d.language] += float64(len(d.ids))
+		all += float64(len(d.ids))
 	}
 	for _, alpha := range []float64{0.3, 0.7, 1} {
 		c := c
@@ -140,16 +176,10 @@ func TestLanguagesGetTheirSharesToAThousandth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, total := map[string]float64{}, 0.0
-		for _, d := range c.exported(t, known) {
-			got[d.language] += float64(d.tokens)
-			total += float64(d.tokens)
-		}
-		if tokens := m.Counts["tokens"]; int64(total) != tokens {
-			t.Errorf("alpha %g: the text has %.0f tokens, the shards say %d", alpha, total, tokens)
-		}
-		sum := 0.0
-		for _, n := range before {
+		got := inRecords(t, m, c.Out, known)
+		total, sum := 0.0, 0.0
+		for language, n := range before {
+			total += got[language]
 			sum += math.Pow(n/all, alpha)
 		}
 		for language, n := range before {
