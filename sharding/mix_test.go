@@ -448,7 +448,7 @@ func FuzzTokenCounts(f *testing.F) {
 		var again TokenCounts
 		again.Reset()
 		n := 0
-		err := readTokenCounts(bytes.NewReader(raw), func(d CountedDocument) error {
+		err := readTokenCounts(bytes.NewReader(raw), func(d *CountedDocument) error {
 			n++
 			again.Add(&extract.Document{Lang: d.Language}, int64(d.Tokens), d.HeldOut)
 			return nil

@@ -67,8 +67,10 @@ type mixFile struct {
 	FileBlocks
 	end   int // number of the first block after it, among all blocks
 	group int
-	rows  []int // that have documents in it
-	unit  int   // number of the file's first unit
+	rows  []int  // that have documents in it
+	last  int    // row of the document that was visited last, plus 1
+	spoke string // its language
+	unit  int    // number of the file's first unit
 }
 
 func newMixResolver(inputs []DocumentsInput, o ExamplesOptions) (*mixResolver, error) {
@@ -107,6 +109,9 @@ func (r *mixResolver) file(block int) *mixFile {
 
 // row returns the number of the row of a document in a file.
 func (r *mixResolver) row(f *mixFile, d *CountedDocument) int {
+	if f.last > 0 && f.spoke == d.Language {
+		return f.last - 1
+	}
 	key := mixKey{group: f.group}
 	if r.options.Mix.LanguageAlpha != nil {
 		key.language = d.Language
@@ -121,6 +126,7 @@ func (r *mixResolver) row(f *mixFile, d *CountedDocument) int {
 		i = len(r.rows)
 		r.rows, r.keys[key] = append(r.rows, row), i
 	}
+	f.last, f.spoke = i+1, d.Language
 	return i
 }
 

@@ -78,48 +78,75 @@ func (t *TokenCounts) WriteTo(w io.Writer) (int64, error) {
 	return int64(n) + int64(m), err
 }
 
-// readTokenCounts calls visit for the documents in a file, in order.
-func readTokenCounts(r io.Reader, visit func(CountedDocument) error) error {
+// readTokenCounts calls visit for the documents in a file, in order. A document is
+// valid until the next one.
+func readTokenCounts(r io.Reader, visit func(*CountedDocument) error) error {
 	in := bufio.NewReaderSize(r, 256<<10)
-	n, err := binary.ReadUvarint(in)
-	if err != nil || n > heldOutBit {
-		return fmt.Errorf("%w: truncated list of languages", ErrFormat)
-	}
-	var languages []string
-	for range n {
-		length, err := binary.ReadUvarint(in)
-		if err != nil || length > extract.MaxDocumentBytes {
-			return fmt.Errorf("%w: truncated list of languages", ErrFormat)
-		}
-		name, err := io.ReadAll(io.LimitReader(in, int64(length)))
-		if err != nil || uint64(len(name)) < length {
-			return fmt.Errorf("%w: truncated list of languages", ErrFormat)
-		}
-		languages = append(languages, string(name))
+	languages, err := readLanguages(in)
+	if err != nil {
+		return err
 	}
 	row := make([]byte, countRowBytes)
+	d := new(CountedDocument)
 	for {
 		_, err := io.ReadFull(in, row)
-		if err == io.EOF {
+		switch err {
+		case nil:
+		case io.EOF:
 			return nil
-		}
-		if err == io.ErrUnexpectedEOF {
+		case io.ErrUnexpectedEOF:
 			return fmt.Errorf("%w: truncated", ErrFormat)
-		}
-		if err != nil {
+		default:
 			return err
 		}
-		le := binary.LittleEndian
-		number := le.Uint32(row[16:])
-		d := CountedDocument{ID: le.Uint64(row), Tokens: le.Uint32(row[8:]), TextBytes: le.Uint32(row[12:]), HeldOut: number&heldOutBit != 0}
-		if number &^= heldOutBit; int(number) >= len(languages) {
-			return fmt.Errorf("%w: a document of language %d of %d", ErrFormat, number, len(languages))
+		if err := d.decode(row, languages); err != nil {
+			return err
 		}
-		d.Language = languages[number]
 		if err := visit(d); err != nil {
 			return err
 		}
 	}
+}
+
+// readLanguages reads the list at the beginning of a file.
+func readLanguages(in *bufio.Reader) (languages []string, err error) {
+	n, err := readUvarint(in)
+	for ; n > 0 && err == nil; n-- {
+		var length uint64
+		if length, err = readUvarint(in); err != nil {
+			break
+		}
+		var name []byte
+		if name, err = io.ReadAll(io.LimitReader(in, int64(min(length, extract.MaxDocumentBytes)))); uint64(len(name)) < length && err == nil {
+			err = fmt.Errorf("%w: truncated list of languages", ErrFormat)
+		}
+		languages = append(languages, string(name))
+	}
+	return languages, err
+}
+
+func readUvarint(in *bufio.Reader) (uint64, error) {
+	b, err := in.Peek(binary.MaxVarintLen64)
+	v, n := binary.Uvarint(b)
+	switch {
+	case n > 0:
+		_, err = in.Discard(n)
+	case err == nil || err == io.EOF:
+		err = fmt.Errorf("%w: truncated list of languages", ErrFormat)
+	}
+	return v, err
+}
+
+// decode sets d to a row.
+func (d *CountedDocument) decode(row []byte, languages []string) error {
+	le := binary.LittleEndian
+	number := le.Uint32(row[16:])
+	d.ID, d.Tokens, d.TextBytes, d.HeldOut = le.Uint64(row), le.Uint32(row[8:]), le.Uint32(row[12:]), number&heldOutBit != 0
+	if number &^= heldOutBit; int(number) >= len(languages) {
+		return fmt.Errorf("%w: a document of language %d of %d", ErrFormat, number, len(languages))
+	}
+	d.Language = languages[number]
+	return nil
 }
 
 // CountTasks divides the blocks of documents into the tasks of the stage [MixFolder], in
@@ -161,7 +188,7 @@ func eachCounted(ctx context.Context, folder Folder, inputs []DocumentsInput, vi
 		}
 		name := TokenCountsName(task) + TokenCountsSuffix
 		at, read := 0, int64(0)
-		err := readFile(ctx, folder, name, func(d CountedDocument) error {
+		err := readFile(ctx, folder, name, func(d *CountedDocument) error {
 			for at < len(ends) && read == ends[at] {
 				at++
 			}
@@ -169,7 +196,7 @@ func eachCounted(ctx context.Context, folder Folder, inputs []DocumentsInput, vi
 				return fmt.Errorf("%w: more than %d documents", ErrFormat, documents)
 			}
 			read++
-			return visit(block+1+at, &d)
+			return visit(block+1+at, d)
 		})
 		if err == nil && read != documents {
 			err = fmt.Errorf("%w: %d documents, want %d", ErrFormat, read, documents)
@@ -182,7 +209,7 @@ func eachCounted(ctx context.Context, folder Folder, inputs []DocumentsInput, vi
 	return nil
 }
 
-func readFile(ctx context.Context, folder Folder, name string, visit func(CountedDocument) error) error {
+func readFile(ctx context.Context, folder Folder, name string, visit func(*CountedDocument) error) error {
 	f, err := folder.Open(ctx, name)
 	if err != nil {
 		return err
