@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"os"
 	"slices"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"pretext/cmd/internal/clitest"
 	"pretext/internal/tinydata"
+	"pretext/pipeline/convert"
+	"pretext/pipeline/stage"
 	"pretext/records"
 )
 
@@ -21,7 +24,7 @@ func TestMain(m *testing.M) {
 // Every script of testdata/script is a contract of the command line.
 func TestScripts(t *testing.T) {
 	commands := clitest.Commands("train-bert")
-	commands["shards"], commands["zip"] = shards, zip
+	commands["shards"], commands["zip"], commands["convert"] = shards, zip, convertTo
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: commands, RequireExplicitExec: true})
 }
 
@@ -36,6 +39,16 @@ func shards(ts *testscript.TestScript, _ bool, args []string) {
 		o.Seed = uint64(clitest.Number(ts, args[3]))
 	}
 	ts.Check(tinydata.Write(ts.MkAbs(args[0]), o))
+}
+
+// convertTo SHARDS FORMAT OUT [SPLIT] writes shards in the format of another library.
+func convertTo(ts *testscript.TestScript, _ bool, args []string) {
+	c := convert.Config{Target: stage.Target{Out: ts.MkAbs(args[2])}, Shards: ts.MkAbs(args[0]), Format: args[1]}
+	if len(args) > 3 {
+		c.Split = args[3]
+	}
+	_, err := convert.Run(context.Background(), stage.Runner{Name: "direct", Workers: 1}, c)
+	ts.Check(err)
 }
 
 // zip FILE compresses a file.

@@ -77,7 +77,7 @@ var allowed = map[string][]string{
 	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/guard", "internal/whoami", "internal/redact", "pipeline/flink"},
 	"pipeline/flink":               {"internal/failure"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},
-	"trainer/loader":               {"internal/failure", "trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
+	"trainer/loader":               {"internal/failure", "trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/store"},
 	"trainer/comm":                 {"internal/failure", "trainer", "trainer/comm"},
 	"trainer/optim":                {"trainer"},
 	"trainer/dropout":              {},

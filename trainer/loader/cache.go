@@ -17,8 +17,8 @@ import (
 type CacheCost struct {
 	Files      int   // files to read
 	Bytes      int64 // size of these files
-	Compressed int   // compressed files among Files; they will be written uncompressed
-	Written    int64 // estimated uncompressed size of these compressed files, in bytes
+	Compressed int   // compressed files among Files, and shards of other formats; they will be written as uncompressed TFRecord
+	Written    int64 // estimated size of what is written for these, in bytes
 }
 
 // cacheFormat is raised when the format of the cache files changes.
@@ -102,12 +102,18 @@ func (s *Shards) CacheCost(ctx context.Context, dir string) (cost CacheCost, ok 
 	return cost, cost.Files > 0, nil
 }
 
-// unreadable is the compression of a file whose first bytes are corrupt.
-const unreadable = "unreadable"
+// Further kinds of compression of a file.
+const (
+	unreadable = "unreadable" // its first bytes are corrupt
+	converted  = "converted"  // it is a shard in the format of another library
+)
 
 // needsCache returns the compression of a file, and whether the file needs a
 // cache for random access: compressed files do, and files without a manifest.
 func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, need bool, err error) {
+	if f.part != nil {
+		return converted, true, nil
+	}
 	file, err := s.open(ctx, f)
 	if err != nil {
 		return "", false, err
@@ -129,6 +135,9 @@ const sampleBytes = 4 << 20
 
 // ratio estimates the uncompressed size of f divided by its compressed size.
 func (s *Shards) ratio(ctx context.Context, f *File) (float64, error) {
+	if f.part != nil {
+		return f.partRatio(ctx)
+	}
 	file, err := s.open(ctx, f)
 	if err != nil {
 		return 0, err
@@ -256,6 +265,9 @@ func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *co
 // sourceOf returns a cache entry in which only the fields that identify f are
 // set.
 func (s *Shards) sourceOf(ctx context.Context, f *File) (e cacheEntry, err error) {
+	if f.part != nil {
+		return s.partEntry(ctx, f)
+	}
 	file, err := s.open(ctx, f)
 	if err != nil {
 		return e, err

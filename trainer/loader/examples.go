@@ -47,6 +47,9 @@ func (s *Shards) Examples(ctx context.Context) iter.Seq2[Record, error] {
 // read yields the examples of one file; more is false if yield returned false
 // or there was an error.
 func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yield func(Record, error) bool) (more bool, err error) {
+	if f.part != nil && f.copied == nil {
+		return s.readPart(ctx, f, example, yield)
+	}
 	file, err := s.open(ctx, f)
 	if err != nil {
 		return false, err

@@ -25,25 +25,40 @@ func (s *Shards) fillCache(ctx context.Context, to filling) (*copied, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := s.open(ctx, to.file)
+	stream, close, err := s.stream(ctx, to, &entry)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	stream, compression, err := tfrecord.Uncompressed(store.NewReader(file, 0))
-	if reason, damaged := to.ends(err); damaged {
-		stream, entry.Lost = strings.NewReader(""), &lostTail{Reason: reason}
-	} else if err != nil {
-		return nil, to.file.corrupt(err)
-	}
-	entry.Copied = compression != ""
-	if err := to.copyAndIndex(ctx, stream, &entry); err != nil {
+	err = to.copyAndIndex(ctx, stream, &entry)
+	if err := errors.Join(err, close()); err != nil {
 		return nil, err
 	}
 	if err := store.WriteFile(ctx, to.cache, cacheCar(to.file.name), sharding.Marshal(entry)); err != nil {
 		return nil, err
 	}
 	return &copied{folder: to.cache, entry: entry}, nil
+}
+
+// stream returns the records of a file as an uncompressed stream of TFRecord, and
+// notes in entry whether it is a copy.
+func (s *Shards) stream(ctx context.Context, to filling, entry *cacheEntry) (stream io.Reader, close func() error, err error) {
+	if to.file.part != nil {
+		entry.Copied = true
+		r := to.file.partRecords(ctx)
+		return r, r.Close, nil
+	}
+	file, err := s.open(ctx, to.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, compression, err := tfrecord.Uncompressed(store.NewReader(file, 0))
+	if reason, damaged := to.ends(err); damaged {
+		stream, entry.Lost = strings.NewReader(""), &lostTail{Reason: reason}
+	} else if err != nil {
+		return nil, nil, errors.Join(to.file.corrupt(err), file.Close())
+	}
+	entry.Copied = compression != ""
+	return stream, file.Close, nil
 }
 
 // ends reports whether err is corruption at which the file may end (only with

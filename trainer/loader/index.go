@@ -70,6 +70,8 @@ func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Inde
 		switch {
 		case f.copied != nil:
 			read = s.readCopied
+		case f.part != nil:
+			return nil, &CompressedError{File: f.Path, Compression: converted}
 		case s.manifest != nil:
 			read = s.readIndex
 		}
@@ -200,7 +202,7 @@ func parseIndex(ctx context.Context, folder sharding.Folder, name string, bytes 
 // compressed.
 type CompressedError struct {
 	File        string
-	Compression string // "gzip" or "zlib"
+	Compression string // "gzip", "zlib", or what else the file is
 }
 
 // Usage returns true: a command then exits with the code of a usage error,
@@ -208,5 +210,8 @@ type CompressedError struct {
 func (e *CompressedError) Usage() bool { return true }
 
 func (e *CompressedError) Error() string {
+	if e.Compression == converted {
+		return fmt.Sprintf("%s: in the format of another library, whose rows can only be read in order: give --cache DIR, where they are written as TFRecord once", e.File)
+	}
 	return fmt.Sprintf("%s: compressed (%s), so records can only be read in order: give --cache DIR, where they are written uncompressed once, or make the shards with --compression none", e.File, e.Compression)
 }

@@ -11,6 +11,7 @@ import (
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/sharding"
+	"pretext/sharding/examples"
 	"pretext/tokenize"
 )
 
@@ -52,9 +53,10 @@ type File struct {
 	Bytes   int64  // on disk
 	Records int64  // from the manifest; -1 without one
 
-	name    string  // file name in the folder
-	copied  *copied // its cache files; nil: not cached
-	ordinal int64   // number in the list of all records files of the folder, of both splits, sorted by name
+	name    string         // file name in the folder
+	copied  *copied        // its cache files; nil: not cached
+	part    *examples.Part // a shard in the format of another library; nil: a records file
+	ordinal int64          // number in the list of all records files of the folder, of both splits, sorted by name
 }
 
 // Open finds the records at a path, as the package comment describes, and
@@ -71,8 +73,13 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 		return nil, err
 	}
 	folder, err := d.Shards()
+	converted, convertedErr := examples.Open(ctx, d)
 	var s *Shards
 	switch {
+	case convertedErr != nil:
+		return nil, convertedErr
+	case len(converted) > 0:
+		s, err = openConverted(d, converted, opts)
 	case err == nil:
 		return openFolder(ctx, folder, opts)
 	case len(d.Records) == 1 && d.Records[0] == path:
@@ -207,6 +214,9 @@ func (s *Shards) Made() sharding.ExamplesOptions { return s.made }
 
 // DoLowerCase returns do_lower_case in the manifest, or nil if it is absent.
 func (s *Shards) DoLowerCase() *bool { return s.lower }
+
+// Converted reports whether the shards are in the format of another library.
+func (s *Shards) Converted() bool { return s.files[0].part != nil }
 
 // Form returns the form of the records: according to the manifest or, in
 // third-party files, to their first records.

@@ -16,9 +16,9 @@ import (
 const cacheName = "cache"
 
 // cached prepares a corpus for reading at any position. It writes the index of
-// third-party files, and the data of compressed files, to dir once, and logs
-// the cost first. Without dir it writes nothing, and compressed files are an
-// error. If skip is set, files may have unreadable ends.
+// third-party files, and the data of compressed files and of shards in other
+// formats as TFRecord, to dir once, and logs the cost first. Without dir it
+// writes nothing, and files that need a copy are an error. If skip is set, files may have unreadable ends.
 func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Writer) error {
 	if dir == "" {
 		return nil
@@ -30,7 +30,7 @@ func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Write
 	if needed {
 		line := fmt.Sprintf("%s: %d files (%s) are read once into %s", c.path, cost.Files, humanize.Bytes(cost.Bytes), dir)
 		if cost.Compressed > 0 {
-			line += fmt.Sprintf("; %d are compressed and take about %s there", cost.Compressed, humanize.Bytes(cost.Written))
+			line += fmt.Sprintf("; %d are compressed or of another format and take about %s there", cost.Compressed, humanize.Bytes(cost.Written))
 		}
 		fmt.Fprintln(log, line)
 	}

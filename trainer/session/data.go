@@ -172,7 +172,7 @@ func (c *Corpus) readVocab(given string) error {
 		return err
 	}
 	if t.Vocab == nil {
-		return notWordPiece(path, t.File)
+		return c.readForeignTokenizer(path, t.File)
 	}
 	t.File = nil // the records' ids are those of the vocabulary
 	if c.vocab, err = tokenize.ReadVocab(path, t.Vocab); err != nil {
@@ -195,7 +195,7 @@ func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
 // or, without a manifest, of the names and sizes of the files.
 func (c *Corpus) dataHash() (string, error) {
 	h := sha256.New()
-	if c.shards.Manifest() != nil {
+	if c.shards.Manifest() != nil || c.shards.Converted() {
 		b, err := store.ReadLocation(context.Background(), store.Join(c.folder(), sharding.ManifestName))
 		if err != nil {
 			return "", err

@@ -56,6 +56,22 @@ func (c *Corpus) readTokenizer(v *fileVocab) error {
 	return nil
 }
 
+// readForeignTokenizer reads the tokenizer.json of records without a manifest of
+// ours.
+func (c *Corpus) readForeignTokenizer(path string, file []byte) error {
+	o, err := sharding.TokenizerOptions(path, file, sharding.DefaultExamplesOptions())
+	if err != nil {
+		return err
+	}
+	v := &fileVocab{TokenizerInfo: o.Tokenizer, sha256: sharding.Hash(file)}
+	special, err := v.names(file)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", errDamaged, path, err)
+	}
+	c.vocab, c.tokenizer = v, checkpoint.Tokenizer{File: file, Special: special}
+	return nil
+}
+
 // names returns the special tokens under the names of tokenizer_config.json.
 func (v *fileVocab) names(file []byte) (map[string]string, error) {
 	var f struct {

@@ -1,0 +1,109 @@
+package loader
+
+import (
+	"context"
+	"io"
+
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+	"pretext/sharding/examples"
+)
+
+// openConverted opens shards in the format of another library. parts are all of
+// them, in the order of the shards from which they were made.
+func openConverted(d *sharding.Dataset, parts []examples.Part, opts Options) (*Shards, error) {
+	folder, err := store.Open(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Shards{folder: folder}
+	for i, part := range parts {
+		if opts.Split == "" || opts.Split == part.Split {
+			s.files = append(s.files, File{Path: part.Path, Split: part.Split, Bytes: part.Bytes, Records: part.Count,
+				name: store.Base(part.Path), ordinal: int64(i), part: &parts[i]})
+		}
+	}
+	if len(s.files) == 0 {
+		return nil, none(folder, opts)
+	}
+	return s, nil
+}
+
+// readPart yields the examples of a converted shard, as read does those of a
+// records file.
+func (s *Shards) readPart(ctx context.Context, f *File, example *records.Example, yield func(Record, error) bool) (more bool, err error) {
+	for r, err := range f.part.Records(ctx) {
+		if err != nil {
+			return false, err
+		}
+		record := Record{File: f.Path, Index: r.Index, Offset: r.Offset, Example: example}
+		if err := s.decode(r.Payload, example); err != nil {
+			return false, record.fault(err)
+		}
+		if !yield(record, nil) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// partRecords returns a stream of TFRecord with the examples of a converted
+// shard. Close it after use.
+func (f *File) partRecords(ctx context.Context) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		out := tfrecord.NewWriter(w, tfrecord.WriterOptions{})
+		for record, err := range f.part.Records(ctx) {
+			if err == nil {
+				err = out.Write(record.Payload)
+			}
+			if err != nil {
+				w.CloseWithError(err)
+				return
+			}
+		}
+		w.CloseWithError(out.Close()) // io.EOF for nil
+	}()
+	return r
+}
+
+// partEntry returns the cache entry of a converted shard with only those fields
+// that identify it: its size, and the hash of its side-car, which has the hash
+// of the values.
+func (s *Shards) partEntry(ctx context.Context, f *File) (e cacheEntry, err error) {
+	sideCar, err := store.ReadLocation(ctx, f.Path+sharding.SideCarSuffix)
+	if err != nil {
+		return e, err
+	}
+	return cacheEntry{Format: cacheFormat, Name: f.name, Bytes: f.Bytes, Ends: sharding.Hash(sideCar)}, nil
+}
+
+// partForm returns the form of the first example of a converted shard; "" if it
+// has none.
+func (f *File) partForm(ctx context.Context) (records.Form, error) {
+	for r, err := range f.part.Records(ctx) {
+		if err != nil {
+			return "", err
+		}
+		return records.FormOf(r.Payload)
+	}
+	return "", nil
+}
+
+// partRatio estimates the size of a converted shard as TFRecord divided by its
+// size, from its first examples.
+func (f *File) partRatio(ctx context.Context) (float64, error) {
+	n, bytes := int64(0), int64(0)
+	for r, err := range f.part.Records(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n, bytes = n+1, bytes+int64(len(r.Payload))+tfrecord.FrameBytes
+		if bytes > sampleBytes {
+			break
+		}
+	}
+	return float64(bytes) / float64(max(1, n)) * float64(f.Records) / float64(max(1, f.Bytes)), nil
+}
