@@ -36,6 +36,14 @@ const (
 	WSD ScheduleKind = "wsd"
 )
 
+// Budget is a schedule by elapsed time instead of steps, as in 24hBERT (Izsak et
+// al. 2021, arXiv 2104.07705) and Cramming (Geiping and Goldstein 2022, arXiv
+// 2212.14034): the rate rises linearly to its peak during the fraction Warmup of
+// the time, and then falls linearly to zero at its end. The rate of a step is
+// known when it begins ([Loop].Rate), so [Schedule.Rate] is not defined; see
+// [Schedule.At].
+const Budget ScheduleKind = "budget"
+
 // A DecayShape is how the rate falls in the last steps of a [WSD] schedule. t is
 // the fraction of these steps that are done.
 type DecayShape string
@@ -52,7 +60,7 @@ const (
 	LinearDecay DecayShape = "linear"
 )
 
-// ScheduleKinds returns all kinds.
+// ScheduleKinds returns all kinds by steps.
 func ScheduleKinds() []ScheduleKind { return []ScheduleKind{Linear, Polynomial, Constant, WSD} }
 
 // DecayShapes returns all shapes, the default first.
@@ -69,13 +77,17 @@ type Schedule struct {
 
 	Decay int64      `json:"decay_steps,omitempty"` // WSD: number of steps at the end in which the rate falls
 	Shape DecayShape `json:"decay_shape,omitempty"` // WSD: how it falls
+
+	// Seconds is the time of a Budget. Its Steps are the most that are made, and
+	// its Warmup is a fraction of the time.
+	Seconds float64 `json:"budget_seconds,omitempty"`
 }
 
 // Validate reports every problem of s at once.
 func (s Schedule) Validate() error {
 	var errs []error
-	if !slices.Contains(ScheduleKinds(), s.Kind) {
-		errs = append(errs, fmt.Errorf("schedule %q: must be %s", s.Kind, oneOf(ScheduleKinds())))
+	if !slices.Contains(ScheduleKinds(), s.Kind) && s.Kind != Budget {
+		errs = append(errs, fmt.Errorf("schedule %q: must be %s", s.Kind, oneOf(append(ScheduleKinds(), Budget))))
 	}
 	if !(s.Peak >= 0 && s.Peak <= math.MaxFloat32) {
 		errs = append(errs, fmt.Errorf("learning_rate %v: must be finite and not negative", s.Peak))
@@ -89,7 +101,24 @@ func (s Schedule) Validate() error {
 	if s.Kind == Polynomial && !(s.Degree > 0 && s.Degree <= 10) {
 		errs = append(errs, fmt.Errorf("degree %v: must be above 0 and at most 10", s.Degree))
 	}
+	if (s.Kind == Budget) != (s.Seconds > 0) || s.Seconds < 0 || s.Seconds > maxBudget {
+		errs = append(errs, fmt.Errorf("budget of %v s: must be from 0 to %v, and only the schedule %q has one", s.Seconds, maxBudget, Budget))
+	}
+	if s.Kind == Budget && s.Warmup >= 1 {
+		errs = append(errs, fmt.Errorf("warm-up %v: of a budget of time, it must be a fraction below 1", s.Warmup))
+	}
 	return errors.Join(append(errs, s.validateDecay())...)
+}
+
+// maxBudget is ten years.
+const maxBudget = 10 * 365 * 86400
+
+// At returns the learning rate of a Budget after a fraction of its time.
+func (s Schedule) At(fraction float64) float64 {
+	if fraction < s.Warmup {
+		return s.Peak * fraction / s.Warmup
+	}
+	return s.Peak * (1 - min(1, fraction)) / (1 - s.Warmup)
 }
 
 func (s Schedule) validateDecay() error {
@@ -199,6 +228,8 @@ func (s Schedule) decays(done int64) bool {
 func (s Schedule) String() string {
 	text := fmt.Sprintf("%s, %d steps, learning rate %v, warm-up %v steps", s.Kind, s.Steps, s.Peak, s.Warmup)
 	switch s.Kind {
+	case Budget:
+		return fmt.Sprintf("%s of %v s, at most %d steps, learning rate %v, warm-up %v of the time", s.Kind, s.Seconds, s.Steps, s.Peak, s.Warmup)
 	case Polynomial:
 		text += fmt.Sprintf(", degree %v", s.Degree)
 	case WSD:

@@ -70,6 +70,7 @@ func TestNonsenseIsRefused(t *testing.T) {
 		{}, {Kind: "cosine", Steps: 1}, {Kind: trainer.Linear}, {Kind: trainer.Linear, Steps: 1, Peak: nan},
 		{Kind: trainer.Linear, Steps: 1, Peak: -1}, {Kind: trainer.Linear, Steps: 1, Warmup: 2}, {Kind: trainer.Polynomial, Steps: 1},
 		{Kind: trainer.WSD, Steps: 9}, {Kind: trainer.WSD, Steps: 9, Shape: "cosine"}, {Kind: trainer.WSD, Steps: 9, Warmup: 4, Decay: 6, Shape: trainer.LinearDecay},
+		{Kind: trainer.Budget, Steps: 9}, {Kind: trainer.Linear, Steps: 9, Seconds: 1}, {Kind: trainer.Budget, Steps: 9, Seconds: 1, Warmup: 1}, {Kind: trainer.Budget, Steps: 9, Seconds: nan},
 		{Kind: trainer.WSD, Steps: 9, Decay: -1, Shape: trainer.LinearDecay}, {Kind: trainer.Constant, Steps: 9, Decay: 1},
 	} {
 		if s.Validate() == nil {
@@ -91,6 +92,18 @@ func TestNonsenseIsRefused(t *testing.T) {
 		change(&o)
 		if o.Validate() == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestTheRateOfABudgetFollowsTheTime(t *testing.T) {
+	s := trainer.Schedule{Kind: trainer.Budget, Peak: 2, Steps: 9, Seconds: 3600, Warmup: 0.06}
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for fraction, want := range map[float64]float64{0: 0, 0.03: 1, 0.06: 2, 0.53: 1, 1: 0, 1.5: 0} {
+		if got := s.At(fraction); math.Abs(got-want) > 1e-12 {
+			t.Errorf("after %v of the time: got %v, want %v", fraction, got, want)
 		}
 	}
 }

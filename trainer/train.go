@@ -62,6 +62,11 @@ type Loop struct {
 	Batch    int      // sequences in a step, over all ranks
 	Start    Progress // where to resume; the zero value starts at the beginning
 
+	// Rate, if not nil, gives the learning rate of the next step instead of
+	// Schedule; more is false if the run has ended before it. That of rank 0
+	// counts on all ranks.
+	Rate func(step int64) (rate float64, more bool)
+
 	SaveEvery int64 // steps between checkpoints; 0: only at the end
 
 	// Observe, if not nil, is called after every step, for logging, timing and
@@ -93,7 +98,7 @@ func Train(ctx context.Context, l Loop) (Progress, error) {
 
 // steps runs the steps of the schedule, until its end or until ctx is done.
 func (r *run) steps(ctx context.Context) error {
-	for r.at.Step < r.Schedule.Steps {
+	for r.at.Step < r.Schedule.Steps && !r.ended {
 		stop, err := r.step(ctx)
 		if err != nil {
 			return fmt.Errorf("train step %d: %w", r.at.Step, err)
@@ -137,6 +142,8 @@ type run struct {
 	saving  chan error // receives the result of the save in progress; nil: none
 	loss    float64    // of the last step
 	skipped int        // consecutive steps without an update
+	rate    float64    // of the step, if Rate is set
+	ended   bool       // Rate has ended the run
 }
 
 // step runs one step. If ctx is done on any rank, it changes nothing and stop
@@ -147,13 +154,17 @@ func (r *run) step(ctx context.Context) (stop bool, err error) {
 		return false, err
 	}
 	total, stop, err := r.agree(share.Counts, ctx.Err() != nil)
-	if err != nil || stop {
+	if err != nil || stop || r.ended {
 		return stop, err
 	}
 	if err := r.accumulate(share, total.Coef()); err != nil {
 		return false, err
 	}
-	info, err := r.Model.Apply(r.Schedule)
+	schedule := r.Schedule
+	if r.Rate != nil {
+		schedule = Schedule{Kind: Constant, Peak: r.rate, Steps: r.Schedule.Steps}
+	}
+	info, err := r.Model.Apply(schedule)
 	if err != nil {
 		return false, err
 	}
@@ -163,14 +174,27 @@ func (r *run) step(ctx context.Context) (stop bool, err error) {
 }
 
 // agree returns the sum of the counts over all ranks; stop reports whether done
-// is true on any rank.
+// is true on any rank. With Rate it also sets r.rate and r.ended.
 func (r *run) agree(c Counts, done bool) (total Counts, stop bool, err error) {
 	v := []float64{c.MaskedWeight, c.NSP, c.Labels, 0}
 	if done {
 		v[3] = 1
 	}
+	if r.Rate != nil {
+		rate, more := 0.0, true
+		if r.Comm.Rank() == 0 {
+			rate, more = r.Rate(r.at.Step)
+		}
+		v = append(v, rate, 0)
+		if !more {
+			v[5] = 1
+		}
+	}
 	if err := r.Comm.AllReduce(v); err != nil {
 		return Counts{}, false, err
+	}
+	if r.Rate != nil {
+		r.rate, r.ended = v[4], v[5] > 0
 	}
 	return Counts{MaskedWeight: v[0], NSP: v[1], Labels: v[2]}, v[3] > 0, nil
 }

@@ -12,11 +12,15 @@ import (
 
 // loop returns package trainer's loop for this run.
 func (r *run) loop(ctx context.Context) trainer.Loop {
-	return trainer.Loop{
+	loop := trainer.Loop{
 		Model: r.model, Heads: r.state.Heads, Source: r.agreeing(), Saver: r.saver(), Comm: r.group, Schedule: r.state.Schedule,
 		Batch: r.state.Batch, Start: r.first, SaveEvery: r.o.SaveCheckpointsSteps,
 		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
 	}
+	if r.pace != nil {
+		loop.Rate = r.pace.rate
+	}
+	return loop
 }
 
 // saver returns the saver of checkpoints. On ranks other than 0 it saves
@@ -51,6 +55,9 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 func (r *run) logStep(report trainer.Report) error {
 	speed := r.meter.step(report)
 	line := newTrainLine(report, speed)
+	if r.pace != nil {
+		line.Spent = r.pace.elapsed().Seconds()
+	}
 	if r.damage != nil {
 		var err error
 		if line.LeftOut, err = r.noteDamage(report.Progress); err != nil {

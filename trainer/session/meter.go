@@ -33,6 +33,7 @@ type meter struct {
 
 	losses func(trainer.Sums) string // formats losses for the log
 	silent bool                      // log nothing
+	budget func() time.Duration      // time that is left; nil: it is estimated from the steps
 	notify func(Progress)            // may be nil
 }
 
@@ -53,6 +54,9 @@ func (m *meter) step(r trainer.Report) float64 {
 	}
 	done := r.Progress.Step
 	p := Progress{Step: done, Last: m.last, Loss: m.sums.Loss(), Speed: PerSecond(m.sums.Tokens, m.spent-m.since), Left: m.left(done)}
+	if m.budget != nil { // the last step is not known
+		p.Last = done + int64(float64(p.Left)/float64(m.spent)*float64(done-m.first))
+	}
 	if m.notify != nil {
 		m.notify(p)
 	}
@@ -64,7 +68,11 @@ func (m *meter) step(r trainer.Report) float64 {
 
 func (m *meter) line(p Progress) {
 	if !m.silent {
-		fmt.Fprintf(m.log, "step %d of %d: %s, %s tokens/s, about %s left\n", p.Step, p.Last,
+		steps := fmt.Sprintf("step %d of %d", p.Step, p.Last)
+		if m.budget != nil {
+			steps = fmt.Sprintf("step %d", p.Step)
+		}
+		fmt.Fprintf(m.log, "%s: %s, %s tokens/s, about %s left\n", steps,
 			m.losses(m.sums), humanize.Count(int64(p.Speed)), humanize.Duration(p.Left))
 	}
 	m.sums, m.since = trainer.Sums{}, m.spent
@@ -79,6 +87,9 @@ func pretrainingLosses(s trainer.Sums) string {
 
 // left estimates the time to the last step.
 func (m *meter) left(done int64) time.Duration {
+	if m.budget != nil {
+		return m.budget()
+	}
 	return time.Duration(float64(m.spent) / float64(done-m.first) * float64(m.last-done)).Round(time.Second)
 }
 

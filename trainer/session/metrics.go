@@ -38,6 +38,8 @@ type trainLine struct {
 	Tokens      int64  `json:"tokens"`
 	Speed       Number `json:"tokens_per_second"`
 	LeftOut     int64  `json:"left_out,omitempty"` // corrupt examples
+
+	Spent float64 `json:"budget_spent_seconds,omitempty"` // with a budget: time of all steps so far
 }
 
 // A damageLine names a corrupt example that a step skipped, or, as step 0, an
@@ -68,6 +70,8 @@ type metric struct {
 	Step         int64    `json:"step"`
 	Skipped      bool     `json:"skipped"`
 	Loss         *float64 `json:"loss"`
+	Rate         *float64 `json:"learning_rate"`
+	Spent        float64  `json:"budget_spent_seconds"`
 	EvalLoss     *float64 `json:"eval_loss"`
 	EvalNSPLoss  *float64 `json:"eval_nsp_loss"`
 	EvalExamples *float64 `json:"eval_examples"` // every Evaluation has it

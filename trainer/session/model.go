@@ -120,6 +120,14 @@ func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
 	return c, nil
 }
 
+// withDropout returns a configuration with the dropout of the options.
+func (o *Options) withDropout(c trainer.Config) trainer.Config {
+	if o.Dropout != nil {
+		c.HiddenDropout, c.AttentionDropout = *o.Dropout, *o.Dropout
+	}
+	return c
+}
+
 // configDiff lists the settings in which two models differ; "" if none.
 func configDiff(was, is trainer.Config) string {
 	a, b := settings(was), settings(is)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"pretext/internal/failure"
 	"pretext/trainer"
@@ -13,13 +14,14 @@ import (
 // Options configure a pre-training run. Start from [DefaultOptions]. Fields are
 // named after the flags of train-bert train.
 type Options struct {
-	Data     string // run of prepare-data, folder of shards, or of BERT's TFRecord files
-	EvalData string // held-out data; "": the eval shards of Data
-	Vocab    string // vocab.txt of records that have none beside them
-	Out      string // output directory
-	Cache    string // directory for the index of third-party records and for uncompressed copies of compressed ones; "": Out/cache
-	Model    string // preset, or path of a config.json; may be "" with Init
-	Init     string // model to start from: a path that [OpenModel] takes
+	Data     string   // run of prepare-data, folder of shards, or of BERT's TFRecord files
+	EvalData string   // held-out data; "": the eval shards of Data
+	Vocab    string   // vocab.txt of records that have none beside them
+	Out      string   // output directory
+	Cache    string   // directory for the index of third-party records and for uncompressed copies of compressed ones; "": Out/cache
+	Model    string   // preset, or path of a config.json; may be "" with Init
+	Dropout  *float64 // of hidden units and attention probabilities; nil: as the model's settings say
+	Init     string   // model to start from: a path that [OpenModel] takes
 
 	// ResumeFrom is a checkpoint, or a run, from which the run resumes as long
 	// as Out has no checkpoint: a branch of another run.
@@ -29,11 +31,13 @@ type Options struct {
 	MicroBatchTokens int     // maximum tokens of a micro-batch; 0: chosen by the device
 	LearningRate     float64 // peak
 	NumTrainSteps    int64
-	NumWarmupSteps   int64  // -1: a tenth of the steps; of a run that resumes, as before
-	Schedule         string // a [trainer.ScheduleKind]; "": linear for adamw, polynomial for lamb
-	DecaySteps       int64  // of the schedule wsd; -1: a tenth of the steps
-	DecayShape       string // of the schedule wsd, a [trainer.DecayShape]
-	Optimizer        string // a [trainer.OptimizerName]
+	NumWarmupSteps   int64         // -1: a tenth of the steps; of a run that resumes, as before
+	Schedule         string        // a [trainer.ScheduleKind]; "": linear for adamw, polynomial for lamb
+	Budget           time.Duration // of the schedule budget: time of all steps
+	ReplayRates      string        // with a budget: [MetricsFile] of the run whose learning rates are taken; "": the clock decides
+	DecaySteps       int64         // of the schedule wsd; -1: a tenth of the steps
+	DecayShape       string        // of the schedule wsd, a [trainer.DecayShape]
+	Optimizer        string        // a [trainer.OptimizerName]
 	WeightDecay      float64
 	AdamBeta1        float64 // decay of the first moment
 	AdamBeta2        float64 // decay of the second moment
@@ -42,8 +46,10 @@ type Options struct {
 	BiasCorrection   *bool   // of the moments; nil: as the optimizer's source, so for lamb only
 	Seed             uint64  // of initial weights, order and dropout
 
-	NoNSP        bool // train no next-sentence head; records without labels never train one
-	MaxSeqLength int  // tokens of the sequences into which records of documents are cut; 0: the model's positions
+	NoNSP          bool // train no next-sentence head; records without labels never train one
+	MaxSeqLength   int  // tokens of the sequences into which records of documents are cut; 0: the model's positions
+	UsualSeqLength int  // default of MaxSeqLength, without effect on other records; 0: the model's positions
+
 	AttendAcross bool // tokens of a packed row attend to all its pieces
 
 	SaveCheckpointsSteps int64  // steps between checkpoints; 0: only at the end
@@ -107,6 +113,10 @@ func (o *Options) Validate() error {
 	c.want(o.MicroBatchTokens <= trainer.MaxBatchTokens, "--micro-batch-tokens %d: must be at most %d", o.MicroBatchTokens, trainer.MaxBatchTokens)
 	c.want(o.NumWarmupSteps >= -1, "--num-warmup-steps %d: must not be negative", o.NumWarmupSteps)
 	c.want(o.ResumeFrom == "" || o.Init == "", "--resume-from %s and --init %s: give one of them", o.ResumeFrom, o.Init)
+	c.want((o.Budget > 0) == (o.Schedule == string(trainer.Budget)), "--budget and --schedule budget need each other")
+	c.want(o.ReplayRates == "" || o.Budget > 0, "--replay-rates applies only with --budget")
+	c.want(o.Budget == 0 || o.NumWarmupSteps == -1, "--num-warmup-steps does not apply with --budget, whose warm-up is a part of the time")
+	c.want(o.Dropout == nil || *o.Dropout >= 0 && *o.Dropout < 1, "--dropout: must be at least 0 and below 1")
 	c.want(o.DecaySteps >= -1, "--decay-steps %d: must not be negative", o.DecaySteps)
 	c.want(o.DecaySteps == -1 && o.DecayShape == DefaultOptions().DecayShape || o.Schedule == string(trainer.WSD), "--decay-steps and --decay-shape apply only with --schedule wsd")
 	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
@@ -139,6 +149,9 @@ func (o *Options) rateSchedule() trainer.Schedule {
 	}
 	if o.NumWarmupSteps < 0 {
 		s.Warmup = float64(o.NumTrainSteps / 10)
+	}
+	if s.Kind == trainer.Budget {
+		s.Seconds, s.Warmup = o.Budget.Seconds(), budgetWarmup
 	}
 	if s.Kind == trainer.WSD {
 		s.Decay, s.Shape = o.DecaySteps, trainer.DecayShape(o.DecayShape)

@@ -26,7 +26,10 @@ func (r *run) resume() error {
 	}
 	r.from, r.config = c, c.Config
 	r.settle(c.State.Phase, c.State.Tokens)
-	if r.o.NumWarmupSteps < 0 {
+	if diff := configDiff(c.Config, r.o.withDropout(c.Config)); diff != "" {
+		return usagef("%s is a checkpoint of a model with other --dropout: %s", c.Dir, diff)
+	}
+	if r.o.NumWarmupSteps < 0 && r.o.Budget == 0 {
 		r.state.Schedule.Warmup = c.State.Schedule.Warmup // a tenth of the steps that the run had at its start
 	}
 	if err := r.state.Schedule.Validate(); err != nil {
@@ -45,6 +48,7 @@ func (r *run) resume() error {
 		if err != nil {
 			return err
 		}
+		config = r.o.withDropout(config)
 		if diff := configDiff(c.Config, config); diff != "" {
 			return usagef("%s is a checkpoint of another model than --model %s: %s", c.Dir, r.o.Model, diff)
 		}
@@ -129,7 +133,7 @@ func (r *run) begin() (err error) {
 		return err
 	}
 	r.add(r.start)
-	r.config = r.start.config
+	r.config = r.o.withDropout(r.start.config)
 	phase := 1
 	if m := r.start.init; m != nil && m.Phase != nil {
 		phase = m.Phase.State.Phase + 1
@@ -154,7 +158,9 @@ func (r *run) longest() int {
 }
 
 // seqLength returns the length to which documents are cut.
-func (r *run) seqLength() int { return cmp.Or(r.o.MaxSeqLength, r.config.MaxPositions) }
+func (r *run) seqLength() int {
+	return cmp.Or(r.o.MaxSeqLength, min(r.o.UsualSeqLength, r.config.MaxPositions), r.config.MaxPositions)
+}
 
 // recorded returns the options of the run that a checkpoint has besides those of
 // its own fields.

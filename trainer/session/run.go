@@ -50,6 +50,7 @@ type run struct {
 	last     *Evaluation
 	step     int64 // of last
 	stopped  bool  // all ranks stop by agreement
+	pace     *pace // nil: the schedule gives the rates
 	runLog
 }
 
@@ -118,13 +119,19 @@ func hold(out string, work func() error) error {
 }
 
 // work trains in the output directory, which rank 0 has locked.
-func (r *run) work(ctx context.Context) (*Result, error) {
+func (r *run) work(ctx context.Context) (end *Result, err error) {
 	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
 	first := r.first.Step
 	r.meter = &meter{log: r.log, first: first, last: r.o.NumTrainSteps, at: time.Now(), losses: pretrainingLosses,
 		silent: r.o.Brief && r.eval != nil, notify: r.o.Progress}
+	if r.pace, err = r.openPace(); err != nil {
+		return nil, err
+	}
+	if r.pace != nil {
+		r.meter.budget = r.pace.left
+	}
 	if err := r.catchUp(ctx); err != nil {
 		return nil, err
 	}
@@ -134,7 +141,10 @@ func (r *run) work(ctx context.Context) (*Result, error) {
 		r.stopped = errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))
 		return nil, err
 	}
-	end, err := r.end(ctx, progress)
+	if err := r.concludeBudget(ctx, progress.Step); err != nil {
+		return nil, err
+	}
+	end, err = r.end(ctx, progress)
 	r.stopped = errors.Is(err, errInterrupted)
 	return end, err
 }
@@ -202,6 +212,9 @@ func (r *run) open(ctx context.Context) error {
 func (r *run) openRecords() error {
 	if err := r.runLog.open(r.o.Out, r.from, r.o.NumTrainSteps); err != nil {
 		return err
+	}
+	if r.state.Schedule.Kind == trainer.Budget && r.board != nil {
+		r.board.every = 1 // the number of steps is not known
 	}
 	if r.logResumed(r.log, r.from, r.o.NumTrainSteps); r.from != nil && !r.branch {
 		return nil

@@ -23,12 +23,12 @@ func completions() cli.Completions {
 	return cli.Completions{
 		Values: map[string][]string{
 			"model": trainer.PresetNames(), "optimizer": {string(trainer.AdamW), string(trainer.LAMB)},
-			"schedule": names(trainer.ScheduleKinds()), "decay-shape": names(trainer.DecayShapes()),
+			"schedule": append(names(trainer.ScheduleKinds()), string(trainer.Budget)), "preset": {presetBudget}, "decay-shape": names(trainer.DecayShapes()),
 			"on-damage": {"stop", "skip"}, "device": {"cpu"}, "precision": {string(trainer.Float32)},
 			"do-lower-case": {"true", "false", "auto"}, "task": append(taskNames(), ownTable),
 		},
 		Files: map[string][]string{
-			"vocab": {"txt"}, "vocab-file": {"txt"}, "train-file": {"json"}, "predict-file": {"json"}, "config": {"yaml", "yml"},
+			"vocab": {"txt"}, "vocab-file": {"txt"}, "train-file": {"json"}, "predict-file": {"json"}, "replay-rates": {"jsonl"}, "config": {"yaml", "yml"},
 		},
 		Folders: []string{"out", "data", "eval-data", "data-dir", "cache", "init", "resume-from"},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/session"
 )
@@ -19,8 +20,9 @@ import (
 // trainOptions are the options of a run and of its output.
 type trainOptions struct {
 	session.Options
-	quiet bool
-	nproc int // ranks to start on this machine; 0 or 1: none
+	quiet  bool
+	nproc  int    // ranks to start on this machine; 0 or 1: none
+	preset string // "": none
 }
 
 func defaultTrain() trainOptions {
@@ -43,7 +45,11 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.Float64Var(&o.LearningRate, "learning-rate", o.LearningRate, "peak learning rate")
 	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "number of steps")
 	fs.Int64Var(&o.NumWarmupSteps, "num-warmup-steps", o.NumWarmupSteps, "steps in which the learning rate rises; -1: a tenth of all steps")
-	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: linear, polynomial, constant or wsd (warm-up, stable, decay); default: linear for adamw, polynomial for lamb")
+	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: linear, polynomial, constant, wsd (warm-up, stable, decay) or budget (by time); default: linear for adamw, polynomial for lamb")
+	fs.StringVar(&o.preset, "preset", "", "defaults of a recipe; budget: single sequences of 128 tokens without next sentences or dropout, a schedule by time, and the optimizer of Cramming (docs/train.md)")
+	fs.DurationVar(&o.Budget, "budget", 0, "with --schedule budget: time of all steps, such as 1h or 90m; with --preset budget by default 24h")
+	fs.StringVar(&o.ReplayRates, "replay-rates", "", "with --budget: take the learning rates of the steps from the metrics.jsonl of another run, to repeat it exactly")
+	fs.Var(&optional{&o.Dropout}, "dropout", "dropout of hidden units and attention in a new model; default: as its settings say")
 	fs.Int64Var(&o.DecaySteps, "decay-steps", o.DecaySteps, "with --schedule wsd: number of last steps in which the learning rate falls; -1: a tenth of all steps")
 	fs.StringVar(&o.DecayShape, "decay-shape", o.DecayShape, "with --schedule wsd: how it falls: exponential (to a tenth of the peak, MiniCPM), 1-sqrt (ModernBERT) or linear")
 	fs.StringVar(&o.Optimizer, "optimizer", o.Optimizer, "adamw (google-research/bert's) or lamb (NVIDIA's)")
@@ -186,6 +192,9 @@ Several processes train one model with --nproc N, or when torchrun or others
 start them with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: docs/multi-gpu.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.applyPreset(cmd.Flags()); err != nil {
+				return err
+			}
 			launched, err := o.asRank(cmd)
 			if launched || err != nil {
 				return err
@@ -200,6 +209,34 @@ start them with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: docs/multi-gpu.md
 	o.add(cmd.Flags())
 	addJSON(cmd)
 	return cmd
+}
+
+// presetBudget is the recipe of Cramming (Geiping and Goldstein 2022, arXiv
+// 2212.14034), with the schedule of 24hBERT (Izsak et al. 2021, arXiv 2104.07705).
+const presetBudget = "budget"
+
+// applyPreset sets the flags that the preset has and that are not given.
+func (o *trainOptions) applyPreset(fs *pflag.FlagSet) error {
+	switch o.preset {
+	case "":
+		return nil
+	case presetBudget:
+	default:
+		return failure.Usagef("--preset %q: must be %s", o.preset, presetBudget)
+	}
+	o.UsualSeqLength = 128
+	for name, value := range map[string]string{
+		"schedule": string(trainer.Budget), "budget": "24h", "no-nsp": "true", "dropout": "0", "learning-rate": "1e-3", "train-batch-size": "256",
+		"adam-beta2": "0.98", "adam-epsilon": "1e-12", "max-grad-norm": "0.5", "num-train-steps": "1000000",
+	} {
+		if fs.Changed(name) {
+			continue
+		}
+		if err := fs.Lookup(name).Value.Set(value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // train trains a model and writes its progress to stderr.

@@ -1,0 +1,136 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"pretext/trainer"
+)
+
+// Rates by time. With a [trainer.Budget] schedule the rate of a step depends on
+// the step before it ended, so two runs differ. The metrics record the rate and the time
+// of every step. Another run with ReplayRates takes the rates from there and has
+// the same weights, and a resumed run continues at the time that was spent
+// before its checkpoint.
+
+// budgetWarmup is the fraction of the time in which the rate rises: 24hBERT's.
+const budgetWarmup = 0.06
+
+// A pace gives the learning rates of a run with a budget of time.
+type pace struct {
+	schedule trainer.Schedule
+	spent    time.Duration // of the run before this process
+	meter    *meter
+	recorded []float64 // of every step from the first; nil: the clock decides
+}
+
+// pace returns the pace of the run; nil without a budget.
+func (r *run) openPace() (*pace, error) {
+	if r.state.Schedule.Kind != trainer.Budget {
+		return nil, nil
+	}
+	p := &pace{schedule: r.state.Schedule, meter: r.meter}
+	if !r.leads() {
+		return p, nil // rank 0 tells the rates
+	}
+	var err error
+	if r.o.ReplayRates != "" {
+		if p.recorded, err = recordedRates(r.o.ReplayRates); err != nil {
+			return nil, err
+		}
+	}
+	path := filepath.Join(r.o.Out, MetricsFile)
+	if r.branch {
+		path = filepath.Join(filepath.Dir(r.from.Dir), MetricsFile)
+	}
+	p.spent, err = spentBefore(path, r.first.Step)
+	return p, err
+}
+
+// elapsed returns the time that the completed steps of the run took.
+func (p *pace) elapsed() time.Duration { return p.spent + p.meter.spent }
+
+// rate is the Rate of a [trainer.Loop].
+func (p *pace) rate(step int64) (rate float64, more bool) {
+	if p.recorded != nil {
+		if step >= int64(len(p.recorded)) {
+			return 0, false
+		}
+		return p.recorded[step], true
+	}
+	fraction := p.elapsed().Seconds() / p.schedule.Seconds
+	return p.schedule.At(fraction), fraction < 1
+}
+
+// left returns the time that is left.
+func (p *pace) left() time.Duration {
+	return max(0, time.Duration(p.schedule.Seconds*float64(time.Second))-p.elapsed()).Round(time.Second)
+}
+
+// recordedRates reads the learning rate of every step from the metrics of a run.
+func recordedRates(path string) (rates []float64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("--replay-rates: %w", err)
+	}
+	defer f.Close()
+	err = eachMetric(f, func(_ []byte, m metric) error {
+		if m.Rate == nil {
+			return nil
+		}
+		if m.Step != int64(len(rates))+1 {
+			return usagef("--replay-rates %s: step %d follows step %d: not the metrics of a whole run", path, m.Step, len(rates))
+		}
+		rates = append(rates, *m.Rate)
+		return nil
+	})
+	if err == nil && len(rates) == 0 {
+		err = usagef("--replay-rates %s: no steps: give the %s of a run", path, MetricsFile)
+	}
+	return rates, err
+}
+
+// spentBefore returns the time that the first steps of a run took, according to
+// its metrics.
+func spentBefore(path string, steps int64) (spent time.Duration, err error) {
+	if steps == 0 {
+		return 0, nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, usagef("%s is missing: it has the time that the run has spent of its budget", path)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	found := false
+	err = eachMetric(f, func(_ []byte, m metric) error {
+		if m.Rate != nil && m.Step == steps {
+			spent, found = time.Duration(m.Spent*float64(time.Second)), true
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = usagef("%s: no line of step %d, which has the time that the run has spent of its budget", path, steps)
+	}
+	return spent, err
+}
+
+// concludeBudget evaluates after the last step of a budget, which is not known
+// before.
+func (r *run) concludeBudget(ctx context.Context, step int64) error {
+	if r.pace == nil || r.eval == nil || r.step == step {
+		return nil
+	}
+	done, err := r.group.Any(r.leads() && r.metrics.evaluated == step)
+	if done || err != nil {
+		return err
+	}
+	return r.evaluate(ctx, step)
+}
