@@ -16,6 +16,8 @@
 //
 //	DIR       with manifest.json of stage "examples"  its shards
 //	DIR       with one such folder, or DIR/shards     a run: those shards
+//	DIR       with shards in the format of another    those, as prepare-data convert writes them
+//	          library, or folders of their splits
 //	DIR       without either                          third-party: its records files
 //	FILE                                              one records file, without a manifest
 //
@@ -24,6 +26,16 @@
 // optionally with .gz; they are read in the order of their names. Feature names
 // of TensorFlow's model garden are accepted ([records.Example.Decode]).
 // Compression with gzip or zlib is detected by the first bytes.
+//
+// # Forms
+//
+// Records have one of the forms of package records. Third-party files have that
+// of their first records; files of several forms are an error. In the training
+// order an example is
+//
+//	Pairs, Masked   a record
+//	Packed          a row: each of its pieces is a sequence, or the row is one
+//	Tokens          a piece of a document, between [CLS] and [SEP]
 //
 // # Validation
 //
