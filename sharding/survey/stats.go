@@ -63,9 +63,6 @@ type Stage struct {
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"` // figures outside their limits
 }
 
-// Mix returns how often the stage read each source; nil if that was once.
-func (s Stage) Mix() []sharding.MixRow { return sharding.MixTable(s.Options) }
-
 // A StageWarning is a warning and the stage to which it belongs.
 type StageWarning struct {
 	Stage string

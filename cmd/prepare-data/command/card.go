@@ -105,6 +105,10 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 				parts = append(parts, fmt.Sprintf("--rule %s=%s", rule, plainValue(options[name])))
 				continue
 			}
+			if flag := mixFlagOf(name, options[name]); flag != "" {
+				parts = append(parts, flag)
+				continue
+			}
 			flag := flagOf(name)
 			f := run.Flags().Lookup(flag)
 			value := plainValue(options[name])
@@ -119,6 +123,17 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 		return ""
 	}
 	return strings.Join(append(parts, "--out DIR"), " \\\n  ")
+}
+
+// mixFlagOf returns the flag for an option of a mix that belongs to one source; "" for
+// other options.
+func mixFlagOf(name, value string) string {
+	for option, flag := range map[string]string{"mix.weights.": "weight", "mix.epochs.": "epochs"} {
+		if source, ok := strings.CutPrefix(name, option); ok {
+			return fmt.Sprintf("--%s %s", flag, card.ShellWord(source+"="+value))
+		}
+	}
+	return ""
 }
 
 // flagOf returns the name of the flag that sets an option of a manifest: usually the

@@ -12,6 +12,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
+	"pretext/sharding"
 	"pretext/sharding/survey"
 )
 
@@ -109,7 +110,7 @@ func printStats(w io.Writer, s *survey.Stats) error {
 		return err
 	}
 	for _, stage := range s.Stages {
-		if err := printMix(w, stage.Mix()); err != nil {
+		if err := printMix(w, sharding.MixTable(stage.Options)); err != nil {
 			return err
 		}
 	}

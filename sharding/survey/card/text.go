@@ -1,14 +1,11 @@
 package card
 
 import (
-	"encoding/json"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	"pretext/internal/humanize"
-	"pretext/sharding"
 	"pretext/sharding/survey"
 )
 
@@ -47,34 +44,6 @@ func code(s string) string {
 // things returns a count (an int or int64) with its noun, such as "3 files".
 func things(n any, noun string) string {
 	return humanize.Things(reflect.ValueOf(n).Int(), noun)
-}
-
-// An option is one option of a stage, as a line of the card.
-type option struct{ Name, Value string }
-
-// options returns the JSON options of a stage as a list of dotted names and values.
-func options(raw json.RawMessage) (list []option) {
-	for name, value := range sharding.FlattenOptions(raw) {
-		if name != "mix.table" { // the card has it as a table
-			list = append(list, option{name, value})
-		}
-	}
-	slices.SortFunc(list, func(a, b option) int { return strings.Compare(a.Name, b.Name) })
-	return list
-}
-
-// A mixedRow is a row of the table of a mix.
-type mixedRow struct {
-	sharding.MixRow
-	Share float64 // of the tokens that are read
-}
-
-func mixed(table []sharding.MixRow) (rows []mixedRow) {
-	_, all := sharding.MixTokens(table)
-	for _, r := range table {
-		rows = append(rows, mixedRow{r, float64(r.MixedTokens) / float64(max(1, all))})
-	}
-	return rows
 }
 
 // A feature is a line of the card's table of record features.

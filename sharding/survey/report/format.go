@@ -1,14 +1,11 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"pretext/internal/humanize"
-	"pretext/sharding"
 	"pretext/sharding/survey"
 )
 
@@ -21,18 +18,6 @@ func percent(share float64) string { return unbroken(humanize.Percent(share)) }
 func anyCount(n any) string { return count(reflect.ValueOf(n).Int()) }
 
 func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
-
-// An option is one option of a stage, as a line of the report.
-type option struct{ Name, Value string }
-
-// options returns the JSON options of a stage as a list of dotted names and values.
-func options(raw json.RawMessage) (list []option) {
-	for name, value := range sharding.FlattenOptions(raw) {
-		list = append(list, option{name, value})
-	}
-	slices.SortFunc(list, func(a, b option) int { return strings.Compare(a.Name, b.Name) })
-	return list
-}
 
 // speed returns the throughput of a stage for each second of CPU time, as text.
 func speed(s survey.Stage) string {

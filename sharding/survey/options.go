@@ -1,0 +1,53 @@
+package survey
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pretext/internal/humanize"
+	"pretext/sharding"
+)
+
+// An Option is one option of a stage: its dotted name and its value as text.
+type Option struct{ Name, Value string }
+
+// mixTable is the option that [OptionList] leaves out.
+const mixTable = "mix.table"
+
+// OptionList returns the JSON options of a stage, sorted by name, without the table of
+// a mix; see [Stage.Mix].
+func OptionList(raw json.RawMessage) (list []Option) {
+	for name, value := range sharding.FlattenOptions(raw) {
+		if name != mixTable {
+			list = append(list, Option{name, value})
+		}
+	}
+	slices.SortFunc(list, func(a, b Option) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// A MixedSource is a row of the table of a mix.
+type MixedSource struct {
+	sharding.MixRow
+	Share float64 // fraction of the tokens that are read
+}
+
+// Mix returns how often the stage read each source; nil if that was once.
+func (s Stage) Mix() (rows []MixedSource) {
+	table := sharding.MixTable(s.Options)
+	_, all := sharding.MixTokens(table)
+	for _, r := range table {
+		rows = append(rows, MixedSource{r, float64(r.MixedTokens) / float64(max(1, all))})
+	}
+	return rows
+}
+
+// Name returns the source and its language.
+func (m MixedSource) Name() string { return strings.TrimSpace(m.Source + " " + m.Language) }
+
+// String returns how often the source was read, as text.
+func (m MixedSource) String() string {
+	return fmt.Sprintf("%s tokens, read %.4g times: %s of all", humanize.Count(m.Tokens), m.Epochs(), humanize.Percent(m.Share))
+}
