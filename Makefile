@@ -115,14 +115,16 @@ interop: $(PY) .venv/pyarrow .venv/hub .venv/datasets
 	$(PY) internal/interop/parquet_rows.py .venv/prepare-data .venv/parquet
 
 # Tokenizers of every kind, trained by Hugging Face's library: the same ids and words.
-# And those that prepare-data trains beside those of its trainers.
+# And those that prepare-data trains beside those of its trainers; AutoTokenizer of
+# the newest transformers loads them.
 ENCODING := .venv-peers/encoding
-interop-tokenizers: .venv-peers/sentencepiece
+interop-tokenizers: .venv-peers/sentencepiece $(NEWEST)
 	rm -rf $(ENCODING)
 	$(PEERS) internal/interop/check_encoding.py $(ENCODING) --strings 500 --every 499 --text ../shared/data/golden/tokenization.jsonl.gz
 	go run ./internal/interop/encoding $(ENCODING)
 	go build -o $(ENCODING)/prepare-data ./cmd/prepare-data
 	$(PEERS) internal/interop/check_training.py $(ENCODING)/prepare-data $(ENCODING)/training
+	$(NEWEST) internal/interop/check_autotokenizer.py $(ENCODING)/prepare-data $(ENCODING)/training/bpe $(ENCODING)/training/unigram
 
 .venv-peers/sentencepiece: $(PEERS)
 	.venv-peers/bin/pip install --quiet sentencepiece==0.2.3 && touch $@

@@ -130,7 +130,7 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemory {
 	workers := max(1, c.Workers)
 	perByte := int64(textPerByte)
-	if c.Run.Tokenizer != "" {
+	if c.Run.Tokenizer != "" || c.Run.training().TokenizerFile() {
 		perByte *= 2 // ids may take four bytes
 	}
 	const largest = 1 << 20 // document, in nearly all corpora

@@ -30,6 +30,7 @@ type RunConfig struct {
 	Sources       []Source
 	Download      *DownloadConfig // what to download to OUT/sources and read after Sources; nil for nothing
 	Filter        filter.Options  // the zero value keeps all documents
+	Model         string          // to train: "" or one of vocab.Models
 	VocabSize     int             // of a trained vocabulary
 	LimitAlphabet int             // of a trained vocabulary, in characters; 0 for the default
 	Examples      sharding.ExamplesOptions
@@ -62,6 +63,8 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 			return nil, err // before hours of work, not after
 		}
 		c.last = tokens
+	} else if err := c.training().Validate(); err != nil {
+		return nil, failure.Usage(err)
 	}
 	return stage.Locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
 }
@@ -120,11 +123,11 @@ func (c RunConfig) stages(ctx context.Context, r stage.Runner) (list []runStage)
 			return Filter(ctx, r, FilterConfig{Config: filter.Config{Target: t, Documents: unfiltered, Filter: c.Filter}})
 		}})
 	}
-	vocab := c.In(VocabFolder).Out
+	tokens := c.trained(c.In(VocabFolder).Out)
 	return append(list, runStage{"vocab", VocabFolder, func(t stage.Target) (*sharding.Manifest, error) {
 		return Vocab(ctx, r, VocabConfig{Target: t, TokenFile: c.TokenFile, Documents: documents, Training: c.training()})
 	}}, runStage{"examples", sharding.ShardsFolder, func(t stage.Target) (*sharding.Manifest, error) {
-		return Examples(ctx, r, ExamplesConfig{Target: t, TokenFile: c.TokenFile.in(vocab), Documents: documents, Examples: c.Examples})
+		return Examples(ctx, r, ExamplesConfig{Target: t, TokenFile: tokens, Documents: documents, Examples: c.Examples})
 	}})
 }
 
@@ -134,5 +137,17 @@ func (c RunConfig) training() VocabOptions {
 	o.VocabSize, o.DoLowerCase, o.Split = c.VocabSize, c.Examples.DoLowerCase, c.Examples.Split
 	o.TokenizerProfile = c.Examples.TokenizerProfile
 	o.LimitAlphabet = cmp.Or(c.LimitAlphabet, o.LimitAlphabet)
+	if o.Model = c.Model; o.TokenizerFile() {
+		o.DoLowerCase, o.TokenizerProfile = false, ""
+	}
 	return o
+}
+
+// trained returns the vocabulary or tokenizer that the vocab stage leaves in
+// folder: a copy of the given one, or what it trained.
+func (c RunConfig) trained(folder string) TokenFile {
+	if !c.given() && c.training().TokenizerFile() {
+		return TokenFile{Tokenizer: store.Join(folder, sharding.TokenizerName)}
+	}
+	return c.TokenFile.in(folder)
 }

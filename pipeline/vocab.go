@@ -194,7 +194,15 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 		return err
 	}
 	entry.Counts = sharding.Counts{"tokens": int64(tokens)}
-	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{entry}})
+	files := []sharding.FileEntry{entry}
+	if w.Training.TokenizerFile() {
+		config, err := w.Write(ctx, sharding.TokenizerConfigName, vocab.TransformersConfig())
+		if err != nil {
+			return err
+		}
+		files = append(files, config)
+	}
+	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
 // train returns the content of the vocab.txt or tokenizer.json, and the number of

@@ -22,6 +22,10 @@ const (
 
 	// TokenizerName is the tokenizer used, if it is not a BERT vocabulary.
 	TokenizerName = "tokenizer.json"
+
+	// TokenizerConfigName is the file beside a trained tokenizer.json that
+	// transformers reads.
+	TokenizerConfigName = "tokenizer_config.json"
 )
 
 // Suffixes of shard files and documents files.
@@ -154,7 +158,7 @@ func IsStageFile(name string) bool {
 		return true
 	}
 	switch name {
-	case ManifestName, PlanName, RunName, VocabName, TokenizerName:
+	case ManifestName, PlanName, RunName, VocabName, TokenizerName, TokenizerConfigName:
 		return true
 	}
 	stem, isTask := strings.CutSuffix(name, SideCarSuffix)

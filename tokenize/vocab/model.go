@@ -68,6 +68,23 @@ func (f frame) file(model []byte, added []string) []byte {
 	return b.Bytes()
 }
 
+// TransformersConfig returns the file tokenizer_config.json, which has to lie beside a tokenizer.json of
+// [Trainer.Tokenizer] for AutoTokenizer.from_pretrained of the library
+// transformers: the class that reads any tokenizer.json, and what its special
+// tokens are for.
+func TransformersConfig() []byte {
+	return []byte(`{
+  "tokenizer_class": "PreTrainedTokenizerFast",
+  "unk_token": "[UNK]",
+  "cls_token": "[CLS]",
+  "sep_token": "[SEP]",
+  "pad_token": "[PAD]",
+  "mask_token": "[MASK]",
+  "clean_up_tokenization_spaces": false
+}
+`)
+}
+
 // Ids of special tokens: their indexes in tokenize.SpecialTokens.
 const (
 	unkID = 1
@@ -130,9 +147,6 @@ func (t Trainer) trainBPE(ctx context.Context, c *corpus) (model []byte, tokens 
 	for _, r := range hf.ByteAlphabet() {
 		id := v.add(string(r))
 		s[first][r], s[later][r] = id, id
-	}
-	if len(v.tokens) > t.VocabSize {
-		return nil, 0, fmt.Errorf("vocab_size %d: too small for the special tokens and the bytes, %d together", t.VocabSize, len(v.tokens))
 	}
 	for r, n := range c.letters {
 		if n > 0 && s[first][r] == noToken {

@@ -120,6 +120,9 @@ func (o Options) Validate() error {
 	if special := len(tokenize.SpecialTokens()); o.VocabSize <= special || o.VocabSize > maxVocabSize {
 		errs = append(errs, fmt.Errorf("vocab_size %d: must be between %d and %d", o.VocabSize, special+1, maxVocabSize))
 	}
+	if least := len(tokenize.SpecialTokens()) + 256; o.Model == BPE && o.VocabSize < least {
+		errs = append(errs, fmt.Errorf("vocab_size %d: too small for the special tokens and the bytes, %d together", o.VocabSize, least))
+	}
 	if o.LimitAlphabet < 1 {
 		errs = append(errs, fmt.Errorf("limit_alphabet %d: must be at least 1", o.LimitAlphabet))
 	}

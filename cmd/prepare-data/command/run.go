@@ -31,6 +31,7 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	addExamples(fs, &s.c.Examples, &s.recipe)
 	addTokenFile(fs, &s.c.TokenFile, "vocabulary file (vocab.txt); default: train a vocabulary")
 	fs.StringVar(&s.preset, "preset", "", "named set of sources and settings: "+strings.Join(presetNames(), ", ")+"; other flags override it")
+	addModel(fs, &s.c.Model)
 	fs.IntVar(&s.c.VocabSize, "vocab-size", s.c.VocabSize, "number of tokens in the vocabulary, if it is trained")
 	addLimitAlphabet(fs, &s.c.LimitAlphabet)
 }
@@ -47,6 +48,9 @@ func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset str
 	if err := checkTokenFile(cmd, s.c.TokenFile); err != nil {
 		return preset, err
 	}
+	if err := s.checkModel(cmd); err != nil {
+		return preset, err
+	}
 	shareLanguage(&s.c.Extract)
 	if s.c.Download, err = s.get.wanted(stderr); err != nil {
 		return preset, err
@@ -55,14 +59,28 @@ func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset str
 	return preset, err
 }
 
+// checkModel returns a usage error for a model beside a vocabulary that is given,
+// and for a flag that the model does not have.
+func (s *runSettings) checkModel(cmd *cobra.Command) error {
+	if s.c.TokenFile != (pipeline.TokenFile{}) && cmd.Flags().Changed("model") {
+		return usagef("--model and --vocab or --tokenizer: what is given is not trained")
+	}
+	o := pipeline.DefaultVocabOptions().Options
+	o.Model = s.c.Model
+	err := checkModel(cmd, &o)
+	s.c.Model = o.Model
+	return err
+}
+
 func newRun() *cobra.Command {
 	var s runSettings
 	cmd := &cobra.Command{
 		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
 		Short: "All stages: dumps and books to shards",
 		Long: `Runs all stages: OUT/documents, OUT/vocab, OUT/shards; with --dedup, --quality
-or another rule also OUT/filtered after OUT/documents. Without --vocab a
-vocabulary is trained. The same command resumes an interrupted run.
+or another rule also OUT/filtered after OUT/documents. Without --vocab or
+--tokenizer a vocabulary is trained, or the tokenizer that --model names. The same
+command resumes an interrupted run.
 
 With --wiki, --gutenberg or --url it downloads to OUT/sources first. Without any
 source it uses the sources of --preset (default: small); "prepare-data plan" shows

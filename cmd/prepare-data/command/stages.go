@@ -68,7 +68,7 @@ with --model bpe or unigram, a tokenizer and writes tokenizer.json for examples
 	run.add(fs, &c.Target, &c.MaxRejects)
 	addTextField(fs, &c.Extract)
 	o := &c.Training
-	fs.StringVar(&o.Model, "model", vocab.WordPiece, "wordpiece, bpe (byte-level) or unigram")
+	addModel(fs, &o.Model)
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "number of tokens in the vocabulary")
 	addLimitAlphabet(fs, &o.LimitAlphabet)
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
@@ -76,6 +76,11 @@ with --model bpe or unigram, a tokenizer and writes tokenizer.json for examples
 	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "fraction of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed that selects the held-out documents")
 	return cmd
+}
+
+// addModel adds the flag that names the kind of tokenizer to train.
+func addModel(fs *pflag.FlagSet, model *string) {
+	fs.StringVar(model, "model", vocab.WordPiece, "what to train: wordpiece, bpe (byte-level) or unigram")
 }
 
 // checkModel returns a usage error for a flag that the model does not have, and
