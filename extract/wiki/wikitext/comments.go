@@ -15,16 +15,76 @@ var (
 // more; its buffer is released.
 const maxKeptPage = 4 << 20
 
+// mayVanish reports whether src may have a comment or a tag that tells what
+// pages include ([Scanner.inclusionEnd]).
+func mayVanish(src []byte) bool {
+	for i := 0; ; i++ {
+		k := bytes.IndexByte(src[i:], '<')
+		if k < 0 || i+k+1 >= len(src) {
+			return false
+		}
+		i += k
+		next := src[i+1]
+		if next == '/' && i+2 < len(src) {
+			next = src[i+2]
+		}
+		switch next {
+		case '!':
+			if bytes.HasPrefix(src[i:], commentStart) {
+				return true
+			}
+		case 'n', 'o', 'i', 'N', 'O', 'I':
+			rest := src[i:min(len(src), i+16)]
+			if bytes.Contains(bytes.ToLower(rest), []byte("include")) {
+				return true
+			}
+		}
+	}
+}
+
+// inclusionEnd returns the end of the tag <noinclude> or <onlyinclude> at
+// s.src[i], opening or closing; or i if there is none. They are removed before
+// the page is parsed, because a list, heading or attribute may follow. The same
+// holds for an <includeonly> with its content at the start of a line or inside a
+// tag; others are left for [Scanner.extension], which repairs the place.
+// Everything before start is removed already; before is the offset of the last
+// "<", or -1.
+func (s *Scanner) inclusionEnd(i, start, before int) int {
+	e := len(s.src)
+	j := i + 1
+	closing := j < e && s.src[j] == '/'
+	if closing {
+		j++
+	}
+	info, end := s.tagName(j, e)
+	switch info.kind {
+	case tagInclusion:
+		for end < e && (isBlank(s.src[end]) || s.src[end] == '/') {
+			end++
+		}
+		if end < e && s.src[end] == '>' {
+			return end + 1
+		}
+	case tagIncludeOnly:
+		inTag := before >= 0 && class[s.src[before+1]]&classLetter != 0 && bytes.IndexByte(s.src[before:i], '>') < 0
+		atStart := i == 0 || s.src[i-1] == '\n'
+		if t, ok := s.extTagAt(i, e); !closing && ok && (inTag || atStart) {
+			return t.next
+		}
+	}
+	return i
+}
+
 // withoutComments returns src without comments. They are removed first, as in
-// MediaWiki's preprocessor, because a comment may be inside any markup.
+// MediaWiki's preprocessor, because a comment may be inside any markup. So are
+// the tags <noinclude> and <onlyinclude>.
 // Comments in the content of extension tags are kept. An unclosed comment
 // extends to the end of the page. If a line contains only comments and white
 // space, the whole line is removed.
 //
 // The result is src itself, or is in s.clean until the next call.
 func (s *Scanner) withoutComments(src []byte) []byte {
-	i := bytes.Index(src, commentStart)
-	if i < 0 {
+	if !mayVanish(src) {
 		return src
 	}
 	s.src = src
@@ -33,12 +93,19 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 		s.clean = nil
 	}
 	out, start := slices.Grow(s.clean[:0], len(src)), 0
-	for i = 0; ; {
+	before := -1 // the last "<" that is kept
+	for i := 0; ; {
 		k := bytes.IndexByte(src[i:], '<')
 		if k < 0 {
 			break
 		}
 		i += k
+		if next := s.inclusionEnd(i, start, before); next > i {
+			out = append(out, src[start:i]...)
+			i, start = next, next
+			continue
+		}
+		before = i
 		if next := s.opaqueEnd(i, len(src)); next > i {
 			i = next
 		} else if from, to := s.commentAt(i, start); to > from {

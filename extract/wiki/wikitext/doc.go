@@ -34,7 +34,7 @@
 // cases: which of five apostrophes is text, where a link's label ends, which
 // colon ends a term. Broken markup is rendered as MediaWiki does, with three
 // exceptions: a line with unclosed braces is dropped; after an unclosed table,
-// text resumes at the next heading; the tag of an unclosed footnote is dropped
+// text resumes at the next heading, or paragraph that is not a row; the tag of an unclosed footnote is dropped
 // and the text after it is kept.
 //
 // Input need not be valid UTF-8; invalid bytes are copied. For valid input the

@@ -85,7 +85,7 @@ func (s *Scanner) skipInLabel(k, e int) int {
 			return inner.next
 		}
 	}
-	return s.step(k, e)
+	return s.stepInLabel(k, e)
 }
 
 // urlEnd returns the end of the URL whose rest begins at s.src[i]. Templates

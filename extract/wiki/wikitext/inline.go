@@ -155,7 +155,7 @@ func (s *Scanner) bracket(start, i, e int) (next int) {
 		if l, ok := s.linkAt(i, e); ok {
 			s.text(s.src[start:i])
 			s.link(l)
-			return l.next
+			return s.afterLink(l, e)
 		}
 		if l, ok := s.extLinkAt(i+1, e); ok { // [[http://a b]]
 			s.text(s.src[start : i+1])

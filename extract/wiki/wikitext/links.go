@@ -51,6 +51,16 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 	return l, true
 }
 
+// afterLink returns the offset after the link l: after a file also a single "]",
+// whose "[" is in the dropped caption, or nowhere.
+func (s *Scanner) afterLink(l link, e int) int {
+	i := l.next
+	if l.odd && i < e && s.src[i] == ']' && (i+1 == e || s.src[i+1] != ']') && namespaceOf(s.src[l.target:l.targetEnd], &s.name) == wordFile {
+		return i + 1
+	}
+	return i
+}
+
 // targetEnd returns the end of the link target at s.src[i]: the first byte that
 // no title may have, outside of templates. odd reports whether the target has
 // bytes of classOdd.
@@ -107,10 +117,23 @@ func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 		if c := src[i]; (c == '[' || c == ']') && i+1 < e && src[i+1] == c {
 			return i, c == ']'
 		}
-		i = s.step(i, e)
+		i = s.stepInLabel(i, e)
 	}
 	s.near.label = failure{from: start, to: e, limit: e}
 	return e, false
+}
+
+// stepInLabel returns the end of the template, comment, extension tag or HTML
+// tag at s.src[i], or i+1 if there is none. MediaWiki cleans HTML tags before it
+// looks for links, so brackets in their attributes are no ends of links.
+func (s *Scanner) stepInLabel(i, e int) int {
+	next := s.step(i, e)
+	if next == i+1 && s.src[i] == '<' {
+		if t, ok := s.tagAt(i, e); ok && !t.closing {
+			return t.next
+		}
+	}
+	return next
 }
 
 // A failure records that no construct (of one kind) that begins in [from, to)

@@ -3,6 +3,7 @@ package wikitext
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 )
 
 // A tableFinder pairs the starts and ends of the page's tables, which may be
@@ -132,12 +133,13 @@ func (s *Scanner) skipIndent(i int) int {
 }
 
 // tableLine drops the table at s.src[i], renders the text after it on its last
-// line, and returns the start of the next line. Of an unclosed table,
-// everything up to the next heading, or to e, is dropped; but if no cell
-// follows, only the first line.
+// line, and returns the start of the next line. Of an unclosed table, the rows
+// are dropped; but if no cell follows, only the first line.
 func (s *Scanner) tableLine(i, e int) int {
 	s.endLine()
 	if end, ok := s.tableEnd(i, e); ok {
+		s.fostered(i, end)
+		s.endLine()
 		return s.paragraphLine(end, e)
 	}
 	s.residue = true
@@ -149,7 +151,97 @@ func (s *Scanner) tableLine(i, e int) int {
 	if first < e && s.src[first] != '|' && s.src[first] != '!' {
 		return next
 	}
-	return s.sectionEnd(next, e, maxHeadingLevel)
+	return s.rowsEnd(next, e)
+}
+
+// minProse is the minimum length, in bytes, of a line that is taken for prose
+// and not for the content of a cell.
+const minProse = 40
+
+// rowsEnd returns the end of the rows of an unclosed table from the line at i on:
+// the next heading, or the next paragraph of prose that is set off by an empty
+// line. To MediaWiki all text up to the end of the page is in the last cell; then
+// a mark that was forgotten would cost the text of a section.
+func (s *Scanner) rowsEnd(i, e int) int {
+	for empty := false; i < e; i = min(s.lineEnd(i, e)+1, e) {
+		switch c := s.src[i]; {
+		case c == '\n':
+			empty = true
+			continue
+		case c == '=':
+			if _, ok := s.headingAt(i, e); ok {
+				return i
+			}
+		case c == '|' || c == '!' || c == '{':
+			empty = false
+		}
+		if empty && s.lineEnd(i, e)-i >= minProse {
+			return i
+		}
+	}
+	return e
+}
+
+var rowMark = []byte("\n|-")
+
+// fostered renders the text of the table s.src[i:end] that is in none of its
+// cells: after its first line, or after the line of a row, and before a cell.
+// Browsers show it before the table. Of a table in which another is nested only
+// the text after the first line is rendered.
+func (s *Scanner) fostered(i, end int) {
+	s.fosteredLines(i, end)
+	if k, found := slices.BinarySearchFunc(s.tables.tables, i+1, func(t tableSpan, start int) int { return t.start - start }); found || k < len(s.tables.tables) && s.tables.tables[k].start < end {
+		return
+	}
+	for {
+		k := bytes.Index(s.src[i:end], rowMark)
+		s.work += max(k, 0)
+		if k < 0 {
+			return
+		}
+		i += k + 1
+		s.fosteredLines(i, end)
+	}
+}
+
+// fosteredLines renders the lines after that at s.src[i] up to the first that
+// begins a cell, a row or a table, or whose markup may give one.
+func (s *Scanner) fosteredLines(i, end int) {
+	for {
+		k := bytes.IndexByte(s.src[i:end], '\n')
+		if k < 0 {
+			return
+		}
+		i += k + 1
+		line := s.src[i:end]
+		if k := bytes.IndexByte(line, '\n'); k >= 0 {
+			line = line[:k]
+		}
+		text := trimSpace(line)
+		if len(text) == 0 {
+			continue
+		}
+		if class[text[0]]&classLetter == 0 && text[0] < utf8.RuneSelf && text[0] != '\'' && text[0] != '[' || bytes.ContainsAny(text, "{}|=") || hasTableTag(text) {
+			return
+		}
+		s.endLine()
+		s.inline(i, i+len(line), modeLine)
+		s.endLine()
+	}
+}
+
+// hasTableTag reports whether a line may have an HTML tag of a table.
+func hasTableTag(line []byte) bool {
+	for rest := line; ; {
+		_, after, ok := bytes.Cut(rest, []byte("<"))
+		if !ok {
+			return false
+		}
+		rest = after
+		if name := bytes.ToLower(bytes.TrimPrefix(after[:min(len(after), 8)], []byte("/"))); bytes.HasPrefix(name, []byte("t")) || bytes.HasPrefix(name, []byte("caption")) {
+			return true
+		}
+	}
 }
 
 // htmlTableEnd returns the end of the <table> element at s.src[i]; ok is false

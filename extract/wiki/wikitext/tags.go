@@ -4,15 +4,16 @@ package wikitext
 type tagKind uint8
 
 const (
-	tagUnknown tagKind = iota // shown as text
-	tagInline                 // has no trace: <b>
-	tagSpace                  // separates words: <br>
-	tagLine                   // separates lines and does not nest: <hr>
-	tagBlock                  // separates lines: <div>
-	tagTable                  // dropped with its content; nests
-	tagSkip                   // has no closing tag: <section begin=x>
-	tagMeta                   // <meta>, <link>: has no trace if MediaWiki accepts it
-	tagPoem                   // separates lines, and its lines are not joined
+	tagUnknown   tagKind = iota // shown as text
+	tagInline                   // has no trace: <b>
+	tagInclusion                // has no trace, and was removed before: <noinclude>
+	tagSpace                    // separates words: <br>
+	tagLine                     // separates lines and does not nest: <hr>
+	tagBlock                    // separates lines: <div>
+	tagTable                    // dropped with its content; nests
+	tagSkip                     // has no closing tag: <section begin=x>
+	tagMeta                     // <meta>, <link>: has no trace if MediaWiki accepts it
+	tagPoem                     // separates lines, and its lines are not joined
 
 	// Extension tags, whose content is opaque.
 	tagDrop        // dropped with its content
@@ -39,10 +40,11 @@ var tagNames = map[tagKind][]string{
 		"abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd",
 		"mark", "q", "rb", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
 		"time", "tt", "u", "var", "wbr",
-		"noinclude", "onlyinclude", "translate", "tvar", "nobr", "rbc",
+		"translate", "tvar", "nobr", "rbc",
 	},
-	tagSpace: {"br"},
-	tagLine:  {"hr", "p"},
+	tagInclusion: {"noinclude", "onlyinclude"},
+	tagSpace:     {"br"},
+	tagLine:      {"hr", "p"},
 	tagBlock: {
 		"blockquote", "caption", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li",
 		"ol", "td", "th", "tr", "ul",
@@ -181,7 +183,7 @@ func (s *Scanner) tag(t htmlTag) {
 		s.tags++
 	}
 	switch t.kind {
-	case tagInline, tagMeta:
+	case tagInline, tagInclusion, tagMeta:
 	case tagSpace:
 		s.str(" ")
 	case tagLine, tagBlock, tagTable, tagPre, tagPoem:
