@@ -107,13 +107,8 @@ func (f *finder) split(dst []piece, p piece) []piece {
 		if token.SingleWord && !alone(p.text, start, end) {
 			continue
 		}
-		isSpace := hfunicode.Get("rust:space").Has
-		if token.LStrip {
-			start = max(len(strings.TrimRightFunc(p.text[:start], isSpace)), last)
-		}
-		if token.RStrip {
-			end = len(p.text) - len(strings.TrimLeftFunc(p.text[end:], isSpace))
-		}
+		start, end = token.strip(p.text, start, end)
+		start = max(start, last)
 		if last < start {
 			dst = append(dst, p.cut(last, start))
 		}
@@ -124,6 +119,19 @@ func (f *finder) split(dst []piece, p piece) []piece {
 		dst = append(dst, p.cut(last, len(p.text)))
 	}
 	return dst
+}
+
+// strip returns the place of a token in a text with the white space around it
+// that it consumes.
+func (t *addedToken) strip(text string, start, end int) (from, to int) {
+	isSpace := hfunicode.Get("rust:space").Has
+	if t.LStrip {
+		start = len(strings.TrimRightFunc(text[:start], isSpace))
+	}
+	if t.RStrip {
+		end = len(text) - len(strings.TrimLeftFunc(text[end:], isSpace))
+	}
+	return start, end
 }
 
 // alone reports whether the text from start to end stands between characters

@@ -100,21 +100,7 @@ func (f *fields) normalizer(raw json.RawMessage, depth int) (normalizer, error) 
 	}
 	switch f.Type {
 	case "Sequence":
-		if depth >= maxNested {
-			return nil, fmt.Errorf("more than %d inside each other", maxNested)
-		}
-		all := normalizers{}
-		for _, raw := range f.Normalizers {
-			n, err := newNormalizer(raw, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			if n == nil {
-				return nil, fmt.Errorf("null in the sequence")
-			}
-			all = append(all, n)
-		}
-		return all, nil
+		return f.normalizers(depth)
 	case "BertNormalizer":
 		return newBertNormalizer(raw)
 	case "Strip":
@@ -128,18 +114,7 @@ func (f *fields) normalizer(raw json.RawMessage, depth int) (normalizer, error) 
 		}
 		return prepend(*f.Prepend), nil
 	case "Replace":
-		pattern, err := f.Pattern.compile()
-		if err != nil {
-			return nil, err
-		}
-		if f.Content == nil {
-			return nil, fmt.Errorf("content: missing")
-		}
-		r := &replace{pattern: pattern, content: *f.Content}
-		if f.Pattern.String != nil {
-			r.literal = *f.Pattern.String
-		}
-		return r, nil
+		return f.replace()
 	case "Precompiled":
 		if f.PrecompiledCharsMap == nil {
 			return nil, fmt.Errorf("precompiled_charsmap: missing")
@@ -147,6 +122,39 @@ func (f *fields) normalizer(raw json.RawMessage, depth int) (normalizer, error) 
 		return newPrecompiled(*f.PrecompiledCharsMap)
 	}
 	return nil, fmt.Errorf("not supported")
+}
+
+func (f *fields) normalizers(depth int) (normalizer, error) {
+	if depth >= maxNested {
+		return nil, fmt.Errorf("more than %d inside each other", maxNested)
+	}
+	all := normalizers{}
+	for _, raw := range f.Normalizers {
+		n, err := newNormalizer(raw, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if n == nil {
+			return nil, fmt.Errorf("null in the sequence")
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+func (f *fields) replace() (normalizer, error) {
+	pattern, err := f.Pattern.compile()
+	if err != nil {
+		return nil, err
+	}
+	if f.Content == nil {
+		return nil, fmt.Errorf("content: missing")
+	}
+	r := &replace{pattern: pattern, content: *f.Content}
+	if f.Pattern.String != nil {
+		r.literal = *f.Pattern.String
+	}
+	return r, nil
 }
 
 func newBertNormalizer(raw json.RawMessage) (normalizer, error) {
@@ -200,14 +208,7 @@ func (f *fields) pretokenizer(depth int) (pretokenizer, error) {
 		b, err := f.behavior(isolated)
 		return &byClass{hfunicode.Get("rust:punctuation"), b}, err
 	case "Digits":
-		if f.IndividualDigits == nil {
-			return nil, fmt.Errorf("individual_digits: missing")
-		}
-		b := contiguous
-		if *f.IndividualDigits {
-			b = isolated
-		}
-		return &byClass{hfunicode.Get("rust:numeric"), b}, nil
+		return f.digits()
 	case "CharDelimiterSplit":
 		c, err := oneCharacter("delimiter", f.Delimiter)
 		return &byClass{hfunicode.NewSet(hfunicode.Of(hfunicode.Range{First: c, Last: c})), removed}, err
@@ -223,16 +224,31 @@ func (f *fields) pretokenizer(depth int) (pretokenizer, error) {
 	case "UnicodeScripts":
 		return &byScript{scriptNumber}, nil
 	case "FixedLength":
-		n := 5
-		if f.Length != nil {
-			n = *f.Length
-		}
-		if n < 1 {
-			return nil, fmt.Errorf("length %d: must be at least 1", n)
-		}
-		return byLength(n), nil
+		return f.fixedLength()
 	}
 	return nil, fmt.Errorf("not supported")
+}
+
+func (f *fields) digits() (pretokenizer, error) {
+	if f.IndividualDigits == nil {
+		return nil, fmt.Errorf("individual_digits: missing")
+	}
+	b := contiguous
+	if *f.IndividualDigits {
+		b = isolated
+	}
+	return &byClass{hfunicode.Get("rust:numeric"), b}, nil
+}
+
+func (f *fields) fixedLength() (pretokenizer, error) {
+	n := 5 // the library's default
+	if f.Length != nil {
+		n = *f.Length
+	}
+	if n < 1 {
+		return nil, fmt.Errorf("length %d: must be at least 1", n)
+	}
+	return byLength(n), nil
 }
 
 func (f *fields) sequence(depth int) (pretokenizer, error) {

@@ -183,18 +183,26 @@ func (c *config) bert() *tokenize.Tokenizer {
 	if err != nil {
 		return nil
 	}
-	o := tokenize.Options{DoLowerCase: *n.Lowercase, Profile: tokenize.ProfileHF, MaxCharsPerWord: *m.MaxCharsPerWord}
+	o := n.options()
+	o.MaxCharsPerWord = *m.MaxCharsPerWord
+	t, err := tokenize.New(v, o)
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// options returns the normalizer's options as those of package tokenize; its
+// fields are set.
+func (n *bertNormalizer) options() tokenize.Options {
+	o := tokenize.Options{DoLowerCase: *n.Lowercase, Profile: tokenize.ProfileHF}
 	if n.StripAccents != nil && *n.StripAccents != *n.Lowercase {
 		o.StripAccents = n.StripAccents
 	}
 	if !*n.HandleChineseChars {
 		o.TokenizeChineseChars = n.HandleChineseChars
 	}
-	t, err := tokenize.New(v, o)
-	if err != nil {
-		return nil
-	}
-	return t
+	return o
 }
 
 // onlyBERTSpecials reports whether the added tokens are exactly BERT's five

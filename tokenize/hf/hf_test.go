@@ -3,6 +3,8 @@ package hf_test
 import (
 	"bytes"
 	_ "embed"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -277,6 +279,34 @@ func FuzzAppendIDs(f *testing.F) {
 // word or not, and has its special tokens. A file is given by what it changes in
 // a small one ("model." before the fields of the model), so that inputs are short,
 // or, where that is no object of JSON, as it is.
+// precompiledA is a character map in base64 that replaces A by "a": a trie of
+// two units, and the replacements.
+var precompiledA = base64.StdEncoding.EncodeToString(charsmapA())
+
+// charsmapA returns a charsmap: the size of the trie in bytes, its units, and the
+// replacements, each ended by a zero byte.
+func charsmapA() []byte {
+	units := make([]uint32, 256)
+	units[0] = 1 << 10                // its children are at 1 XOR their byte
+	units[1^'A'] = 'A' | 1<<8 | 2<<10 // ends a key; its value is at 1^'A'^2
+	units[1^'A'^2] = 1 << 31          // value: replacements from byte 0
+	var b []byte
+	b = binary.LittleEndian.AppendUint32(b, uint32(4*len(units)))
+	for _, u := range units {
+		b = binary.LittleEndian.AppendUint32(b, u)
+	}
+	return append(b, "a\x00"...)
+}
+
+// The character map of the fuzz target's seed is one that replaces.
+func TestThePrecompiledSeedReplaces(t *testing.T) {
+	tok := load(t, smallBPE(map[string]any{"normalizer": map[string]any{"type": "Precompiled", "precompiled_charsmap": precompiledA}}))
+	enc := tok.NewEncoder()
+	if got, want := enc.AppendIDs(nil, "A bA"), enc.AppendIDs(nil, "a ba"); !slices.Equal(got, want) {
+		t.Errorf("got %d, want %d", got, want)
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{}`), "the <end> 00")
 	f.Add([]byte(`{"added_tokens": [{"id": 999, "content": "the", "rstrip": true}]}`), "at the  end")
@@ -284,6 +314,11 @@ func FuzzLoad(f *testing.F) {
 		{"id": 263, "content": "<mask>", "lstrip": true}], "post_processor": {"cls": ["<s>", 260], "sep": ["</s>", 261]}}`), "a <mask> b")
 	f.Add([]byte(`{"model.merges": ["t h", "h e", "Ġ t"], "pre_tokenizer": {"type": "ByteLevel"}}`), " the")
 	f.Add([]byte(`{"model": {"type": "WordPiece", "vocab": {"a": 0}}, "normalizer": {"type": "BertNormalizer"}}`), "x")
+	f.Add([]byte(`{"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["▁", -2.5], ["a", -3], ["▁a", -2.25], ["<0x78>", -9e0]], "byte_fallback": true},
+		"normalizer": {"type": "Sequence", "normalizers": [{"type": "Nmt"}, {"type": "NFKC"}]}, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": true}}`), "a ａ xa")
+	f.Add([]byte(`{"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["é", -1]]}, "normalizer": {"type": "Precompiled", "precompiled_charsmap": "`+precompiledA+`"}, "pre_tokenizer": null}`), "Ae\u0301")
+	f.Add([]byte(`{"model": {"type": "BPE", "vocab": {"<unk>": 0, "▁": 1, "a": 2, "▁a": 3}, "merges": ["▁ a"], "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true},
+		"normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]}, "pre_tokenizer": null}`), "a a xx a aaaa a a a a a")
 	f.Add([]byte(` {"model":`), "x")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		var change map[string]any

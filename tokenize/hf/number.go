@@ -14,8 +14,32 @@ import (
 // but for such differences, they decide.
 func parseScore(s string) (float64, error) {
 	rest, negative := strings.CutPrefix(s, "-")
-	var significand uint64
-	exponent, full, digits := 0, false, 0
+	significand, exponent, rest, ok := parseDigits(rest)
+	if !ok {
+		return 0, fmt.Errorf("score %.40q: not a number", s)
+	}
+	if rest != "" {
+		e, err := strconv.Atoi(strings.TrimPrefix(rest[1:], "+"))
+		if rest[0]|0x20 != 'e' || err != nil || e < -1<<20 || e > 1<<20 {
+			return 0, fmt.Errorf("score %.40q: not a number", s)
+		}
+		exponent += e
+	}
+	f := scaled(significand, exponent)
+	if math.IsInf(f, 0) {
+		return 0, fmt.Errorf("score %.40q: out of range", s)
+	}
+	if negative {
+		f = -f
+	}
+	return f, nil
+}
+
+// parseDigits reads digits with a point among them from the start of s. It
+// returns the number as significand times a power of ten, and what comes after it.
+func parseDigits(s string) (significand uint64, exponent int, rest string, ok bool) {
+	rest = s
+	full, digits := false, 0
 	for point := false; rest != ""; rest = rest[1:] {
 		c := rest[0]
 		if c == '.' && !point {
@@ -40,16 +64,11 @@ func parseScore(s string) (float64, error) {
 			}
 		}
 	}
-	if digits == 0 {
-		return 0, fmt.Errorf("score %.40q: not a number", s)
-	}
-	if rest != "" {
-		e, err := strconv.Atoi(strings.TrimPrefix(rest[1:], "+"))
-		if rest[0]|0x20 != 'e' || err != nil || e < -1<<20 || e > 1<<20 {
-			return 0, fmt.Errorf("score %.40q: not a number", s)
-		}
-		exponent += e
-	}
+	return significand, exponent, rest, digits > 0
+}
+
+// scaled returns a number times a power of ten, with the library's rounding.
+func scaled(significand uint64, exponent int) float64 {
 	f := float64(significand)
 	for ; exponent < -308 && f != 0; exponent += 308 {
 		f /= 1e308
@@ -62,13 +81,7 @@ func parseScore(s string) (float64, error) {
 	case f != 0:
 		f /= powerOfTen(-exponent)
 	}
-	if math.IsInf(f, 0) {
-		return 0, fmt.Errorf("score %.40q: out of range", s)
-	}
-	if negative {
-		f = -f
-	}
-	return f, nil
+	return f
 }
 
 // powerOfTen returns 10 to the power of n, at most 308, correctly rounded.

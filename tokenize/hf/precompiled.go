@@ -44,6 +44,14 @@ func newPrecompiled(text string) (*precompiled, error) {
 	return p, nil
 }
 
+// cluster returns the replacement of a whole grapheme cluster; long ones have none.
+func (p *precompiled) cluster(s string) (replacement string, ok bool) {
+	if len(s) >= maxCluster {
+		return "", false
+	}
+	return p.find(s)
+}
+
 // find returns the replacement of the shortest prefix of s in the map. The
 // library replaces all of s by it, even if the prefix is shorter.
 func (p *precompiled) find(s string) (replacement string, ok bool) {
@@ -85,34 +93,26 @@ func (p *precompiled) normalize(text string, zero int) (string, int) {
 	newZero, changed := 0, false
 	for at := 0; at < len(text); {
 		n := clusterLen(text[at:])
-		cluster := text[at : at+n]
-		replaced := false
-		if n < maxCluster {
-			var to string
-			if to, replaced = p.find(cluster); replaced {
-				out = append(out, to...)
-				changed = true
-			}
-		}
-		for i, r := range cluster {
-			if replaced {
-				break
-			}
-			size := utf8.RuneLen(r)
-			if to, ok := p.find(cluster[i : i+size]); ok {
-				out = append(out, to...)
-				changed = true
-			} else {
-				out = append(out, cluster[i:i+size]...)
-			}
-			if at+i < zero {
+		end := at + n
+		if to, ok := p.cluster(text[at:end]); ok {
+			out, changed = append(out, to...), true
+			if at < zero {
 				newZero = len(out)
 			}
+			at = end
 		}
-		if replaced && at < zero {
-			newZero = len(out)
+		for at < end {
+			_, n := utf8.DecodeRuneInString(text[at:])
+			to, ok := p.find(text[at : at+n])
+			if !ok {
+				to = text[at : at+n]
+			}
+			out, changed = append(out, to...), changed || ok
+			if at < zero {
+				newZero = len(out)
+			}
+			at += n
 		}
-		at += n
 	}
 	if !changed {
 		return text, zero

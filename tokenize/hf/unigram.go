@@ -107,6 +107,11 @@ func (u *unigram) appendIDs(w *worker, dst []int32, word string) []int32 {
 			path[at+size].offer(path[at].score+u.unkScore, at, u.unk)
 		}
 	}
+	return u.appendPath(dst, path, word)
+}
+
+// appendPath appends the ids of the best split, which path has from its end.
+func (u *unigram) appendPath(dst []int32, path []pathNode, word string) []int32 {
 	first := len(dst)
 	for end := len(word); end > 0; {
 		start := int(path[end].start)

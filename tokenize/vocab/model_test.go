@@ -125,6 +125,41 @@ func TestScoresOfUnigramAreLogarithmsOfProbabilities(t *testing.T) {
 	}
 }
 
+// The text of a special token is a word like others while training, but no piece:
+// its id is that of the special token, once.
+func TestASpecialTokenInTheTextIsNoPieceOfUnigram(t *testing.T) {
+	texts := somePages()
+	for range 200 {
+		texts = append(texts, "[MASK] and [PAD] stand [MASK] here [UNK]")
+	}
+	data, n := trainTexts(t, modelOptions(vocab.Unigram, 200), texts, 1)
+	var file struct {
+		Model struct{ Vocab [][2]any }
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, entry := range file.Model.Vocab {
+		seen[entry[0].(string)]++
+	}
+	for _, token := range tokenize.SpecialTokens() {
+		if seen[token] != 1 {
+			t.Errorf("%s is there %d times", token, seen[token])
+		}
+	}
+	if seen["▁stand"] != 1 {
+		t.Error("the text was not learned from")
+	}
+	tok, err := hf.Load("tokenizer.json", data)
+	if err != nil || tok.Len() != n {
+		t.Fatalf("%d tokens, want %d, %v", tok.Len(), n, err)
+	}
+	if ids := tok.NewEncoder().AppendIDs(nil, "[MASK]"); !slices.Equal(ids, []int32{4}) {
+		t.Errorf("[MASK] becomes %d", ids)
+	}
+}
+
 func TestTrainTokenizerRefusesASmallVocabulary(t *testing.T) {
 	for model, want := range map[string]string{
 		vocab.BPE:     "train vocabulary: vocab_size 100: too small for the special tokens and the bytes, 261 together",

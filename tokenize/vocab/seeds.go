@@ -73,18 +73,7 @@ type finder struct {
 // run sorts the suffixes and collects the substrings with which neighbours
 // begin.
 func (f *finder) run() {
-	places := make([]int32, 0, len(f.text))
-	for i, r := range f.text {
-		if r != wordEnd {
-			places = append(places, int32(i))
-		}
-	}
-	slices.SortFunc(places, func(a, b int32) int {
-		if c := slices.Compare(f.suffix(a), f.suffix(b)); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
+	places := f.places()
 	// By length: the weight and the number of the suffixes so far that begin with
 	// the same substring of that length as the last one.
 	var weight, count [maxSeedLength + 2]int64
@@ -113,6 +102,23 @@ func (f *finder) run() {
 			f.limit()
 		}
 	}
+}
+
+// places returns the places of all suffixes in the order of their letters.
+func (f *finder) places() []int32 {
+	places := make([]int32, 0, len(f.text))
+	for i, r := range f.text {
+		if r != wordEnd {
+			places = append(places, int32(i))
+		}
+	}
+	slices.SortFunc(places, func(a, b int32) int {
+		if c := slices.Compare(f.suffix(a), f.suffix(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	return places
 }
 
 // suffix returns the letters from a place to the end of the word, at most
