@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 
 	"pretext/extract"
 	"pretext/internal/store"
@@ -47,7 +45,7 @@ type mixTask struct {
 // further runs with another mix.
 func (c ExamplesConfig) countTokens(ctx context.Context, r stage.Runner, inputs []sharding.DocumentsInput, tokens *tokens) (store.Folder, error) {
 	target := c.In(sharding.MixFolder)
-	target.Overwrite = true // the counts are as old as the shards, which have been claimed
+	target.Overwrite = isCounts(ctx, target.Out) // of other documents or another tokenizer; never what is not ours
 	o := c.Examples
 	run := stage.Config{Target: target, Stage: sharding.MixFolder, Work: examplesWork{Examples: o}, Loaded: tokens.tokenizer,
 		Options: mixOptions{o.DoLowerCase, string(o.TokenizerProfile), o.Tokenizer, o.SentenceSplitter, o.Split},
@@ -191,12 +189,21 @@ func (t *mixTools) count(doc *extract.Document) (int64, error) {
 	return t.corpus.Counts["tokens"], err
 }
 
+// isCounts reports whether a directory has the plan of this stage.
+func isCounts(ctx context.Context, location string) bool {
+	folder, err := store.Open(location)
+	if err != nil {
+		return false
+	}
+	plan, err := sharding.ReadPlan(ctx, folder)
+	return err == nil && plan.Stage == sharding.MixFolder
+}
+
 // removeCounts removes the files of an earlier run with a mix from a directory of
 // shards.
 func removeCounts(ctx context.Context, folder store.Folder) error {
 	counts := folder.Folder(sharding.MixFolder)
-	plan, err := sharding.ReadPlan(ctx, counts)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && plan.Stage != sharding.MixFolder {
+	if !isCounts(ctx, counts.String()) {
 		return nil
 	}
 	return stage.Empty(ctx, counts)

@@ -62,6 +62,8 @@ func notes(m *sharding.Manifest) (list []string) {
 	switch m.Stage {
 	case "download":
 		return downloadNotes(m)
+	case sharding.StageExamples:
+		return mixNotes(m)
 	case "extract":
 	default:
 		return nil
@@ -74,6 +76,18 @@ func notes(m *sharding.Manifest) (list []string) {
 	}
 	if n := m.Counts["equal_ids"]; n > 0 {
 		list = append(list, fmt.Sprintf("%d documents have the ID of another one; all are kept", n))
+	}
+	return list
+}
+
+// mixNotes names the sources whose tokens differ by more than a thousandth from what
+// the mix asks for.
+func mixNotes(m *sharding.Manifest) (list []string) {
+	for _, r := range sharding.MixTable(m.Options) {
+		if miss := r.MixedTokens - r.Wanted; 1000*max(miss, -miss) > r.Wanted {
+			list = append(list, fmt.Sprintf("%d tokens of source %s are read, the mix asks for %d: its documents, %d in all, are too few or too long to come closer",
+				r.MixedTokens, r.Source, r.Wanted, r.Documents))
+		}
 	}
 	return list
 }
