@@ -136,7 +136,7 @@ interop-tokenizers: .venv-peers/sentencepiece $(NEWEST)
 	.venv/bin/pip install --quiet huggingface_hub==2.4.0 && touch $@
 
 .venv/datasets: $(PY) .venv/pyarrow .venv/hub
-	.venv/bin/pip install --quiet datasets==5.2.0 zstandard==0.25.0 && touch $@
+	.venv/bin/pip install --quiet datasets==5.2.0 zstandard==0.25.0 h5py==3.14.0 && touch $@
 
 $(PY):
 	python3 -m venv .venv
@@ -165,25 +165,37 @@ interop-torch: $(TORCH)
 		$(TORCH) internal/interop/check_tokenizer.py compare $(MODELS)/$$kind-model $(MODELS)/$$kind.ids || exit 1; \
 	done
 
-# The libraries that read the formats of convert find the values of the shards.
+# The libraries that read the formats of convert find the values of the shards, of
+# every recipe in every format that holds it.
 CONVERTED := .venv-torch/converted
+READ := internal/interop/read_converted.py
 interop-formats: $(TORCH) .venv-torch/formats $(PY) .venv/datasets
 	rm -rf $(CONVERTED) && mkdir -p $(CONVERTED)
 	go build -o $(CONVERTED)/ ./cmd/prepare-data
 	$(CONVERTED)/prepare-data demo --out $(CONVERTED)/demo --quiet
-	$(CONVERTED)/prepare-data inspect $(CONVERTED)/demo/shards --records > $(CONVERTED)/records.jsonl
-	for format in mds npy parquet webdataset; do \
-		$(CONVERTED)/prepare-data convert $(CONVERTED)/demo --to $$format --out $(CONVERTED)/$$format --quiet || exit 1; \
+	mv $(CONVERTED)/demo/shards $(CONVERTED)/google
+	for recipe in mlm tokens packed; do \
+		$(CONVERTED)/prepare-data examples $(CONVERTED)/demo/documents --vocab $(CONVERTED)/google/vocab.txt --recipe $$recipe --eval-fraction 0.1 --shards 2 --out $(CONVERTED)/$$recipe --quiet || exit 1; \
 	done
-	for format in mds npy webdataset; do \
-		$(TORCH) internal/interop/read_converted.py $$format $(CONVERTED)/$$format $(CONVERTED)/records.jsonl || exit 1; \
+	for recipe in google mlm tokens packed; do \
+		case $$recipe in google) more="hdf5 lddl";; tokens) more=megatron;; *) more=;; esac; \
+		$(CONVERTED)/prepare-data inspect $(CONVERTED)/$$recipe --records > $(CONVERTED)/$$recipe.jsonl && \
+		$(PY) $(READ) tfrecord $(CONVERTED)/$$recipe $(CONVERTED)/$$recipe.jsonl || exit 1; \
+		for format in mds npy parquet webdataset $$more; do \
+			case $$format in hdf5|lddl|parquet) python=$(PY);; *) python=$(TORCH);; esac; \
+			$(CONVERTED)/prepare-data convert $(CONVERTED)/$$recipe --to $$format --out $(CONVERTED)/$$recipe-$$format --quiet && \
+			$$python $(READ) $$format $(CONVERTED)/$$recipe-$$format $(CONVERTED)/$$recipe.jsonl || exit 1; \
+		done; \
 	done
-	$(PY) internal/interop/read_converted.py parquet $(CONVERTED)/parquet $(CONVERTED)/records.jsonl
+	$(CONVERTED)/prepare-data examples $(CONVERTED)/demo/documents --vocab $(CONVERTED)/google/vocab.txt --dupe-factor 45 --eval-fraction 0 --shards 1 --out $(CONVERTED)/large --quiet
+	for format in hdf5 npy; do $(CONVERTED)/prepare-data convert $(CONVERTED)/large --to $$format --out $(CONVERTED)/large-$$format --quiet || exit 1; done
+	$(PY) $(READ) same $(CONVERTED)/large-hdf5 $(CONVERTED)/large-npy
 
-# streaming imports what its cloud and image parts need; those parts are not used.
+# streaming imports what its cloud and image parts need; those parts are not used. Of
+# megatron-core one file is loaded.
 .venv-torch/formats: $(TORCH)
 	.venv-torch/bin/pip install --quiet brotli==1.2.1 python-snappy==0.7.3 zstd==1.5.7.2 xxhash==3.8.2 catalogue==2.0.10 braceexpand==0.1.7
-	.venv-torch/bin/pip install --quiet --no-deps mosaicml-streaming==0.13.0 webdataset==1.0.2 && touch $@
+	.venv-torch/bin/pip install --quiet --no-deps mosaicml-streaming==0.13.0 webdataset==1.0.2 megatron-core==0.16.1 && touch $@
 
 # transformers loads what finetune leaves, finetune what transformers saves, and both
 # compute the same numbers.

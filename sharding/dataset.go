@@ -85,7 +85,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder, MixFolder} {
+		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder, MixFolder, Train, Eval} {
 			d.add(ctx, root, path.Join(e.Name(), name))
 		}
 		if !isStage && !e.IsDir() && IsRecords(e.Name()) {
@@ -169,7 +169,7 @@ func (d *Dataset) Data() (stages []*Stage) {
 // stageRank returns the position of a stage in the data flow. A stage that is
 // not part of pretext is assumed to turn documents into documents.
 func stageRank(stage string) int {
-	order := []string{"download", "extract", "", "vocab", StageExamples}
+	order := []string{"download", "extract", "", "vocab", StageExamples, StageConvert}
 	if i := slices.Index(order, stage); i >= 0 {
 		return i
 	}

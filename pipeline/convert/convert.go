@@ -153,8 +153,6 @@ var errSame = errors.New("the output directory is that of the shards: give anoth
 
 // Validate returns the problem of a configuration, if it has one.
 func (c Config) Validate() error {
-	if _, ok := formats.Get(c.Format); !ok {
-		return failure.Usagef("format %q: must be one of %s", c.Format, strings.Join(formats.Names(), ", "))
-	}
-	return nil
+	_, err := get(c.Format)
+	return err
 }

@@ -222,17 +222,39 @@ func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptio
 	if form := s.made.Form(); form != records.Pairs {
 		o.Form = form
 	}
-	format, _ := formats.Get(c.Format)
-	if !columns.Holds(format, o.Form) {
-		return o, failure.Usagef("%s: the format %s cannot hold examples of the recipe %s: convert them --to %s", c.Shards, c.Format, s.made.Recipe, strings.Join(holding(o.Form), ", "))
+	if err := Check(c.Format, s.made.Recipe, s.made.Tokenizer != nil); err != nil {
+		return o, failure.Usage(fmt.Errorf("%s: %w", c.Shards, err))
 	}
+	format, _ := formats.Get(c.Format)
 	if _, ok := format.(columns.Sized); ok {
 		o.VocabSize, err = s.vocabSize(ctx)
 	}
-	if worded(format) && s.made.Tokenizer != nil {
-		return o, failure.Usagef("%s: the format %s needs the words of a %s, but these shards have a %s: convert them --to hdf5, mds, npy, parquet, webdataset", c.Shards, c.Format, sharding.VocabName, sharding.TokenizerName)
-	}
 	return o, err
+}
+
+// get returns the format with a name, or a usage error.
+func get(name string) (columns.Format, error) {
+	if f, ok := formats.Get(name); ok {
+		return f, nil
+	}
+	return nil, failure.Usagef("format %q: must be one of %s", name, strings.Join(formats.Names(), ", "))
+}
+
+// Check returns a usage error unless a format can hold examples of a recipe, made with
+// a tokenizer.json or with a vocab.txt.
+func Check(format, recipe string, tokenizer bool) error {
+	f, err := get(format)
+	if err != nil {
+		return err
+	}
+	form := sharding.ExamplesOptions{Recipe: recipe}.Form()
+	if !columns.Holds(f, form) {
+		return failure.Usagef("the format %s cannot hold examples of the recipe %s: these can: %s", format, recipe, strings.Join(holding(form), ", "))
+	}
+	if worded(f) && tokenizer {
+		return failure.Usagef("the format %s has the words of a %s, but the examples are made with a %s: other formats have ids", format, sharding.VocabName, sharding.TokenizerName)
+	}
+	return nil
 }
 
 // holding returns the names of the formats that hold examples of a form.

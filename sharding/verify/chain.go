@@ -22,8 +22,12 @@ type folderManifest struct {
 
 // chain compares the stages of a run. Shards must be made from the documents in
 // the run, and each shard from the blocks that [sharding.Assign] assigns to it.
-// Shards whose inputs are not in the run are not checked.
+// Shards whose inputs are not in the run are not checked. Converted shards must be
+// made from the shards in the run, if there are some.
 func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
+	if err := v.conversions(ctx, run); err != nil {
+		return err
+	}
 	documents := map[string]string{} // hash of a manifest → its folder
 	for _, f := range run {
 		if len(f.manifest.DocumentsFiles()) == 0 {
@@ -57,6 +61,32 @@ func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 		case len(found) == wanted && wanted > 0:
 			if err := v.assigned(ctx, f, found); err != nil {
 				return err
+			}
+		}
+	}
+	return nil
+}
+
+// conversions checks that converted shards are those of the run.
+func (v *verifier) conversions(ctx context.Context, run []folderManifest) error {
+	shards := map[string]bool{} // hashes of manifests
+	for _, f := range run {
+		if f.manifest.Stage == sharding.StageExamples {
+			in, err := sharding.ManifestInput(ctx, f)
+			if err != nil {
+				return err
+			}
+			shards[in.SHA256] = true
+		}
+	}
+	for _, f := range run {
+		if f.manifest.Stage != sharding.StageConvert || len(shards) == 0 {
+			continue
+		}
+		for _, in := range f.manifest.Inputs {
+			if in.Name == sharding.ManifestName && !shards[in.SHA256] {
+				v.problem(f.String(), sharding.Problem{File: sharding.ManifestName,
+					Reason: "converted from other shards than those that lie beside it: convert these with --overwrite, or keep them apart"})
 			}
 		}
 	}

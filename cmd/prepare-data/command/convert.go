@@ -1,12 +1,17 @@
 package command
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pretext/pipeline"
 	"pretext/pipeline/convert"
+	"pretext/pipeline/stage"
 	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
@@ -44,23 +49,63 @@ and verify checks the result, value by value.`,
 				return err
 			}
 			c.Shards = args[0]
-			dirs, err := c.Directories(cmd.Context())
-			if err != nil {
-				return err
-			}
-			var stages []pipeline.StageSummary
-			for _, dir := range dirs {
-				s, err := pipeline.Summarize(sharding.StageConvert, dir.Out, func() (*sharding.Manifest, error) { return convert.Run(cmd.Context(), r, dir) })
-				if err != nil {
-					return run.report(cmd, err, stages...)
-				}
-				stages = append(stages, s)
-			}
-			return run.report(cmd, nil, stages...)
+			stages, err := convertTo(cmd.Context(), r, c)
+			return run.report(cmd, err, stages...)
 		},
 	}
 	run.add(cmd.Flags(), &c.Target, &maxRejects)
 	cmd.Flags().StringVar(&c.Format, "to", "", "format to write: "+strings.Join(formats.Names(), ", ")+" (required)")
 	cmd.Flags().StringVar(&c.Split, "split", "", "the only split to convert: train or eval; default: all")
 	return cmd
+}
+
+// convertTo converts shards into one directory, or one for each split.
+func convertTo(ctx context.Context, r stage.Runner, c convert.Config) (stages []pipeline.StageSummary, err error) {
+	dirs, err := c.Directories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		s, err := pipeline.Summarize(sharding.StageConvert, dir.Out, func() (*sharding.Manifest, error) { return convert.Run(ctx, r, dir) })
+		if err != nil {
+			return stages, err
+		}
+		stages = append(stages, s)
+	}
+	return stages, nil
+}
+
+// formatFlag is the flag of commands that make examples for further formats, into
+// which the finished shards are converted.
+type formatFlag []string
+
+func (f *formatFlag) add(fs *pflag.FlagSet) {
+	fs.StringSliceVar((*[]string)(f), "format", nil, "also write the examples in other `formats`, to OUT/FORMAT, as convert --to does: "+
+		strings.Join(formats.Names(), ", ")+"; may be repeated")
+}
+
+// check returns a usage error for a format that cannot hold the examples, before they
+// are made.
+func (f formatFlag) check(recipe string, tokens pipeline.TokenFile) error {
+	for i, name := range f {
+		if slices.Contains(f[:i], name) {
+			return usagef("--format %s: given twice", name)
+		}
+		if err := convert.Check(name, recipe, tokens.Tokenizer != ""); err != nil {
+			return misuse(fmt.Errorf("--format: %w", err))
+		}
+	}
+	return nil
+}
+
+// convert converts finished shards to each format, in a directory below out.
+func (f formatFlag) convert(ctx context.Context, r stage.Runner, out stage.Target, shards string) (stages []pipeline.StageSummary, err error) {
+	for _, name := range f {
+		more, err := convertTo(ctx, r, convert.Config{Target: out.In(name), Shards: shards, Format: name})
+		stages = append(stages, more...)
+		if err != nil {
+			return stages, err
+		}
+	}
+	return stages, nil
 }

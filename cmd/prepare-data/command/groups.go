@@ -7,7 +7,7 @@ import "pretext/cmd/internal/cli"
 var flagGroups = []cli.Group{
 	{Heading: "Sources", Flags: []string{"wiki-dump", "wiki-html", "books", "text", "text-field", "language", "lines-per-document", "column"}},
 	{Heading: "Downloaded sources", Flags: []string{"preset", "wiki", "gutenberg", "gutenberg-limit", "gutenberg-ids", "url", "sha256", "contact", "offline"}},
-	{Heading: "Output", Flags: []string{"out", "overwrite", "shards", "compression", "documents-level", "eval-fraction", "split-seed", "to", "split"}},
+	{Heading: "Output", Flags: []string{"out", "overwrite", "shards", "compression", "documents-level", "eval-fraction", "split-seed", "to", "split", "format"}},
 	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "model", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}},
 	{Heading: "Examples", Flags: []string{"max-seq-length", "max-predictions-per-seq", "masked-lm-prob", "dupe-factor", "short-seq-prob",
 		"random-seed", "sentence-splitter"}},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/pipeline"
+	"pretext/sharding"
 )
 
 // runSettings are the flags that the commands run and plan have.
@@ -74,6 +75,7 @@ func (s *runSettings) checkModel(cmd *cobra.Command) error {
 
 func newRun() *cobra.Command {
 	var s runSettings
+	var format formatFlag
 	cmd := &cobra.Command{
 		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
 		Short: "All stages: dumps and books to shards",
@@ -98,10 +100,19 @@ what they are.`,
 			if preset != "" && s.preset == "" {
 				fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: run: note: no sources given: preset %s, %s\n", preset, presets().Presets[preset].About)
 			}
+			if err := format.check(s.c.Examples.Recipe, s.c.TokenFile); err != nil {
+				return err
+			}
 			stages, err := pipeline.Run(cmd.Context(), r, s.c)
+			if err == nil {
+				var more []pipeline.StageSummary
+				more, err = format.convert(cmd.Context(), r, s.c.Target, s.c.In(sharding.ShardsFolder).Out)
+				stages = append(stages, more...)
+			}
 			return s.run.report(cmd, err, stages...)
 		},
 	}
 	s.add(cmd.Flags())
+	format.add(cmd.Flags())
 	return cmd
 }

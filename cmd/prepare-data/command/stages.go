@@ -110,6 +110,7 @@ func newExamples() *cobra.Command {
 	var run runFlags
 	var c pipeline.ExamplesConfig
 	var recipe recipeFlags
+	var format formatFlag
 	cmd := &cobra.Command{
 		Use:   "examples DOCUMENTS... --vocab FILE --out DIR",
 		Short: "Stage: documents to shards of examples",
@@ -136,12 +137,21 @@ stream of lines.`,
 				c.Examples.SentenceSplitter = "newline" // a line is a sentence there
 			}
 			c.Documents = args
-			return run.stage(cmd, "examples", func() (*sharding.Manifest, error) { return pipeline.Examples(cmd.Context(), r, c) })
+			if err := format.check(c.Examples.Recipe, c.TokenFile); err != nil {
+				return err
+			}
+			s, err := pipeline.Summarize("examples", c.Out, func() (*sharding.Manifest, error) { return pipeline.Examples(cmd.Context(), r, c) })
+			if err != nil {
+				return run.report(cmd, err, s)
+			}
+			more, err := format.convert(cmd.Context(), r, c.Target, c.Out)
+			return run.report(cmd, err, append([]pipeline.StageSummary{s}, more...)...)
 		},
 	}
 	fs := cmd.Flags()
 	run.add(fs, &c.Target, &c.MaxRejects)
 	addExamples(fs, &c.Examples, &recipe)
+	format.add(fs)
 	fs.StringArrayVar(&c.Texts, "text", nil, "`file` with one sentence per line and a blank line between documents; may be repeated")
 	addTokenFile(fs, &c.TokenFile, "vocabulary file (vocab.txt); required without --tokenizer")
 	addTextField(fs, &c.Extract)
