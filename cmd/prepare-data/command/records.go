@@ -5,63 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"pretext/internal/store"
-	"pretext/records"
 	"pretext/sharding"
-	"pretext/sharding/examples"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
 	"pretext/trainer/loader"
 )
 
-// An exampleSource is the examples at a path given on the command line: shards or
-// TFRecord files, or shards converted to another format.
-type exampleSource struct {
-	*loader.Shards                 // nil: converted
-	converted      []examples.Part // none: shards
-}
-
 // openShards opens the examples at a path given on the command line. It returns a
 // usage error for a folder without examples.
-func openShards(cmd *cobra.Command, path string) (*exampleSource, error) {
-	d, err := sharding.Open(cmd.Context(), path)
-	if err != nil {
-		return nil, err
-	}
-	converted, err := examples.Open(cmd.Context(), d)
-	if err != nil || len(converted) > 0 {
-		return &exampleSource{converted: converted}, err
-	}
+func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
 	shards, err := loader.Open(cmd.Context(), path, loader.Options{})
 	if errors.Is(err, sharding.ErrNoShards) {
 		return nil, misuse(err)
 	}
-	return &exampleSource{Shards: shards}, err
-}
-
-// Examples yields every example in order, and at most one error.
-func (s *exampleSource) Examples(ctx context.Context) iter.Seq2[loader.Record, error] {
-	if s.Shards != nil {
-		return s.Shards.Examples(ctx)
-	}
-	return func(yield func(loader.Record, error) bool) {
-		var e records.Example
-		for _, part := range s.converted {
-			for r, err := range part.Records(ctx) {
-				if err == nil {
-					_, err = e.DecodeAny(r.Payload)
-				}
-				if !yield(loader.Record{File: part.Path, Index: r.Index, Offset: r.Offset, Example: &e}, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
+	return shards, err
 }
 
 // tokenNames maps token ids to tokens; a vocabulary or a tokenizer implements it.
@@ -72,7 +34,7 @@ type tokenNames interface {
 
 // headTokens returns the vocabulary or tokenizer.json at vocabPath or, if that is "",
 // the one in the directory of the records. It returns nil if there is none.
-func headTokens(cmd *cobra.Command, shards *exampleSource, vocabPath string) (tokenNames, error) {
+func headTokens(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (tokenNames, error) {
 	if strings.HasSuffix(vocabPath, ".json") {
 		return loadFileTokenizer(vocabPath)
 	}
@@ -82,9 +44,6 @@ func headTokens(cmd *cobra.Command, shards *exampleSource, vocabPath string) (to
 			return nil, err
 		}
 		return tok.Vocab(), nil
-	}
-	if shards.Shards == nil {
-		return nil, nil // converted shards have no vocabulary beside them
 	}
 	if v, err := shards.Vocab(cmd.Context()); v != nil || err != nil {
 		return v, err
