@@ -51,7 +51,9 @@ func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) 
 func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var sideCars []string
 	for _, split := range w.Examples.Splits() {
-		sideCars = append(sideCars, sharding.ShardName{Split: split, Index: index, Count: w.Examples.Shards}.SideCar())
+		for _, name := range w.Examples.ShardFiles(split, index) {
+			sideCars = append(sideCars, name.SideCar())
+		}
 	}
 	var t sharding.ShardTask
 	if err := w.Task(ctx, index, &t); err != nil {
@@ -75,11 +77,11 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	}
 	var results []stage.Result
 	for i, split := range w.Examples.Splits() {
-		r, err := w.build(ctx, sharding.ShardName{Split: split, Index: index, Count: w.Examples.Shards}, tools.corpora[i], tools)
+		made, err := w.build(ctx, w.Examples.ShardFiles(split, index), tools.corpora[i], tools)
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, r)
+		results = append(results, made...)
 		w.Meter.Add(t.TextBytes() / int64(len(tools.corpora))) // reading was the first half
 	}
 	return results, nil
@@ -90,7 +92,7 @@ type shardTools struct {
 	encoder *sharding.Encoder
 	corpora []*sharding.Corpus // one per split
 	builder sharding.Maker
-	shard   *sharding.ShardWriter
+	shards  []*sharding.ShardWriter // one per file of a split
 }
 
 func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*shardTools, error) {
@@ -101,7 +103,10 @@ func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*s
 	if err != nil {
 		return nil, err
 	}
-	t := &shardTools{encoder: tok.NewEncoder(), builder: builder, shard: sharding.NewShardWriter(w.Examples)}
+	t := &shardTools{encoder: tok.NewEncoder(), builder: builder}
+	for range w.Examples.ShardFiles(sharding.Train, 0) {
+		t.shards = append(t.shards, sharding.NewShardWriter(w.Examples))
+	}
 	for range w.Examples.Splits() {
 		t.corpora = append(t.corpora, tok.NewCorpus())
 	}
@@ -141,30 +146,46 @@ func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) err
 	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{{Name: name, Bytes: bytes, SHA256: sum}}})
 }
 
-// build makes the records of one split of a shard: the file, its index and the
-// side-car that proves both.
-func (w *examplesWorker) build(ctx context.Context, name sharding.ShardName, corpus *sharding.Corpus, tools *shardTools) (stage.Result, error) {
-	shard := tools.shard
-	out, err := w.Create(ctx, name.Records(w.Examples.Compression == sharding.CompressionGzip))
-	if err != nil {
-		return stage.Result{}, err
+// build makes the records of one split of a shard: for each name the file, its
+// index and the side-car that proves both.
+func (w *examplesWorker) build(ctx context.Context, names []sharding.ShardName, corpus *sharding.Corpus, tools *shardTools) ([]stage.Result, error) {
+	outs := make([]*stage.Output, len(names))
+	for i, name := range names {
+		out, err := w.Create(ctx, name.Records(w.Examples.Compression == sharding.CompressionGzip))
+		if err != nil {
+			return nil, err
+		}
+		defer out.Abort()
+		outs[i] = out
+		tools.shards[i].Reset(out, name, name.Seed(w.Examples.RandomSeed))
 	}
-	defer out.Abort()
-	shard.Reset(out, name, name.Seed(w.Examples.RandomSeed))
-	if err := shard.Build(ctx, tools.builder, corpus); err != nil {
-		return stage.Result{}, err
+	if err := sharding.BuildShard(ctx, tools.builder, corpus, tools.shards); err != nil {
+		return nil, err
 	}
+	var results []stage.Result
+	for i, name := range names {
+		r, err := w.finish(ctx, name, outs[i], tools.shards[i])
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// finish completes the records file of a shard.
+func (w *examplesWorker) finish(ctx context.Context, name sharding.ShardName, out *stage.Output, shard *sharding.ShardWriter) (stage.Result, error) {
 	if err := shard.Flush(); err != nil {
 		return stage.Result{}, err
 	}
 	if err := w.Commit(ctx, out); err != nil {
 		return stage.Result{}, err
 	}
-	indexEntry, err := w.Write(ctx, name.IndexFile(), shard.Index())
+	index, err := w.Write(ctx, name.IndexFile(), shard.Index())
 	if err != nil {
 		return stage.Result{}, err
 	}
-	return w.Prove(ctx, name.SideCar(), shard.SideCar(out.Entry(name.Index, nil), indexEntry))
+	return w.Prove(ctx, name.SideCar(), shard.SideCar(out.Entry(name.Index, nil), index))
 }
 
 // scratch configures where a task keeps examples until the last shuffle.

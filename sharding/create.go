@@ -76,7 +76,7 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 // Shard starts the shard with the given index, from 0 and below
 // [ExamplesOptions.Shards], of a split.
 func (w *Writer) Shard(ctx context.Context, split string, index int) (*Shard, error) {
-	name := ShardName{split, index, w.plan.Tasks}
+	name := ShardName{Split: split, Index: index, Count: w.plan.Tasks}
 	if !slices.Contains(w.options.Splits(), split) || index < 0 || index >= name.Count {
 		return nil, failure.Usagef("shard %s: want an index below %d and one of the splits %q", name, name.Count, w.options.Splits())
 	}

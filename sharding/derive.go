@@ -137,11 +137,19 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	c := m.Counts
 	alone := int64(0) // records of shards with one document
 	splits := map[string]int64{}
+	shards := map[ShardName]Counts{} // by split and index: the sums over length bins
 	for _, f := range m.RecordFiles() {
 		n, _ := ParseShardName(f.Name)
 		splits[n.Split] += f.Counts["records"]
-		if f.Counts["documents"] == 1 && o.Form() == records.Pairs { // only pairs need another document
-			alone += f.Counts["records"]
+		n.Bin = 0
+		if shards[n] == nil {
+			shards[n] = Counts{}
+		}
+		shards[n].Add(f.Counts)
+	}
+	for _, counts := range shards {
+		if counts["documents"] == 1 && o.Form() == records.Pairs { // only pairs need another document
+			alone += counts["records"]
 		}
 	}
 	for _, w := range []Warning{

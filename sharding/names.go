@@ -42,13 +42,23 @@ type ShardName struct {
 	Split string // [Train] or [Eval]
 	Index int    // from 0
 	Count int
+	Bin   int // length of the examples in the file, one of the length bins; 0 without bins
 }
 
-// String returns the file name without a suffix: "train-00003-of-00010". Numbers
+// String returns the file name without a suffix: "train-00003-of-00010", or, of
+// the examples in a length bin, "train_128-00003-of-00010". The numbers of shards
 // have at least five digits.
 func (n ShardName) String() string {
-	return fmt.Sprintf("%s-%05d-of-%05d", n.Split, n.Index, n.Count)
+	split := n.Split
+	if n.Bin != 0 {
+		split += binMark + strconv.Itoa(n.Bin)
+	}
+	return fmt.Sprintf("%s-%05d-of-%05d", split, n.Index, n.Count)
 }
+
+// binMark separates the split from the length bin. The pattern train-* matches no
+// file of a bin, so that a reader does not mix lengths by mistake.
+const binMark = "_"
 
 // Records returns the name of the records file.
 func (n ShardName) Records(gzip bool) string {
@@ -73,12 +83,17 @@ func (n ShardName) SideCar() string { return n.String() + SideCarSuffix }
 func ParseShardName(name string) (n ShardName, ok bool) {
 	stem, _, _ := strings.Cut(name, ".")
 	parts := strings.Split(stem, "-")
-	if len(parts) != 4 || parts[2] != "of" || (parts[0] != Train && parts[0] != Eval) {
+	split, length, binned := strings.Cut(parts[0], binMark)
+	if len(parts) != 4 || parts[2] != "of" || (split != Train && split != Eval) {
 		return ShardName{}, false
+	}
+	bin := 0
+	if binned {
+		bin, _ = strconv.Atoi(length) // if it is no number, String differs
 	}
 	index, err1 := strconv.Atoi(parts[1])
 	count, err2 := strconv.Atoi(parts[3])
-	n = ShardName{parts[0], index, count}
+	n = ShardName{split, index, count, bin}
 	return n, err1 == nil && err2 == nil && n.String() == stem && index < count
 }
 

@@ -155,6 +155,19 @@ func (o ExamplesOptions) TokenFile() string {
 	return VocabName
 }
 
+// ShardFiles returns the names of the records files of a shard: one a split, or
+// one a split and length bin.
+func (o ExamplesOptions) ShardFiles(split string, index int) (names []ShardName) {
+	bins := o.LengthBins
+	if len(bins) == 0 {
+		bins = []int{0}
+	}
+	for _, bin := range bins {
+		names = append(names, ShardName{Split: split, Index: index, Count: o.Shards, Bin: bin})
+	}
+	return names
+}
+
 // Splits returns the names of the splits that are written.
 func (o ExamplesOptions) Splits() []string {
 	if o.Fraction > 0 {

@@ -195,6 +195,7 @@ func TestNamesReadBack(t *testing.T) {
 		n := ShardName{Count: rapid.IntRange(1, 2_000_000).Draw(t, "count")}
 		n.Index = rapid.IntRange(0, n.Count-1).Draw(t, "index")
 		n.Split = rapid.SampledFrom([]string{Train, Eval}).Draw(t, "split")
+		n.Bin = rapid.IntRange(0, 70000).Draw(t, "bin")
 		for _, name := range []string{n.Records(false), n.Records(true), n.IndexFile(), n.SideCar(), n.String()} {
 			got, ok := ParseShardName(name)
 			if !ok || got != n {
@@ -202,7 +203,8 @@ func TestNamesReadBack(t *testing.T) {
 			}
 		}
 	})
-	for _, name := range []string{"train-1-of-2.tfrecord", "test-00000-of-00001.tfrecord", "train-00002-of-00002.tfrecord", "manifest.json", "train-00000-of-00001-x", ".tmp-1"} {
+	for _, name := range []string{"train-1-of-2.tfrecord", "test-00000-of-00001.tfrecord", "train-00002-of-00002.tfrecord", "manifest.json", "train-00000-of-00001-x", ".tmp-1",
+		"train_-00000-of-00001.idx", "train_0-00000-of-00001.idx", "train_064-00000-of-00001.idx", "train_-8-00000-of-00001.idx", "train_8_8-00000-of-00001.idx", "train_x-00000-of-00001.idx"} {
 		if n, ok := ParseShardName(name); ok {
 			t.Errorf("%s: taken for %v", name, n)
 		}
@@ -213,14 +215,14 @@ func TestSeedsOfTheTwoSidesNeverMeet(t *testing.T) {
 	seen := map[int64]bool{}
 	for _, split := range []string{Train, Eval} {
 		for i := range 1000 {
-			seed := ShardName{split, i, 1000}.Seed(12345)
+			seed := ShardName{Split: split, Index: i, Count: 1000}.Seed(12345)
 			if seen[seed] {
 				t.Fatalf("seed %d twice", seed)
 			}
 			seen[seed] = true
 		}
 	}
-	if got := (ShardName{Eval, 3, 10}).Seed(12345); got != 12345+3+1<<32 {
+	if got := (ShardName{Split: Eval, Index: 3, Count: 10}).Seed(12345); got != 12345+3+1<<32 {
 		t.Errorf("got %d", got)
 	}
 }

@@ -60,10 +60,26 @@ func (s *ShardWriter) Write(r pretrain.Record) error {
 
 // Build appends the examples that b makes from c.
 func (s *ShardWriter) Build(ctx context.Context, b Maker, c *Corpus) error {
-	s.sources.Add(c.Counts)
-	s.body.WithoutPunkt = c.WithoutPunkt
-	made, err := b.Build(ctx, c.Corpus, s.body.RandomSeed, s.Write)
-	s.made.CutDocuments += made.CutDocuments
+	return BuildShard(ctx, b, c, []*ShardWriter{s})
+}
+
+// BuildShard writes the examples that b makes from c to the files of a shard, in
+// the order of [ExamplesOptions.ShardFiles]: each to that of its length bin. The
+// first file has the counts of the documents.
+func BuildShard(ctx context.Context, b Maker, c *Corpus, files []*ShardWriter) error {
+	first := files[0]
+	first.sources.Add(c.Counts)
+	first.body.WithoutPunkt = c.WithoutPunkt
+	write := first.Write
+	if len(files) > 1 {
+		byBin := map[int]*ShardWriter{}
+		for _, f := range files {
+			byBin[f.name.Bin] = f
+		}
+		write = func(r pretrain.Record) error { return byBin[r.Bin].Write(r) }
+	}
+	made, err := b.Build(ctx, c.Corpus, first.body.RandomSeed, write)
+	first.made.CutDocuments += made.CutDocuments
 	return err
 }
 

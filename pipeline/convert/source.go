@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -145,7 +146,7 @@ func (s *source) planFiles(ctx context.Context, split string) (tasks []task, inp
 		case r.records == 0:
 		case first == "":
 			first, s.made = f.name, r.made
-		case r.made != s.made:
+		case !reflect.DeepEqual(r.made, s.made):
 			return nil, nil, 0, failure.Usagef("%s: %s, but %s: convert them from directories of their own", s.path, describe(first, s.made), describe(f.name, r.made))
 		}
 	}
@@ -219,6 +220,9 @@ func lengthsOf(payload []byte) (o sharding.ExamplesOptions, err error) {
 // options returns the options of the conversion.
 func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptions, err error) {
 	o = sharding.ConvertOptions{Format: c.Format, Split: c.Split, MaxSeqLength: s.made.MaxSeqLength, MaxPredictionsPerSeq: s.made.MaxPredictionsPerSeq}
+	if len(s.made.LengthBins) > 0 {
+		return o, failure.Usagef("%s has length bins %v: only TFRecord files can have them; make the shards without --length-bins", s.path, s.made.LengthBins)
+	}
 	if form := s.made.Form(); form != records.Pairs {
 		o.Form = form
 	}

@@ -38,6 +38,7 @@ type Record struct {
 	Payload     []byte // serialized [records.Example], valid during the call
 	Tokens      int    // without padding
 	Pieces      int    // of a row of a [Packer]; 0 otherwise
+	Bin         int    // length to which it is padded, with LengthBins; 0 without
 	Predictions int
 	RandomNext  bool
 }
@@ -57,7 +58,8 @@ type Builder struct {
 	places  []uint64 // address of each instance (example before padding) in the store
 	current instance // the instance under construction
 	encoder *records.Encoder
-	longest int // size in bytes of the longest instance in the store
+	binned  map[int]*records.Encoder // by length; nil without LengthBins
+	longest int                      // size in bytes of the longest instance in the store
 	payload []byte
 	counts  Counts
 	touched byte // result of store.touch, so that the compiler keeps its loads
@@ -77,8 +79,16 @@ func newBuilder(f records.Form, o Options, v Vocab, s Scratch) (*Builder, error)
 	rng := pyrandom.New(0)
 	masker := newMasker(o, v, rng)
 	masker.apart = f != records.Pairs
+	var binned map[int]*records.Encoder
+	for _, bin := range o.LengthBins {
+		if binned == nil {
+			binned = map[int]*records.Encoder{}
+		}
+		binned[bin] = records.NewEncoder(bin, o.MaxPredictionsPerSeq, v.Pad).For(f)
+	}
 	return &Builder{
-		form: f, opts: o, vocab: v, rng: rng,
+		binned: binned,
+		form:   f, opts: o, vocab: v, rng: rng,
 		masker: masker,
 		walker: walker{rng: rng, room: o.MaxSeqLength - 3, short: pyrandom.Threshold(o.ShortSeqProb)},
 		fill:   filler{rng: rng, room: o.MaxSeqLength - 2, short: pyrandom.Threshold(o.ShortSeqProb), across: o.CrossDocuments},
@@ -223,8 +233,13 @@ func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
 		if err != nil {
 			return err
 		}
-		b.payload = b.encoder.Append(b.payload[:0], parts)
-		r := Record{Payload: b.payload, Tokens: parts.Tokens, Predictions: parts.Predictions, RandomNext: parts.RandomNext}
+		encoder, bin := b.encoder, 0
+		if b.binned != nil {
+			bin = b.opts.PaddedLength(parts.Tokens)
+			encoder = b.binned[bin]
+		}
+		b.payload = encoder.Append(b.payload[:0], parts)
+		r := Record{Payload: b.payload, Bin: bin, Tokens: parts.Tokens, Predictions: parts.Predictions, RandomNext: parts.RandomNext}
 		if err := yield(r); err != nil {
 			return err
 		}

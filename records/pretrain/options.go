@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"pretext/records"
 	"pretext/tokenize"
@@ -55,6 +56,18 @@ type Options struct {
 	// PackSlack is the fraction of a row of [NewPacker], in [0, 1), that may stay
 	// empty where a document is cut at the end of a sentence.
 	PackSlack float64 `json:"pack_slack,omitempty"`
+
+	// LengthBins are the lengths to which examples are padded, each to the least
+	// that holds it; the last is MaxSeqLength. Nil: all to MaxSeqLength.
+	LengthBins []int `json:"length_bins,omitempty"`
+}
+
+// PaddedLength returns the length to which an example of n tokens is padded.
+func (o Options) PaddedLength(n int) int {
+	if i, _ := slices.BinarySearch(o.LengthBins, n); i < len(o.LengthBins) {
+		return o.LengthBins[i]
+	}
+	return o.MaxSeqLength
 }
 
 // A Replacement decides what a predicted token becomes: [MASK] with probability
@@ -136,7 +149,28 @@ func (o Options) ValidateForm(f records.Form) error {
 	if !(o.PackSlack >= 0 && o.PackSlack < 1) {
 		p.add("pack_slack %v: must be at least 0 and below 1", o.PackSlack)
 	}
+	o.validateBins(&p, f, least)
 	return errors.Join(p...)
+}
+
+// maxBins is the maximum number of length bins: each is an open file.
+const maxBins = 64
+
+// validateBins checks the length bins of records of the form f, which have at
+// least so many tokens.
+func (o Options) validateBins(p *problems, f records.Form, least int) {
+	bins := o.LengthBins
+	switch {
+	case len(bins) == 0:
+	case !f.Masks():
+		p.add("length_bins: records of the form %s are not padded to bins", f)
+	case len(bins) > maxBins:
+		p.add("length_bins: %d bins, at most %d are possible", len(bins), maxBins)
+	case !slices.IsSorted(bins) || len(slices.Compact(slices.Clone(bins))) != len(bins) || bins[0] < max(least, o.MaxPredictionsPerSeq):
+		p.add("length_bins %v: must ascend from at least %d, the largest of max_predictions_per_seq and the shortest example", bins, max(least, o.MaxPredictionsPerSeq))
+	case bins[len(bins)-1] != o.MaxSeqLength:
+		p.add("length_bins %v: the last must be max_seq_length, %d", bins, o.MaxSeqLength)
+	}
 }
 
 // problems collects what is wrong with options.

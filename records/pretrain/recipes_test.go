@@ -431,3 +431,48 @@ func TestACancelledContextEndsEveryBuild(t *testing.T) {
 		}
 	}
 }
+
+// Length bins change the padding of examples and nothing else.
+func TestLengthBinsChangeThePaddingAlone(t *testing.T) {
+	for _, f := range []records.Form{records.Pairs, records.Masked} {
+		o := DefaultOptions()
+		o.ShortSeqProb, o.DupeFactor = 0.5, 2
+		make := func(o Options) (out []*records.Example, bins []int) {
+			b, err := newBuilder(f, o, benchVocab(), Scratch{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = b.Build(context.Background(), proseCorpus(t, 100), 3, func(r Record) error {
+				e := new(records.Example)
+				out, bins = append(out, e), append(bins, r.Bin)
+				return e.DecodeForm(f, r.Payload)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out, bins
+		}
+		want, _ := make(o)
+		o.LengthBins = []int{32, 64, 128}
+		got, bins := make(o)
+		used := map[int]int{}
+		for i, e := range got {
+			n := e.Tokens()
+			if bins[i] != len(e.InputIDs) || bins[i] != o.PaddedLength(n) || n > bins[i] || bins[i] == 128 && n <= 64 || bins[i] == 64 && n <= 32 {
+				t.Fatalf("%s: example %d of %d tokens has %d values, in bin %d", f, i, n, len(e.InputIDs), bins[i])
+			}
+			used[bins[i]]++
+			for list, wide := range map[*[]int32]int{&e.InputIDs: 128, &e.InputMask: 128, &e.SegmentIDs: 128} {
+				*list = append(*list, make0(wide-len(*list))...)
+			}
+			if !bytes.Equal(e.AppendForm(nil, f), want[i].AppendForm(nil, f)) {
+				t.Fatalf("%s: example %d differs", f, i)
+			}
+		}
+		if len(got) != len(want) || len(used) != 3 {
+			t.Errorf("%s: %d examples in the bins %v, %d without bins", f, len(got), used, len(want))
+		}
+	}
+}
+
+func make0(n int) []int32 { return make([]int32, n) }

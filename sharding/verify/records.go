@@ -25,6 +25,7 @@ func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEn
 	name, _ := sharding.ParseShardName(e.Name)
 	s := &recordScan{number: number, file: e.Name, findings: r.findings, rules: c.rules, made: c.made, mask: c.mask, repeats: c.repeats}
 	r.scan = s
+	s.bin(name)
 	if err := s.open(ctx, c.folder, name); err != nil {
 		return err
 	}
@@ -45,6 +46,22 @@ func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEn
 	s.compareCounts(e.Counts)
 	r.records, r.findings = s.records, s.findings
 	return err
+}
+
+// bin sets the rules for the records of a length bin.
+func (s *recordScan) bin(name sharding.ShardName) {
+	if name.Bin == 0 && len(s.made.LengthBins) == 0 {
+		return
+	}
+	at := slices.Index(s.made.LengthBins, name.Bin)
+	if at < 0 {
+		s.fault(-1, 0, fmt.Sprintf("its name is not of one of the length bins %v", s.made.LengthBins))
+		return
+	}
+	s.rules.MaxSeqLength = name.Bin
+	if at > 0 {
+		s.least = s.made.LengthBins[at-1] + 1
+	}
 }
 
 // compareCounts compares what was counted with the counts of the manifest.
@@ -90,6 +107,7 @@ type recordScan struct {
 	body    *sharding.ShardBody   // nil if the side-car is unreadable
 	repeats *repeats
 	damaged bool // not all records could be read
+	least   int  // number of tokens of a record of this length bin
 
 	records, tokens, masked, random, without, pieces int64
 	became, kept                                     int64 // predicted tokens that became [MASK], that stayed
@@ -158,6 +176,9 @@ func (s *recordScan) record(payload []byte, offset int64, e *records.Example) er
 	err := s.decode(payload, e)
 	if err == nil {
 		err = s.rules.Check(e)
+		if n := e.Tokens(); n < s.least {
+			err = errors.Join(err, fmt.Errorf("%d tokens, which belong into a smaller length bin", n))
+		}
 		s.count(e)
 		if err == nil {
 			err = s.demand(e)

@@ -16,6 +16,7 @@ import (
 // are fields of the options.
 type recipeFlags struct {
 	replace pretrain.Replacement
+	bins    []int
 }
 
 // add adds the flags of recipes, with the defaults in o.
@@ -27,6 +28,7 @@ func (f *recipeFlags) add(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.Float64Var(&f.replace.RandomTokenProb, "random-token-prob", f.replace.RandomTokenProb, "fraction of the predicted tokens that become a random token; the rest stays")
 	fs.BoolVar(&o.SpanMask, "span-mask", false, "mask spans of whole words, as SpanBERT does")
 	fs.BoolVar(&o.CrossDocuments, "cross-documents", false, "fill an example with the next document when one ends, after a [SEP]; only --recipe mlm")
+	fs.IntSliceVar(&f.bins, "length-bins", nil, "`lengths` to which examples are padded, each in files of its own, such as 64,128,256; one number: the width of the bins; default: all are padded to --max-seq-length")
 	fs.Float64Var(&o.PackSlack, "pack-slack", 0, "fraction of a row that may stay empty to cut a document at the end of a sentence; only --recipe packed, default there: 0.01")
 }
 
@@ -48,6 +50,7 @@ var (
 		{"span-mask", maskRecipes, "it makes no masks"},
 		{"mask-token-prob", maskRecipes, "it makes no masks"},
 		{"random-token-prob", maskRecipes, "it makes no masks"},
+		{"length-bins", maskRecipes, "it pads no examples"},
 		{"cross-documents", []string{sharding.RecipeMLM}, "only mlm joins sentences of documents"},
 		{"pack-slack", []string{sharding.RecipePacked}, "only packed fills rows"},
 	}
@@ -95,7 +98,22 @@ func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, 
 	if f.replace != pretrain.DefaultReplacement {
 		o.Replace = &f.replace
 	}
+	if o.LengthBins = f.lengthBins(o.MaxSeqLength); len(f.bins) > 1 && !fs.Changed("max-seq-length") {
+		o.MaxSeqLength = f.bins[len(f.bins)-1]
+	}
 	return checkReplacement(fs, f.replace)
+}
+
+// lengthBins returns the bins of examples of at most seq tokens.
+func (f *recipeFlags) lengthBins(seq int) []int {
+	if len(f.bins) != 1 || f.bins[0] < 1 || f.bins[0] >= seq {
+		return f.bins
+	}
+	var bins []int
+	for at := f.bins[0]; at < seq && len(bins) < 1000; at += f.bins[0] { // Validate says how many may be
+		bins = append(bins, at)
+	}
+	return append(bins, seq)
 }
 
 // checkReplacement explains the fraction that has to be lowered as well.

@@ -126,7 +126,7 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if v.Front, err = marshal(f); err != nil {
 		return fmt.Errorf("write card: %w", err)
 	}
-	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "url": plainURL, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "things": things, "options": survey.OptionList, "feature": features, "python": pythonString, "shell": ShellWord}).Parse(cardText)
+	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "url": plainURL, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "things": things, "options": survey.OptionList, "feature": features, "parser": parser, "python": pythonString, "shell": ShellWord}).Parse(cardText)
 	if err != nil {
 		panic("BUG: card.md: " + err.Error())
 	}

@@ -98,8 +98,12 @@ func (v *view) addFiles() {
 	v.Check = "."
 	for _, stage := range v.Stages {
 		if stage.Counts["records"] > 0 {
-			v.Gzip = sharding.FlattenOptions(stage.Options)["compression"] == `"gzip"`
+			options := sharding.FlattenOptions(stage.Options)
+			v.Gzip = options["compression"] == `"gzip"`
 			pattern := escapeGlob(slashed(stage.Folder)) + "train-*.tfrecord"
+			if _, binned := options["length_bins"]; binned { // one length: that of the last bin
+				pattern = escapeGlob(slashed(stage.Folder)) + "train_" + options["max_seq_length"] + "-*.tfrecord"
+			}
 			if v.Gzip {
 				pattern += ".gz"
 			}
