@@ -154,6 +154,10 @@ func TestWhatDoesNotSuitTheFormIsAUsageError(t *testing.T) {
 			withTokenizer(t, o.Data, info)
 		}, "its tokenizer has no mask token"},
 		{records.Tokens, func(o *Options) {
+			info := map[string]int{"vocab_size": testVocab, "pad": 0, "unk": -1, "cls": -1, "sep": 3, "mask": 4}
+			withTokenizer(t, o.Data, info)
+		}, "its tokenizer has no tokens for [CLS] and [SEP]"},
+		{records.Tokens, func(o *Options) {
 			info := map[string]int{"vocab_size": testVocab, "pad": 0, "unk": -1, "cls": 2, "sep": 3, "mask": 4}
 			withTokenizer(t, o.Data, info)
 			o.Masking.DoWholeWordMask = &yes

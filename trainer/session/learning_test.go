@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -149,5 +150,41 @@ func TestLearningOnRealShards(t *testing.T) {
 				t.Errorf("learned: %v: loss on [MASK] %.3f with a baseline of %.3f, accuracy %.3f of %.3f", learned, e.Mask.MLM(), e.UnigramLoss, accuracy, e.UnigramAccuracy)
 			}
 		})
+	}
+}
+
+// TestLearningOfRecipes is the experiment of docs/recipes.md, an hour of it: in
+// the folder that PRETEXT_LEARNING names, models are trained on the shards
+// google and mlm, and all are evaluated on the eval split of mlm. mlm must reach
+// the last loss of google on [MASK] with fewer tokens.
+func TestLearningOfRecipes(t *testing.T) {
+	dir := realdata.Variable(t, "PRETEXT_LEARNING", "an hour, see docs/recipes.md")
+	o := DefaultOptions()
+	o.EvalData, o.Model, o.Log = filepath.Join(dir, "mlm"), filepath.Join(dir, "config.json"), os.Stderr
+	o.TrainBatchSize, o.LearningRate, o.NumTrainSteps, o.NumWarmupSteps, o.SaveCheckpointsSteps, o.EvalExamples, o.Keep = 64, 1e-3, 3000, 200, 250, 4096, 1
+	curve := func(recipe string, seed uint64) [][2]float64 {
+		o := o
+		o.Data, o.Out, o.Seed = filepath.Join(dir, recipe), filepath.Join(dir, fmt.Sprintf("run-%s-%d", recipe, seed)), seed
+		mustTrain(t, o)
+		var points [][2]float64 // tokens seen, loss on [MASK]
+		tokens := 0.0
+		for _, line := range steady(t, o.Out) {
+			if n, ok := line["tokens"].(float64); ok {
+				tokens += n
+			}
+			if loss, ok := line["eval_mask_loss"].(float64); ok {
+				points = append(points, [2]float64{tokens, loss})
+			}
+		}
+		t.Logf("%s, seed %d: tokens and loss on [MASK]: %.3f", recipe, seed, points)
+		return points
+	}
+	for _, seed := range []uint64{1, 2} {
+		google, mlm := curve("google", seed), curve("mlm", seed)
+		goal := google[len(google)-1]
+		reached := slices.IndexFunc(mlm, func(p [2]float64) bool { return p[1] <= goal[1] })
+		if reached < 0 || mlm[reached][0] >= goal[0] {
+			t.Errorf("seed %d: google reaches %.3f after %.0f tokens, mlm: %v", seed, goal[1], goal[0], mlm)
+		}
 	}
 }
