@@ -38,6 +38,7 @@ func settings() []setting {
 		{name: "pretraining without dropout", config: still, heads: trainer.PretrainHeads(), lengths: lengths},
 		{name: "three heads, erf", config: wide, heads: trainer.PretrainHeads(), lengths: lengths, small: true},
 		{name: "long sequences", config: one, heads: trainer.PretrainHeads(), lengths: long, small: true},
+		{name: "masked LM alone", config: one, heads: trainer.Heads{MLM: true}, lengths: []int{3, 17, 40, 3, 9}, small: true},
 		{name: "classification", config: base, heads: trainer.Heads{Labels: 5}, lengths: lengths},
 		{name: "regression", config: one, heads: trainer.Heads{Regression: true}, lengths: lengths, small: true},
 		{name: "span", config: base, heads: trainer.Heads{Span: true}, lengths: lengths},
