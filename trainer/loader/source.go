@@ -155,17 +155,9 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	if err := opts.suit(shards.form); err != nil {
 		return nil, fmt.Errorf("%s: %w", shards.folder, err)
 	}
-	index, err := shards.index(ctx, opts.Quarantine)
+	index, err := opts.index(ctx, shards)
 	if err != nil {
 		return nil, err
-	}
-	if index.Len() == 0 {
-		return nil, fmt.Errorf("%s %w: its files are empty", shards.folder, sharding.ErrNoShards)
-	}
-	if shards.form == records.Tokens {
-		if err := index.countSequences(ctx, cutter{most: opts.MaxSeqLength - 2}); err != nil {
-			return nil, err
-		}
 	}
 	s := &Source{ctx: ctx, opts: opts, index: index, length: index.sequences(),
 		order:  order{seed: opts.Seed, spans: index.spans(spanBytes), window: opts.WindowSpans, epoch: -1},
@@ -178,6 +170,22 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 		s.readers = append(s.readers, r)
 	}
 	return s, nil
+}
+
+// index returns the index of the shards, with the number of sequences of
+// documents.
+func (o SourceOptions) index(ctx context.Context, shards *Shards) (*Index, error) {
+	x, err := shards.index(ctx, o.Quarantine)
+	if err != nil {
+		return nil, err
+	}
+	if x.Len() == 0 {
+		return nil, fmt.Errorf("%s %w: its files are empty", shards.folder, sharding.ErrNoShards)
+	}
+	if shards.form == records.Tokens {
+		err = x.countSequences(ctx, cutter{most: o.MaxSeqLength - 2})
+	}
+	return x, err
 }
 
 // suit returns an error if the options do not suit records of a form.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"pretext/records"
 	"pretext/sharding"
 	"pretext/trainer/loader"
 )
@@ -49,17 +50,7 @@ func countUnigram(ctx context.Context, shards *loader.Shards, vocab vocabulary) 
 		if err != nil {
 			return nil, fmt.Errorf("count training targets: %w", err)
 		}
-		if shards.Form().Masks() {
-			for i, id := range r.Example.MaskedLMIDs {
-				add(id, float64(r.Example.MaskedLMWeights[i]))
-			}
-			continue
-		}
-		for _, id := range r.Example.InputIDs[:r.Example.Tokens()] {
-			if id != vocab.CLS() && id != vocab.SEP() {
-				add(id, 1)
-			}
-		}
+		eachTarget(r.Example, shards.Form(), vocab, add)
 	}
 	u := &unigram{logProb: make([]float64, vocabSize)}
 	for id, n := range counts {
@@ -69,6 +60,22 @@ func countUnigram(ctx context.Context, shards *loader.Shards, vocab vocabulary) 
 		}
 	}
 	return u, nil
+}
+
+// eachTarget calls add with each target of an example and its weight: of an
+// example without masks, with each token that can be masked.
+func eachTarget(e *records.Example, form records.Form, vocab vocabulary, add func(id int32, w float64)) {
+	if form.Masks() {
+		for i, id := range e.MaskedLMIDs {
+			add(id, float64(e.MaskedLMWeights[i]))
+		}
+		return
+	}
+	for _, id := range e.InputIDs[:e.Tokens()] {
+		if id != vocab.CLS() && id != vocab.SEP() {
+			add(id, 1)
+		}
+	}
 }
 
 // trainUnigram counts the targets of a folder's train shards. It returns nil if

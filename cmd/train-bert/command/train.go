@@ -43,23 +43,8 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.IntVar(&o.TrainBatchSize, "train-batch-size", o.TrainBatchSize, "examples per step")
 	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, not the result")
 	fs.Float64Var(&o.LearningRate, "learning-rate", o.LearningRate, "peak learning rate")
-	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "number of steps")
-	fs.Int64Var(&o.NumWarmupSteps, "num-warmup-steps", o.NumWarmupSteps, "steps in which the learning rate rises; -1: a tenth of all steps")
-	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: linear, polynomial, constant, wsd (warm-up, stable, decay) or budget (by time); default: linear for adamw, polynomial for lamb")
-	fs.StringVar(&o.preset, "preset", "", "defaults of a recipe; budget: single sequences of 128 tokens without next sentences or dropout, a schedule by time, and the optimizer of Cramming (docs/train.md)")
-	fs.DurationVar(&o.Budget, "budget", 0, "with --schedule budget: time of all steps, such as 1h or 90m; with --preset budget by default 24h")
-	fs.StringVar(&o.ReplayRates, "replay-rates", "", "with --budget: take the learning rates of the steps from the metrics.jsonl of another run, to repeat it exactly")
-	fs.Var(&optional{&o.Dropout}, "dropout", "dropout of hidden units and attention in a new model; default: as its settings say")
-	fs.Int64Var(&o.DecaySteps, "decay-steps", o.DecaySteps, "with --schedule wsd: number of last steps in which the learning rate falls; -1: a tenth of all steps")
-	fs.StringVar(&o.DecayShape, "decay-shape", o.DecayShape, "with --schedule wsd: how it falls: exponential (to a tenth of the peak, MiniCPM), 1-sqrt (ModernBERT) or linear")
-	fs.StringVar(&o.Optimizer, "optimizer", o.Optimizer, "adamw (google-research/bert's) or lamb (NVIDIA's)")
-	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
-	fs.Float64Var(&o.AdamBeta1, "adam-beta1", o.AdamBeta1, "decay rate of the optimizer's first moment")
-	fs.Float64Var(&o.AdamBeta2, "adam-beta2", o.AdamBeta2, "decay rate of the optimizer's second moment")
-	fs.Float64Var(&o.AdamEpsilon, "adam-epsilon", o.AdamEpsilon, "epsilon of the optimizer")
-	fs.Float64Var(&o.MaxGradNorm, "max-grad-norm", o.MaxGradNorm, "clip gradients to this global norm; 0: do not clip")
-	fs.Var(&tristate{&o.BiasCorrection}, "bias-correction", "correct the bias of the moments; default: for lamb only, as in google-research/bert and NVIDIA's recipes")
-	fs.Lookup("bias-correction").NoOptDefVal = "true"
+	o.addSchedule(fs)
+	o.addOptimizer(fs)
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "random seed of the initial weights, the order of examples and dropout")
 	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints, each with an evaluation")
 	fs.IntVar(&o.Keep, "keep", o.Keep, "newest checkpoints to keep; 0: all")
@@ -71,6 +56,31 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.IntVar(&o.nproc, "nproc", 0, "number of processes to start on this machine, which train one model together")
 	fs.BoolVar(&o.Zero1, "zero1", false, "with several ranks: each keeps and updates its part of the optimizer's state (ZeRO-1); needs less memory; does not affect the result")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
+}
+
+// addSchedule adds the flags of the steps and their learning rates.
+func (o *trainOptions) addSchedule(fs *pflag.FlagSet) {
+	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "number of steps")
+	fs.Int64Var(&o.NumWarmupSteps, "num-warmup-steps", o.NumWarmupSteps, "steps in which the learning rate rises; -1: a tenth of all steps")
+	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: linear, polynomial, constant, wsd (warm-up, stable, decay) or budget (by time); default: linear for adamw, polynomial for lamb")
+	fs.StringVar(&o.preset, "preset", "", "defaults of a recipe; budget: single sequences of 128 tokens without next sentences or dropout, a schedule by time, and the optimizer of Cramming (docs/train.md)")
+	fs.DurationVar(&o.Budget, "budget", 0, "with --schedule budget: time of all steps, such as 1h or 90m; with --preset budget by default 24h")
+	fs.StringVar(&o.ReplayRates, "replay-rates", "", "with --budget: take the learning rates of the steps from the metrics.jsonl of another run, to repeat it exactly")
+	fs.Var(&optional{&o.Dropout}, "dropout", "dropout of hidden units and attention in a new model; default: as its settings say")
+	fs.Int64Var(&o.DecaySteps, "decay-steps", o.DecaySteps, "with --schedule wsd: number of last steps in which the learning rate falls; -1: a tenth of all steps")
+	fs.StringVar(&o.DecayShape, "decay-shape", o.DecayShape, "with --schedule wsd: how it falls: exponential (to a tenth of the peak, MiniCPM), 1-sqrt (ModernBERT) or linear")
+}
+
+// addOptimizer adds the flags of the optimizer.
+func (o *trainOptions) addOptimizer(fs *pflag.FlagSet) {
+	fs.StringVar(&o.Optimizer, "optimizer", o.Optimizer, "adamw (google-research/bert's) or lamb (NVIDIA's)")
+	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
+	fs.Float64Var(&o.AdamBeta1, "adam-beta1", o.AdamBeta1, "decay rate of the optimizer's first moment")
+	fs.Float64Var(&o.AdamBeta2, "adam-beta2", o.AdamBeta2, "decay rate of the optimizer's second moment")
+	fs.Float64Var(&o.AdamEpsilon, "adam-epsilon", o.AdamEpsilon, "epsilon of the optimizer")
+	fs.Float64Var(&o.MaxGradNorm, "max-grad-norm", o.MaxGradNorm, "clip gradients to this global norm; 0: do not clip")
+	fs.Var(&tristate{&o.BiasCorrection}, "bias-correction", "correct the bias of the moments; default: for lamb only, as in google-research/bert and NVIDIA's recipes")
+	fs.Lookup("bias-correction").NoOptDefVal = "true"
 }
 
 // addCache adds the flag --cache.
