@@ -24,22 +24,30 @@ func mayVanish(src []byte) bool {
 			return false
 		}
 		i += k
-		next := src[i+1]
-		if next == '/' && i+2 < len(src) {
-			next = src[i+2]
-		}
-		switch next {
-		case '!':
-			if bytes.HasPrefix(src[i:], commentStart) {
-				return true
-			}
-		case 'n', 'o', 'i', 'N', 'O', 'I':
-			rest := src[i:min(len(src), i+16)]
-			if bytes.Contains(bytes.ToLower(rest), []byte("include")) {
-				return true
-			}
+		if src[i+1] == '!' && bytes.HasPrefix(src[i:], commentStart) || mayBeInclusion(src[i+1:]) {
+			return true
 		}
 	}
+}
+
+// mayBeInclusion reports whether tag, the text after "<", may begin with the name
+// of a tag that tells what pages include. It is fast and may be wrong.
+func mayBeInclusion(tag []byte) bool {
+	if len(tag) > 0 && tag[0] == '/' {
+		tag = tag[1:]
+	}
+	if len(tag) < len("noinclude>") {
+		return false
+	}
+	switch tag[0] | 0x20 {
+	case 'n':
+		return tag[2]|0x20 == 'i'
+	case 'o':
+		return tag[4]|0x20 == 'i'
+	case 'i':
+		return tag[2]|0x20 == 'c'
+	}
+	return false
 }
 
 // inclusionEnd returns the end of the tag <noinclude> or <onlyinclude> at
@@ -50,6 +58,9 @@ func mayVanish(src []byte) bool {
 // Everything before start is removed already; before is the offset of the last
 // "<", or -1.
 func (s *Scanner) inclusionEnd(i, start, before int) int {
+	if !mayBeInclusion(s.src[i+1:]) {
+		return i
+	}
 	e := len(s.src)
 	j := i + 1
 	closing := j < e && s.src[j] == '/'

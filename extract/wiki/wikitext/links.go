@@ -128,7 +128,7 @@ func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 // looks for links, so brackets in their attributes are no ends of links.
 func (s *Scanner) stepInLabel(i, e int) int {
 	next := s.step(i, e)
-	if next == i+1 && s.src[i] == '<' {
+	if s.src[i] == '<' && next == i+1 {
 		if t, ok := s.tagAt(i, e); ok && !t.closing {
 			return t.next
 		}
