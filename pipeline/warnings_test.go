@@ -131,6 +131,9 @@ func TestRealDataIsWarnedAboutWhereItIsWrong(t *testing.T) {
 		{"japanese, multilingual", japanese, vocab("multilingual-cased"), cased, nil},
 		{"chinese", chinese, vocab("chinese"), nil, nil},
 
+		{"greek, multilingual", greek, vocab("multilingual-cased"), cased, nil},
+		{"greek, English vocabulary", greek, vocab("uncased"), nil, []string{sharding.WarnSpelled}},
+		{"greek, cased English vocabulary", greek, vocab("cased"), cased, []string{sharding.WarnSpelled}},
 		{"chinese, English vocabulary", chinese, vocab("uncased"), nil, []string{unknown}},
 		{"chinese, not lower-cased", chinese, vocab("chinese"), cased, []string{sharding.WarnUncasedVocab, unknown}},
 		{"english, not lower-cased", english, vocab("uncased"), cased, []string{sharding.WarnUncasedVocab, unknown}},

@@ -11,7 +11,7 @@ import (
 // made from the embedded [pretrain.Corpus].
 type Corpus struct {
 	*pretrain.Corpus
-	Counts       Counts           // documents, sentences, tokens, unknown_tokens
+	Counts       Counts           // documents, sentences, tokens, unknown_tokens, spelled_letters
 	WithoutPunkt map[string]int64 // documents by language; see [ShardBody]
 }
 
@@ -34,7 +34,8 @@ func (c *Corpus) Reset() {
 // used by several goroutines at once.
 type Encoder struct {
 	splitter  string
-	unknown   int32 // id of [UNK]
+	unknown   int32  // id of [UNK]
+	spelling  []bool // by id, see [Tokenizer.spelling]
 	sentences *sentence.LanguageSplitter
 	tokens    sentenceEncoder
 	ids       []int32
@@ -47,7 +48,7 @@ type sentenceEncoder interface {
 // NewEncoder returns an encoder with the sentence splitter of the tokenizer's
 // options.
 func (t *Tokenizer) NewEncoder() *Encoder {
-	e := &Encoder{splitter: t.Options.SentenceSplitter, unknown: t.Unknown, sentences: sentence.NewLanguageSplitter(t.Options.SentenceSplitter)}
+	e := &Encoder{splitter: t.Options.SentenceSplitter, unknown: t.Unknown, spelling: t.spelled(), sentences: sentence.NewLanguageSplitter(t.Options.SentenceSplitter)}
 	if t.file == nil {
 		e.tokens = t.WordPiece.NewEncoder()
 	} else {
@@ -59,7 +60,7 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 // Add tokenizes a document and appends it to c, which must come from
 // [Tokenizer.NewCorpus] of the same tokenizer. It does not retain doc.
 func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
-	var sentences, tokens, unknown int64
+	var sentences, tokens, unknown, spelled int64
 	for line, err := range e.sentences.Sentences(doc.Text, doc.Lang) {
 		if err != nil {
 			return err
@@ -76,6 +77,9 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 			if id == e.unknown {
 				unknown++
 			}
+			if e.spelling != nil && e.spelling[id] {
+				spelled++
+			}
 		}
 	}
 	c.EndDocument()
@@ -85,7 +89,7 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 		}
 		c.WithoutPunkt[doc.Lang]++
 	}
-	c.Counts.Add(Counts{"documents": 1, "sentences": sentences, "tokens": tokens, "unknown_tokens": unknown})
+	c.Counts.Add(Counts{"documents": 1, "sentences": sentences, "tokens": tokens, "unknown_tokens": unknown, countSpelled: spelled})
 	return nil
 }
 

@@ -154,6 +154,7 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	}
 	for _, w := range []Warning{
 		{Code: WarnUnknownTokens, Count: c["unknown_tokens"], Of: c["tokens"], Limit: LimitUnknownTokens},
+		{Code: WarnSpelled, Count: c[countSpelled], Of: c["tokens"], Limit: LimitSpelled},
 		{Code: WarnLongSentences, Count: c["tokens"], Of: c["sentences"], Limit: o.sentenceLimit()},
 		{Code: WarnOneDocument, Count: alone, Of: c["records"], Limit: LimitOneDocument},
 		{Code: WarnRandomNext, Count: c["random_next"], Of: c["records"], Limit: LimitRandomNext},

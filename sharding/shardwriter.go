@@ -98,6 +98,7 @@ func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
 	}
 	file.Counts = s.counts()
 	file.Counts.Add(s.sources)
+	file.Counts.keepSpelled()
 	file.Task, index.Task = s.name.Index, s.name.Index
 	return SideCar{Task: s.name.Index, File: file, Index: index, Body: raw, Facts: s.body.Facts(s.options)}
 }

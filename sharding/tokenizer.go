@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"sync"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -78,6 +79,8 @@ type Tokenizer struct {
 	// Options are those given, with what a tokenizer.json decides.
 	Options ExamplesOptions
 
+	spelled func() []bool // by id, see spelling
+
 	raw  []byte        // content of the file
 	file *hf.Tokenizer // nil if WordPiece is set
 }
@@ -110,6 +113,7 @@ func NewTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error
 	info := o.Tokenizer
 	t := &Tokenizer{Options: o, raw: raw, WordPiece: file.WordPiece(), Unknown: info.Unk,
 		Vocab: pretrain.Vocab{Size: info.VocabSize, CLS: info.CLS, SEP: info.SEP, Mask: info.Mask, Pad: info.Pad}}
+	t.spelled = sync.OnceValue(t.spelling)
 	if t.WordPiece != nil {
 		t.Vocab.IsSubword = t.WordPiece.Vocab().IsSubword
 		return t, nil
@@ -131,7 +135,9 @@ func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, 
 	if err != nil {
 		return nil, err
 	}
-	return &Tokenizer{Options: o, raw: raw, WordPiece: wp, Unknown: v.UNK(), Vocab: pretrain.NewVocab(v)}, nil
+	t := &Tokenizer{Options: o, raw: raw, WordPiece: wp, Unknown: v.UNK(), Vocab: pretrain.NewVocab(v)}
+	t.spelled = sync.OnceValue(t.spelling)
+	return t, nil
 }
 
 // For returns t with the options o if it is the tokenizer of a file with the

@@ -30,6 +30,7 @@ const (
 	WarnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump / dumps
 	WarnSameInput      = "same-input"         // inputs with the content of another input / all inputs
 	WarnUnknownTokens  = "unknown-tokens"     // [UNK] / all tokens
+	WarnSpelled        = "spelled-out"        // tokens of one letter, in scripts without longer tokens / all tokens
 	WarnCasedVocab     = "cased-vocabulary"   // entries with capitals / entries with ASCII letters, with lower-casing
 	WarnUncasedVocab   = "uncased-vocabulary" // [UNK] / all tokens, with an uncased vocabulary without lower-casing
 	WarnFewPredictions = "few-predictions"    // predictions / those that masked_lm_prob asks for
@@ -45,6 +46,7 @@ const (
 const (
 	LimitRejects        = 0.5
 	LimitUnknownTokens  = 0.01
+	LimitSpelled        = 0.2   // the right vocabulary has at most 0.015, one of another script 0.3 to 0.98
 	LimitUncasedUnknown = 0.001 // below it the text has hardly any capitals, as in lower-cased corpora
 	LimitCapitals       = 0.01
 	LimitFewPredictions = 0.95 // MLPerf's 76 predictions in 512 tokens give 0.99
@@ -96,6 +98,9 @@ func (m *Manifest) warningText(w Warning) string {
 		return fmt.Sprintf("%s: %d of %d inputs have the same content as another one: their documents are there twice: give each input once", w.Subject, w.Count, w.Of)
 	case WarnUnknownTokens:
 		return fmt.Sprintf("[UNK] is %s: %s", figure("tokens"), m.unknownText())
+	case WarnSpelled:
+		return fmt.Sprintf("a single letter of a script of which the vocabulary has no words is %s: the text is spelled out letter by letter: "+
+			"use a vocabulary of its language, or train one from the documents", figure("tokens"))
 	case WarnCasedVocab:
 		found := "its entries have capitals or accents"
 		if w.Of > 0 {

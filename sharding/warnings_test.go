@@ -25,6 +25,7 @@ func TestWarningsAreDescribed(t *testing.T) {
 		want string // words of the text, in order
 	}{
 		{m, Warning{Code: WarnUnknownTokens, Count: 61, Of: 100, Limit: 0.01}, "[UNK] is 61 % of the tokens (61 of 100, limit 1 %)|vocabulary of that language"},
+		{m, Warning{Code: WarnSpelled, Count: 89, Of: 100, Limit: 0.2}, "single letter|89 % of the tokens (89 of 100, limit 20 %)|vocabulary of its language"},
 		{m, Warning{Code: WarnUncasedVocab, Count: 139, Of: 1000, Limit: 0.001}, "uncased|13.9 %|limit 0.1 %|give --do-lower-case"},
 		{m, Warning{Code: WarnCasedVocab, Count: 31, Of: 100, Limit: 0.01}, "cased (31 % |give --do-lower-case=false"},
 		{m, Warning{Code: WarnCasedVocab}, "capitals or accents|give --do-lower-case=false"},

@@ -39,10 +39,9 @@ func (b *bpe) useRaw() bool {
 		return false
 	}
 	b.raw = new([256][]byte)
-	byChar := map[rune]byte{}
+	byChar := byteOf()
 	for i := range b.raw {
 		c := byteChar(byte(i))
-		byChar[c] = byte(i)
 		b.raw[i] = utf8.AppendRune(nil, c)
 		b.rawIDs[i] = noToken
 		if id, ok := b.vocab[string(c)]; ok {

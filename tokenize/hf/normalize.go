@@ -182,6 +182,27 @@ func ByteAlphabet() []rune {
 	return all
 }
 
+// RawBytes returns the bytes for which the characters of a token of byte-level BPE
+// stand. Other characters are dropped.
+func RawBytes(token string) string {
+	var out []byte
+	for _, r := range token {
+		if b, ok := byteOf()[r]; ok {
+			out = append(out, b)
+		}
+	}
+	return string(out)
+}
+
+// byteOf returns the byte that each character of ByteLevel stands for.
+var byteOf = sync.OnceValue(func() map[rune]byte {
+	bytes := map[rune]byte{}
+	for b := range 256 {
+		bytes[byteChar(byte(b))] = byte(b)
+	}
+	return bytes
+})
+
 // strip is the normalizer Strip.
 type strip struct{ left, right bool }
 
