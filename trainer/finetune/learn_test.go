@@ -32,7 +32,7 @@ func vocabularyOf(t *testing.T, texts []string) *tokenize.Encoder {
 	if _, err := counts.WriteTo(&words); err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := vocab.Train(context.Background(), vocab.Merge(&words), o)
+	tokens, err := vocab.Trainer{Options: o}.Vocabulary(context.Background(), vocab.Merge(&words))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ func NewRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "train-bert",
 		Short: "Train BERT on pre-training data",
-		Long: `train-bert trains BERT (masked LM and next sentence) on the shards that
+		Long: `train-bert trains BERT (masked LM and, on pairs, next sentence) on the shards that
 prepare-data makes, or on any folder of BERT's TFRecord files, on the CPU or on
 an NVIDIA GPU (--device cuda).
 
