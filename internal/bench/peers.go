@@ -55,7 +55,7 @@ func (c *corpus) peers(o options, dir string) ([]*work, []pair, error) {
 	if err := os.CopyFS(dir, scripts); err != nil {
 		return nil, nil, err
 	}
-	for _, add := range []func() error{b.decoders, b.extractors, b.strippers, b.wordPieces, b.punkts} {
+	for _, add := range []func() error{b.decoders, b.extractors, b.strippers, b.wordPieces, b.tokenizers, b.punkts} {
 		if err := add(); err != nil {
 			return nil, nil, err
 		}

@@ -114,7 +114,12 @@ func (s lineSet) encoder(p tokenize.Profile) (*tokenize.Encoder, error) {
 	return tok.NewEncoder(), nil
 }
 
-func idSum(enc *tokenize.Encoder, u string) uint32 {
+// An encoder turns text into ids.
+type encoder interface {
+	AppendIDs(dst []int32, text string) []int32
+}
+
+func idSum(enc encoder, u string) uint32 {
 	var raw []byte
 	for _, id := range enc.AppendIDs(nil, u) {
 		raw = binary.LittleEndian.AppendUint32(raw, uint32(id))
