@@ -40,6 +40,15 @@ func threeLanguages(t *testing.T) ExamplesConfig {
 	return c
 }
 
+// A mix of real wikis in three languages.
+func TestAMixOfThreeLanguages(t *testing.T) {
+	c := threeLanguages(t)
+	texts := c.byText(t)
+	t.Run("each gets its share to a thousandth", func(t *testing.T) { c.checkShares(t, texts) })
+	t.Run("same bytes for any workers and runner", c.checkBytes)
+	t.Run("no held-out document is repeated", func(t *testing.T) { c.checkHeldOut(t, texts) })
+}
+
 // A textOf is what a test knows of a document by its sentences.
 type textOf struct {
 	id, language string
@@ -155,20 +164,23 @@ func inRecords(t *testing.T, m *sharding.Manifest, dir string, known map[string]
 	return tokens
 }
 
-// Languages get the shares of the formula, in tokens, to a thousandth. The tokens are
-// those that the test finds in the records, and in the documents.
-func TestLanguagesGetTheirSharesToAThousandth(t *testing.T) {
-	c := threeLanguages(t)
+// checkShares checks that languages get the shares of the formula, in tokens. The
+// tokens are those that the test finds in the records, and in the documents.
+func (c ExamplesConfig) checkShares(t *testing.T, texts map[string]textOf) {
 	c.Examples = sharding.RecipeOptions(sharding.RecipeTokens)
 	c.Examples.DoLowerCase, c.Examples.Shards = false, 4
 	known := map[string]textOf{}
 	before, all := map[string]float64{}, 0.0
-	for _, d := range c.byText(t) {
+	for _, d := range texts {
 		known[fmt.Sprint(d.ids)] = d
 		before[d.language] += float64(len(d.ids))
 		all += float64(len(d.ids))
 	}
-	for _, alpha := range []float64{0.3, 0.7, 1} {
+	alphas := []float64{0.3, 0.7, 1}
+	if testing.Short() {
+		alphas = alphas[:1]
+	}
+	for _, alpha := range alphas {
 		c := c
 		c.Out = filepath.Join(t.TempDir(), "shards")
 		c.Examples.Mix = &sharding.Mix{LanguageAlpha: &alpha}
@@ -194,8 +206,7 @@ func TestLanguagesGetTheirSharesToAThousandth(t *testing.T) {
 	}
 }
 
-func TestAMixHasTheSameBytesForAnyWorkersAndRunner(t *testing.T) {
-	c := threeLanguages(t)
+func (c ExamplesConfig) checkBytes(t *testing.T) {
 	alpha := 0.5
 	c.Examples.Mix = &sharding.Mix{LanguageAlpha: &alpha, Epochs: map[string]float64{"enwiki": 1.5}}
 	c.Examples.Fraction, c.Examples.MaxSeqLength = 0.1, 128
@@ -215,18 +226,16 @@ func TestAMixHasTheSameBytesForAnyWorkersAndRunner(t *testing.T) {
 	}
 }
 
-// In every pass, held-out documents are those that Split holds out. They are in the
-// eval split once; other documents are in the train split, and their copies in
-// other shards.
-func TestAMixRepeatsNoHeldOutDocument(t *testing.T) {
-	c := threeLanguages(t)
+// checkHeldOut checks that in every pass, held-out documents are those that Split
+// holds out. They are in the eval split once; other documents are in the train split,
+// and their copies in other shards.
+func (c ExamplesConfig) checkHeldOut(t *testing.T, known map[string]textOf) {
 	c.Out = filepath.Join(t.TempDir(), "shards")
 	c.Examples.Fraction = 0.3
 	c.Examples.Mix = &sharding.Mix{Epochs: map[string]float64{"dewiki": 2.5, "elwikivoyage": 0.5}}
 	if _, err := Examples(t.Context(), testRunner, c); err != nil {
 		t.Fatal(err)
 	}
-	known := c.byText(t)
 	times, inShard := map[string]int{}, map[string]int{}
 	for _, d := range c.exported(t, known) {
 		times[d.id]++

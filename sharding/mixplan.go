@@ -159,11 +159,10 @@ type partial struct {
 
 func bucketOf(key Choice) int { return int(key >> (63 - 12)) }
 
-// choose sets the passes of all rows, and the documents that their last passes
-// read.
-func (r *mixResolver) choose(scan func(func(int, *CountedDocument) error) error) error {
+// passes sets the whole passes of all rows. It reports whether a row is read in part
+// after them.
+func (r *mixResolver) passes() (some bool) {
 	r.parts = make([]*partial, len(r.rows))
-	some := false
 	for i := range r.rows {
 		row := &r.rows[i]
 		if row.Tokens == 0 {
@@ -174,7 +173,13 @@ func (r *mixResolver) choose(scan func(func(int, *CountedDocument) error) error)
 			r.parts[i], some = &partial{gap: gap}, true
 		}
 	}
-	if !some {
+	return some
+}
+
+// choose sets the passes of all rows, and the documents that their last passes
+// read.
+func (r *mixResolver) choose(scan func(func(int, *CountedDocument) error) error) error {
+	if !r.passes() {
 		return nil
 	}
 	if err := scan(r.keysOf(func(p *partial, key Choice, d *CountedDocument) {
