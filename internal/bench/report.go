@@ -77,7 +77,7 @@ func (r *report) rows() [][]string {
 	for _, res := range r.Results {
 		s := res.Samples[len(res.Samples)-1]
 		row := []string{res.Name, figure(float64(s.Bytes) / 1e6), res.Of, res.spread(sample.speed).String(), ratio(res, r.Results[0]).String(), "", ""}
-		if s.Records > 0 && res.Of == "records" {
+		if s.Records > 0 && (res.Of == "records" || res.Of == rowsOf128) {
 			row[5] = fmt.Sprintf("%v of %d", res.spread(sample.perRecord), s.Records)
 		}
 		if s.PeakRSS > 0 {

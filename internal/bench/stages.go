@@ -41,7 +41,7 @@ func (c *corpus) stages() []*work {
 		}),
 	}
 	works = append(works, c.documentsFile()...)
-	works = append(works, c.splitSentences(), c.wordPiece(), c.buildExamples())
+	works = append(append(works, c.splitSentences(), c.wordPiece()), c.buildExamples()...)
 	return append(works, c.recordFile()...)
 }
 
@@ -200,14 +200,36 @@ func (c *corpus) corpora() (all []*pretrain.Corpus, err error) {
 func (c *corpus) builder() (*pretrain.Builder, error) {
 	o := pretrain.DefaultOptions()
 	o.DupeFactor = dupeFactor
-	return pretrain.NewBuilder(o, pretrain.NewVocab(c.tok.Vocab()), pretrain.Scratch{})
+	return pretrain.NewBuilder(o, c.entries(), pretrain.Scratch{})
 }
 
-// buildExamples returns the work of making all examples with their payloads.
-// Its size is that of the payloads.
-func (c *corpus) buildExamples() *work {
+func (c *corpus) entries() pretrain.Vocab { return pretrain.NewVocab(c.tok.Vocab()) }
+
+// rowsOf128 is the unit of recipes whose records have no fixed number of tokens.
+const rowsOf128 = "rows of 128 tokens"
+
+// A maker makes the records of a corpus.
+type maker interface {
+	Build(ctx context.Context, corpus *pretrain.Corpus, seed int64, yield func(pretrain.Record) error) (pretrain.Counts, error)
+}
+
+// buildExamples returns the works of making all records with their payloads, by
+// recipe. Their sizes are those of the payloads. Where a record has no fixed number
+// of tokens, 128 of them count as one.
+func (c *corpus) buildExamples() []*work {
+	packed := pretrain.Options{MaxSeqLength: 1024, DupeFactor: 1, PackSlack: 0.01}
+	return []*work{
+		c.build("examples (128/20, dupe 5)", "records", func() (maker, error) { return c.builder() }),
+		c.build("recipe tokens", rowsOf128, func() (maker, error) {
+			return pretrain.NewSplitter(pretrain.Options{MaxSeqLength: records.MaxValues, DupeFactor: 1}, c.entries())
+		}),
+		c.build("recipe packed (1,024)", rowsOf128, func() (maker, error) { return pretrain.NewPacker(packed, c.entries()) }),
+	}
+}
+
+func (c *corpus) build(name, of string, newMaker func() (maker, error)) *work {
 	var corpora []*pretrain.Corpus // cached after the first round
-	w := &work{name: "examples (128/20, dupe 5)", of: "records"}
+	w := &work{name: name, of: of}
 	w.run = func(ctx context.Context) (sample, error) {
 		if corpora == nil {
 			var err error
@@ -215,7 +237,7 @@ func (c *corpus) buildExamples() *work {
 				return sample{}, err
 			}
 		}
-		builder, err := c.builder()
+		builder, err := newMaker()
 		if err != nil {
 			return sample{}, err
 		}
@@ -230,7 +252,11 @@ func (c *corpus) buildExamples() *work {
 				if err != nil {
 					return 0, err
 				}
-				n += made.Examples
+				if of == "records" {
+					n += made.Examples
+				} else {
+					n += made.Tokens / 128
+				}
 			}
 			return n, nil
 		}).run(ctx)
