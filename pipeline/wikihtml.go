@@ -21,7 +21,7 @@ import (
 // directory of pages, and htmlTaskFiles their maximum number.
 const (
 	htmlTaskBytes = 64 << 20
-	htmlTaskFiles = 1 << 12
+	htmlTaskFiles = 1 << 10
 )
 
 // addWikiHTML adds a snapshot, which is one task, or a directory of files with a

@@ -45,7 +45,7 @@
 //
 // Every line, or file, is a document or a reject. Reasons, in the order in which
 // they are tested: malformed (not such an object; no name or number), namespace,
-// redirect, too-large (over 64 MiB of JSON or HTML, or over extract.MaxPageBytes
+// redirect, too-large (over 32 MiB of JSON or HTML, or over extract.MaxPageBytes
 // without markup), empty, disambiguation, empty after extraction, too-short.
 //
 // A truncated or corrupt archive is a [*wiki.CorruptError] after the documents
@@ -54,5 +54,5 @@
 // # Concurrency and memory
 //
 // A [Reader] must not be used by several goroutines at once. It holds one page:
-// less than 400 MiB for one at the limit, some MiB for others.
+// less than 200 MiB for one at the limit, some MiB for others.
 package wikihtml

@@ -59,7 +59,7 @@ type Reader struct {
 
 // maxSource is the maximum size of a line of a snapshot, or of a file with a
 // page, in bytes.
-const maxSource = 64 << 20
+const maxSource = 32 << 20
 
 // NewReader returns a reader of pages. The options must be valid.
 func NewReader(in Input, opts wiki.Options) *Reader {
@@ -245,7 +245,8 @@ func (r *Reader) snapshotPage(over bool) error {
 		return nil
 	}
 	p.wiki = cmp.Or(p.wiki, wikiOf(p.url), stem(r.in.Name))
-	return r.finish(&p, []byte(r.line.Body.HTML), strconv.FormatInt(p.id, 10))
+	// The HTML is only read, so it need not be copied.
+	return r.finish(&p, unsafe.Slice(unsafe.StringData(r.line.Body.HTML), len(r.line.Body.HTML)), strconv.FormatInt(p.id, 10))
 }
 
 // readFile makes a document of a file with a page.
