@@ -9,7 +9,6 @@ lines of `prepare-data inspect SHARDS --records`, in the order of the shards. Wi
 """
 
 import glob
-import importlib
 import io
 import json
 import os
@@ -132,6 +131,17 @@ def webdataset(folder, split, columns):
 
 def megatron(folder, split, columns):
     """By IndexedDataset of megatron-core, of which only the files that read are loaded."""
+    load_megatron()
+    from megatron.core.datasets import indexed_dataset as indexed
+    for stem in stems(folder, split):
+        dataset = indexed.IndexedDataset(os.path.join(folder, stem))
+        assert len(dataset.document_indices) == len(dataset) + 1
+        for i in range(len(dataset)):
+            yield {"input_ids": dataset[i].astype("int64")}
+
+
+def load_megatron():
+    """Makes its files importable one by one: all together need a newer torch, and a GPU's libraries."""
     base = next(p for p in sys.path if os.path.isdir(os.path.join(p, "megatron", "core", "datasets")))
     for name in ["megatron", "megatron.core", "megatron.core.datasets"]:
         module = types.ModuleType(name)
@@ -140,12 +150,6 @@ def megatron(folder, split, columns):
     utils = types.ModuleType("megatron.core.utils")
     utils.log_single_rank = lambda *a, **k: None
     sys.modules["megatron.core.utils"] = utils
-    indexed = importlib.import_module("megatron.core.datasets.indexed_dataset")
-    for stem in stems(folder, split):
-        dataset = indexed.IndexedDataset(os.path.join(folder, stem))
-        assert len(dataset.document_indices) == len(dataset) + 1
-        for i in range(len(dataset)):
-            yield {"input_ids": dataset[i].astype("int64")}
 
 
 def weights(positions):
@@ -214,6 +218,23 @@ def same(hdf5_folder, npy_folder):
     print(f"hdf5: {count} rows in trees of two levels equal")
 
 
+def document(kind, folder, want):
+    """Runs the reader of docs/formats.md: it leaves the ids of the first training example."""
+    text = open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "formats.md")).read()
+    lists = "input_mask" not in want and "sequence_lengths" not in want
+    section = text.partition(f"\n## {kind}\n")[2].partition("\n## ")[0]
+    blocks = {head: code for head, _, code in (b.partition("\n") for b in section.split("```python")[1:])}
+    code = blocks.get(" tokens") if lists else None
+    code = (code or blocks.get("") or "").partition("```")[0]
+    assert code, f"docs/formats.md has no reader of {kind}"
+    if kind == "megatron":
+        load_megatron()
+    scope = {"DIR": folder}
+    exec(code, scope)
+    got = numpy.asarray(scope["ids"]).reshape(-1)
+    assert numpy.array_equal(got, numpy.asarray(want["input_ids"])[:len(got)]) and len(got) > 1, f"docs/formats.md, {kind}: {got}"
+
+
 def main(kind, folder, records):
     want = [json.loads(line) for line in open(records)]
     columns = [c for c in want[0] if c not in ("file", "record")]
@@ -228,6 +249,8 @@ def main(kind, folder, records):
                 assert got.dtype.kind == exp.dtype.kind or c == "masked_lm_weights", f"{c}: {got.dtype}"
                 assert numpy.array_equal(got, exp), f"{split} row {count}, {c}: {got} want {exp}"
         assert count == len(expected) > 0, f"{split}: {count} rows, want {len(expected)}"
+        if split == "train" and kind != "tfrecord":
+            document(kind, folder, expected[0])
         print(f"{kind}: {split}: {count} rows of {len(columns)} columns equal")
 
 

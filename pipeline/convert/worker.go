@@ -86,9 +86,6 @@ func (c *conversion) abort() {
 // run writes the files of the shard.
 func (c *conversion) run() ([]columns.File, error) {
 	c.entries, c.counts = map[string]sharding.FileEntry{}, sharding.Counts{"records": 0, "record_tokens": 0}
-	o := c.options
-	p := columns.Part{Stem: c.stem(), Schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq), Rows: c.Records,
-		IDs: o.VocabSize, Scratch: func() (columns.Scratch, error) { return c.TempFile() }}
 	folder, err := store.Open(c.Paths()[0])
 	if err != nil {
 		return nil, err
@@ -98,18 +95,10 @@ func (c *conversion) run() ([]columns.File, error) {
 		return nil, err
 	}
 	defer in.Close()
-	format, _ := formats.Get(o.Format) // a known one: the plan was validated
-	if worded(format) {
-		v, err := c.vocab()
-		if err != nil {
-			return nil, err
-		}
-		p.Vocab = v
-	}
-	if _, ok := format.(columns.Counter); ok && columns.Variable(p.Schema) {
-		if p.Totals, err = c.totals(store.NewReader(in, 0), len(p.Schema)); err != nil {
-			return nil, err
-		}
+	format, _ := formats.Get(c.options.Format) // a known one: the plan was validated
+	p, err := c.part(format, in)
+	if err != nil {
+		return nil, err
 	}
 	out, err := format.NewWriter(p, c.create)
 	if err != nil {
@@ -123,6 +112,22 @@ func (c *conversion) run() ([]columns.File, error) {
 		return nil, fmt.Errorf("%w: its content differs from the manifest (SHA-256)", sharding.ErrDamaged)
 	}
 	return out.Close()
+}
+
+// part returns what a writer of a format must know of the shard, whose file is in.
+func (c *conversion) part(format columns.Format, in store.File) (p columns.Part, err error) {
+	o := c.options
+	p = columns.Part{Stem: c.stem(), Schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq), Rows: c.Records,
+		IDs: o.VocabSize, Scratch: func() (columns.Scratch, error) { return c.TempFile() }}
+	if worded(format) {
+		if p.Vocab, err = c.vocab(); err != nil {
+			return p, err
+		}
+	}
+	if _, ok := format.(columns.Counter); ok && columns.Variable(p.Schema) {
+		p.Totals, err = c.totals(store.NewReader(in, 0), len(p.Schema))
+	}
+	return p, err
 }
 
 // A vocabulary is the content of a vocab.txt.

@@ -118,23 +118,9 @@ func appendShape(dst []byte, n int) []byte {
 
 // listRows reads the rest of a file of n rows with lists.
 func (r *reader) listRows(b *bufio.Reader, n int64) error {
-	if n == 0 || n > r.want-r.rows {
-		return fmt.Errorf("%w: %d rows in a file of a part with %d", columns.ErrCorrupt, n, r.want)
-	}
-	var ends []uint32
-	var four [4]byte
-	for range n + 1 {
-		if _, err := io.ReadFull(b, four[:]); err != nil {
-			return broken(err)
-		}
-		ends = append(ends, binary.LittleEndian.Uint32(four[:]))
-	}
-	head := make([]byte, len(r.head))
-	if _, err := io.ReadFull(b, head); err != nil {
-		return broken(err)
-	}
-	if string(head) != string(r.head) || int64(ends[0]) != 4+4*(n+1)+int64(len(head)) {
-		return fmt.Errorf("%w: other columns or offsets than those of the data set", columns.ErrCorrupt)
+	ends, err := r.listHead(b, n)
+	if err != nil {
+		return err
 	}
 	values := columns.NewRow(r.schema)
 	var row []byte
@@ -143,7 +129,6 @@ func (r *reader) listRows(b *bufio.Reader, n int64) error {
 		if size < 1 || size > maxRowBytes {
 			return fmt.Errorf("%w: a row of %d bytes", columns.ErrCorrupt, size)
 		}
-		var err error
 		if row, err = readRow(b, row[:0], size); err != nil {
 			return broken(err)
 		}
@@ -159,6 +144,29 @@ func (r *reader) listRows(b *bufio.Reader, n int64) error {
 		return fmt.Errorf("%w: data after the last row", columns.ErrCorrupt)
 	}
 	return nil
+}
+
+// listHead reads what precedes the rows of a file of n rows, and returns where the
+// first begins and each ends.
+func (r *reader) listHead(b *bufio.Reader, n int64) (ends []uint32, err error) {
+	if n == 0 || n > r.want-r.rows {
+		return nil, fmt.Errorf("%w: %d rows in a file of a part with %d", columns.ErrCorrupt, n, r.want)
+	}
+	var four [4]byte
+	for range n + 1 {
+		if _, err := io.ReadFull(b, four[:]); err != nil {
+			return nil, broken(err)
+		}
+		ends = append(ends, binary.LittleEndian.Uint32(four[:]))
+	}
+	head := make([]byte, len(r.head))
+	if _, err := io.ReadFull(b, head); err != nil {
+		return nil, broken(err)
+	}
+	if string(head) != string(r.head) || int64(ends[0]) != 4+4*(n+1)+int64(len(head)) {
+		return nil, fmt.Errorf("%w: other columns or offsets than those of the data set", columns.ErrCorrupt)
+	}
+	return ends, nil
 }
 
 // readRow reads size bytes. It allocates no more than twice what there is.
@@ -177,36 +185,10 @@ func readRow(in io.Reader, row []byte, size int64) ([]byte, error) {
 
 // parseRow reads a row that appendRow wrote.
 func (r *reader) parseRow(row []byte, values []columns.Value) bool {
-	left := len(row)
-	for _, i := range r.order { // the sizes of lists, then the columns
-		if r.schema[i].Len != 0 {
-			left -= 4 * r.schema[i].Len
-			continue
-		}
-		if left -= 4; left < 0 {
-			return false
-		}
-	}
-	sizes := row
-	for _, i := range r.order {
-		if r.schema[i].Len != 0 {
-			continue
-		}
-		if len(sizes) < 4 {
-			return false
-		}
-		size := int(binary.LittleEndian.Uint32(sizes))
-		sizes = sizes[4:]
-		n := listLength(size)
-		if left -= size; n < 1 || left < 0 {
-			return false
-		}
-		values[i].Resize(r.schema[i], n)
-	}
-	if left != 0 {
+	rest, ok := r.parseSizes(row, values)
+	if !ok {
 		return false
 	}
-	rest := sizes
 	for _, i := range r.order {
 		if r.schema[i].Len == 0 {
 			shape := appendShape(nil, len(values[i].Ints)+len(values[i].Floats))
@@ -218,6 +200,32 @@ func (r *reader) parseRow(row []byte, values []columns.Value) bool {
 		rest = columns.ReadLittle(rest, values[i])
 	}
 	return true
+}
+
+// parseSizes reads the sizes of the lists of a row, gives the values their lengths and
+// returns the rest. ok is false unless the row has the size that they demand.
+func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok bool) {
+	left := len(row)
+	for _, c := range r.schema {
+		left -= 4 * max(1, c.Len) // the values, or the size of the list
+	}
+	rest = row
+	for _, i := range r.order {
+		if r.schema[i].Len != 0 {
+			continue
+		}
+		if left < 0 || len(rest) < 4 {
+			return nil, false
+		}
+		size := int(binary.LittleEndian.Uint32(rest))
+		rest = rest[4:]
+		n := listLength(size)
+		if left -= size; n < 1 || left < 0 {
+			return nil, false
+		}
+		values[i].Resize(r.schema[i], n)
+	}
+	return rest, left == 0
 }
 
 // listLength returns the number of values of a list of size bytes with its shape; 0

@@ -88,23 +88,20 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	for i, c := range p.Schema {
 		n := p.Rows
 		if c.Len == 0 {
-			if len(p.Totals) != len(p.Schema) {
-				panic("BUG: the number of values is not known")
-			}
 			n = p.Totals[i]
 		}
-		if err := w.add(&w.values, p.Stem+"."+c.Name+Suffix, Header(c, n), create); err != nil {
+		values, err := w.add(p.Stem+"."+c.Name+Suffix, Header(c, n), create)
+		if err != nil {
 			return nil, err
 		}
+		w.values = append(w.values, values)
 		if c.Len != 0 {
 			continue
 		}
-		var list []*array
-		if err := w.add(&list, p.Stem+"."+c.Name+OffsetsSuffix, offsetsHeader(p.Rows+1), create); err != nil {
-			return nil, err
+		if w.starts[i], err = w.add(p.Stem+"."+c.Name+OffsetsSuffix, offsetsHeader(p.Rows+1), create); err == nil {
+			err = w.offset(i)
 		}
-		w.starts[i] = list[0]
-		if err := w.offset(i); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -128,16 +125,16 @@ type writer struct {
 	buf    []byte
 }
 
-// add creates a file with a header and appends it to list.
-func (w *writer) add(list *[]*array, name string, header []byte, create columns.Create) error {
+// add creates a file with a header.
+func (w *writer) add(name string, header []byte, create columns.Create) (*array, error) {
 	out, err := create(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a := &array{out, name}
-	*list, w.order, w.files = append(*list, a), append(w.order, a), append(w.files, columns.File{Name: name})
+	w.order, w.files = append(w.order, a), append(w.files, columns.File{Name: name})
 	_, err = out.Write(header)
-	return err
+	return a, err
 }
 
 // offset writes where the next list of a column begins.
@@ -192,20 +189,12 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 			return
 		}
 		row := columns.NewRow(p.Schema)
-		var buf []byte
 		for n := range p.Rows {
 			for i, in := range ins {
-				length, err := in.length()
-				if err == nil {
-					row[i].Resize(in.column, length)
-					buf = append(buf[:0], make([]byte, 4*length)...)
-					_, err = io.ReadFull(in.values, buf)
-				}
-				if err != nil {
+				if err := in.next(&row[i]); err != nil {
 					yield(nil, fmt.Errorf("%s: row %d: %w: %v", in.name, n, columns.ErrCorrupt, err))
 					return
 				}
-				columns.ReadLittle(buf, row[i])
 			}
 			if !yield(row, nil) {
 				return
@@ -228,6 +217,22 @@ type reader struct {
 	starts io.Reader // nil: all rows have the length of the column
 	at     int64     // where the next list begins
 	left   int64     // values that were not read yet, of a column of lists
+	buf    []byte
+}
+
+// next reads the values of the next row.
+func (r *reader) next(to *columns.Value) error {
+	n, err := r.length()
+	if err != nil {
+		return err
+	}
+	r.buf = append(r.buf[:0], make([]byte, 4*n)...)
+	if _, err := io.ReadFull(r.values, r.buf); err != nil {
+		return err
+	}
+	to.Resize(r.column, n)
+	columns.ReadLittle(r.buf, *to)
+	return nil
 }
 
 // length returns the number of values of the next row.
@@ -261,30 +266,38 @@ func arrays(p columns.Part, files []string, open columns.Open) (ins []*reader, e
 	}
 	for _, c := range p.Schema {
 		in := &reader{name: files[0], column: c}
-		head := func(size int64) ([]byte, int64) { return Header(c, p.Rows), 4 * int64(c.Len) * p.Rows }
 		if c.Len == 0 {
-			head = func(size int64) ([]byte, int64) {
-				in.left = max(0, Values(size, c))
-				return Header(c, in.left), 4 * in.left
-			}
-		}
-		if in.values, err = openArray(files[0], open, head); err != nil {
-			return nil, err
-		}
-		if files = files[1:]; c.Len == 0 {
-			in.starts, err = openArray(files[0], open, func(int64) ([]byte, int64) { return offsetsHeader(p.Rows + 1), 8 * (p.Rows + 1) })
-			if err != nil {
-				return nil, err
-			}
-			var first [8]byte
-			if _, err := io.ReadFull(in.starts, first[:]); err != nil || first != [8]byte{} {
-				return nil, fmt.Errorf("%s: %w: the first list does not begin at value 0 (%v)", files[0], columns.ErrCorrupt, err)
-			}
+			err, files = in.openLists(p.Rows, files, open), files[2:]
+		} else {
+			in.values, err = openArray(files[0], open, func(int64) ([]byte, int64) { return Header(c, p.Rows), 4 * int64(c.Len) * p.Rows })
 			files = files[1:]
+		}
+		if err != nil {
+			return nil, err
 		}
 		ins = append(ins, in)
 	}
 	return ins, nil
+}
+
+// openLists opens the two files of a column of lists.
+func (r *reader) openLists(rows int64, files []string, open columns.Open) (err error) {
+	r.values, err = openArray(files[0], open, func(size int64) ([]byte, int64) {
+		r.left = max(0, Values(size, r.column))
+		return Header(r.column, r.left), 4 * r.left
+	})
+	if err != nil {
+		return err
+	}
+	r.starts, err = openArray(files[1], open, func(int64) ([]byte, int64) { return offsetsHeader(rows + 1), 8 * (rows + 1) })
+	if err != nil {
+		return err
+	}
+	var first [8]byte
+	if _, err := io.ReadFull(r.starts, first[:]); err != nil || first != [8]byte{} {
+		return fmt.Errorf("%s: %w: the first list does not begin at value 0 (%v)", files[1], columns.ErrCorrupt, err)
+	}
+	return nil
 }
 
 // openArray opens a file and returns a reader of its values. form returns the
