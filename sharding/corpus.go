@@ -77,7 +77,7 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 			if id == e.unknown {
 				unknown++
 			}
-			if e.spelling != nil && e.spelling[id] {
+			if e.spelling != nil && e.spelling[id&^pretrain.Continues] { // a marked id has the flag
 				spelled++
 			}
 		}
