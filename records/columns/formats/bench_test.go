@@ -23,8 +23,7 @@ func BenchmarkWrite(b *testing.B) {
 	list := examples(1000, 128, 20)
 	for _, compression := range []string{"none", "gzip"} {
 		b.Run("tfrecord, "+compression, func(b *testing.B) {
-			var w interface{ Write([]byte) error }
-			w = tfrecord.NewWriter(discard{}, tfrecord.WriterOptions{Gzip: compression == "gzip"})
+			w := tfrecord.NewWriter(discard{}, tfrecord.WriterOptions{Gzip: compression == "gzip"})
 			var payload []byte
 			for i := range b.N {
 				payload = list[i%len(list)].Append(payload[:0])
