@@ -308,9 +308,7 @@ func (l *learner) store(ctx context.Context) error {
 		}
 		return l.put(&next, count, word)
 	})
-	if err = errors.Join(err, l.list.close()); err != nil {
-		return errors.Join(err, next.close())
-	}
+	err = errors.Join(err, l.list.close())
 	l.list = next
-	return nil
+	return err
 }
