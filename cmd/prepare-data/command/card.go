@@ -109,10 +109,13 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 				parts = append(parts, flag)
 				continue
 			}
-			flag := flagOf(name)
+			flag := flagOf(strings.TrimPrefix(name, "replace."))
 			f := run.Flags().Lookup(flag)
 			value := plainValue(options[name])
-			if f == nil || given[flag] || value == f.DefValue || value == strings.Trim(f.DefValue, "[]") {
+			if f != nil && f.Value.Type() == "intSlice" {
+				value = strings.Trim(value, "[]")
+			}
+			if f == nil || lacksFlag(plainValue(options["recipe"]), flag) || given[flag] || value == f.DefValue || value == strings.Trim(f.DefValue, "[]") {
 				continue
 			}
 			given[flag] = true

@@ -56,6 +56,12 @@ var (
 	}
 )
 
+// lacksFlag reports whether a recipe does not have a flag.
+func lacksFlag(recipe, flag string) bool {
+	i := slices.IndexFunc(recipeOptions, func(r recipeOption) bool { return r.name == flag })
+	return recipe != "" && i >= 0 && !slices.Contains(recipeOptions[i].recipes, recipe)
+}
+
 // complete sets the options that were not given to the defaults of the recipe. It
 // returns a usage error for a flag that the recipe does not have. preset is the
 // name of the preset in use, whose flags the recipe may lack.
@@ -64,7 +70,6 @@ func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, 
 		return usagef("--recipe %q: must be one of %s", o.Recipe, strings.Join(sharding.Recipes(), ", "))
 	}
 	fs := cmd.Flags()
-	defaults := sharding.RecipeOptions(o.Recipe)
 	given := func(name string) bool {
 		flag := fs.Lookup(name)
 		return flag.Changed && !slices.Contains(presets().Presets[preset].Flags[name], flag.Value.String())
@@ -75,25 +80,7 @@ func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, 
 			return usagef("--%s and --recipe %s: %s; leave it out, or give --recipe %s", r.name, o.Recipe, r.why, strings.Join(r.recipes, " or "))
 		}
 	}
-	set := func(name string) bool { return fs.Changed(name) && !lacks[name] }
-	if !set("max-seq-length") {
-		o.MaxSeqLength = defaults.MaxSeqLength
-	}
-	if !set("max-predictions-per-seq") {
-		o.MaxPredictionsPerSeq = defaults.MaxPredictionsPerSeq
-	}
-	if !set("masked-lm-prob") {
-		o.MaskedLMProb = defaults.MaskedLMProb
-	}
-	if !set("short-seq-prob") {
-		o.ShortSeqProb = defaults.ShortSeqProb
-	}
-	if !set("dupe-factor") {
-		o.DupeFactor = defaults.DupeFactor
-	}
-	if !set("pack-slack") {
-		o.PackSlack = defaults.PackSlack
-	}
+	setDefaults(fs, lacks, o, sharding.RecipeOptions(o.Recipe))
 	o.Replace = nil
 	if f.replace != pretrain.DefaultReplacement {
 		o.Replace = &f.replace
@@ -114,6 +101,29 @@ func (f *recipeFlags) lengthBins(seq int) []int {
 		bins = append(bins, at)
 	}
 	return append(bins, seq)
+}
+
+// setDefaults sets the options that were not given, or that the recipe lacks.
+func setDefaults(fs *pflag.FlagSet, lacks map[string]bool, o *sharding.ExamplesOptions, defaults sharding.ExamplesOptions) {
+	set := func(name string) bool { return fs.Changed(name) && !lacks[name] }
+	if !set("max-seq-length") {
+		o.MaxSeqLength = defaults.MaxSeqLength
+	}
+	if !set("max-predictions-per-seq") {
+		o.MaxPredictionsPerSeq = defaults.MaxPredictionsPerSeq
+	}
+	if !set("masked-lm-prob") {
+		o.MaskedLMProb = defaults.MaskedLMProb
+	}
+	if !set("short-seq-prob") {
+		o.ShortSeqProb = defaults.ShortSeqProb
+	}
+	if !set("dupe-factor") {
+		o.DupeFactor = defaults.DupeFactor
+	}
+	if !set("pack-slack") {
+		o.PackSlack = defaults.PackSlack
+	}
 }
 
 // checkReplacement explains the fraction that has to be lowered as well.
