@@ -55,9 +55,8 @@ func mayBeInclusion(tag []byte) bool {
 // the page is parsed, because a list, heading or attribute may follow. The same
 // holds for an <includeonly> with its content at the start of a line or inside a
 // tag; others are left for [Scanner.extension], which repairs the place.
-// Everything before start is removed already; before is the offset of the last
-// "<", or -1.
-func (s *Scanner) inclusionEnd(i, start, before int) int {
+// before is the offset of the last "<", or -1.
+func (s *Scanner) inclusionEnd(i, before int) int {
 	if !mayBeInclusion(s.src[i+1:]) {
 		return i
 	}
@@ -88,7 +87,7 @@ func (s *Scanner) inclusionEnd(i, start, before int) int {
 
 // withoutComments returns src without comments. They are removed first, as in
 // MediaWiki's preprocessor, because a comment may be inside any markup. So are
-// the tags <noinclude> and <onlyinclude>.
+// the tags <noinclude> and <onlyinclude>, unless the page is read as a template.
 // Comments in the content of extension tags are kept. An unclosed comment
 // extends to the end of the page. If a line contains only comments and white
 // space, the whole line is removed.
@@ -111,7 +110,7 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 			break
 		}
 		i += k
-		if next := s.inclusionEnd(i, start, before); next > i {
+		if next := s.inclusionEnd(i, before); next > i && !s.asTemplate {
 			out = append(out, src[start:i]...)
 			i, start = next, next
 			continue

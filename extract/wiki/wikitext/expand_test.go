@@ -121,3 +121,17 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
+
+func TestATemplateIncludesWhatItsTagsSay(t *testing.T) {
+	for source, want := range map[string]string{
+		"a<noinclude>help</noinclude>b":                                 "ab",
+		"<includeonly>a</includeonly><noinclude><!-- x --> y":           "a",
+		"x<onlyinclude>a</onlyinclude>y<onlyinclude>b</onlyinclude>":    "ab",
+		"a<!-- <noinclude> -->b<nowiki><!-- c --></nowiki>":             "ab<nowiki><!-- c --></nowiki>",
+		"<includeonly>a\n</includeonly>\n<noinclude>\nb</noinclude>\nc": "a\n\n\nc",
+	} {
+		if got := string(Included([]byte(source))); got != want {
+			t.Errorf("%q: got %q, want %q", source, got, want)
+		}
+	}
+}

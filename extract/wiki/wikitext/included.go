@@ -6,7 +6,7 @@ import "bytes"
 // includes: without <noinclude>, without the tags <includeonly>, and only the
 // text in <onlyinclude> if there is any. Comments are removed.
 func Included(source []byte) []byte {
-	var s Scanner
+	s := Scanner{asTemplate: true}
 	source = s.withoutComments(source)
 	if only := between(source, "onlyinclude", true); len(only) > 0 {
 		source = only

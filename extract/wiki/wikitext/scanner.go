@@ -40,23 +40,24 @@ type Scanner struct {
 	heads  pendingHeadings
 	finder // ends of constructs, see braces.go, tables.go, links.go, exttags.go
 
-	table    *rendering.Table  // what templates show on the wiki of the page
-	rendered wikiTables        // of the wikis met so far
-	names    nameCache         // resolved template names
-	entities map[string]string // character references met so far, by name
-	args     []argument        // of the templates being rendered, a stack
-	clean    []byte            // scratch: a page without its comments
-	name     []byte            // scratch: a folded name
-	aside    []byte            // text captured for examination, a stack
-	depth    int               // templates and parameters being rendered
-	prefix   []byte            // list markers of the line above, with ":" for ";"
-	residue  bool              // a dropped template may have opened a table
-	stray    int               // closing braces to drop after the current template
-	tags     int               // open HTML tags on this line of a definition list
-	freeURL  int               // end of the last URL in plain text on this line
-	poemEnd  int               // end of the <poem> being rendered
-	divs     int               // open HTML block elements, such as <div>
-	pre      bool              // inside a <pre> without closing tag: no lists
+	table      *rendering.Table  // what templates show on the wiki of the page
+	rendered   wikiTables        // of the wikis met so far
+	names      nameCache         // resolved template names
+	entities   map[string]string // character references met so far, by name
+	args       []argument        // of the templates being rendered, a stack
+	clean      []byte            // scratch: a page without its comments
+	name       []byte            // scratch: a folded name
+	aside      []byte            // text captured for examination, a stack
+	depth      int               // templates and parameters being rendered
+	asTemplate bool              // the page is read as a template, see Included
+	prefix     []byte            // list markers of the line above, with ":" for ";"
+	residue    bool              // a dropped template may have opened a table
+	stray      int               // closing braces to drop after the current template
+	tags       int               // open HTML tags on this line of a definition list
+	freeURL    int               // end of the last URL in plain text on this line
+	poemEnd    int               // end of the <poem> being rendered
+	divs       int               // open HTML block elements, such as <div>
+	pre        bool              // inside a <pre> without closing tag: no lists
 }
 
 // NewScanner returns a scanner with the options o. It panics if o is invalid
