@@ -32,6 +32,7 @@ type mixOptions struct {
 	TokenizerProfile string                  `json:"tokenizer_profile,omitempty"`
 	Tokenizer        *sharding.TokenizerInfo `json:"tokenizer,omitempty"`
 	SentenceSplitter string                  `json:"sentence_splitter"`
+	WholeTexts       bool                    `json:"whole_texts,omitempty"`
 	sharding.Split                           // held-out documents are marked
 }
 
@@ -48,7 +49,7 @@ func (c ExamplesConfig) countTokens(ctx context.Context, r stage.Runner, inputs 
 	target.Overwrite = isCounts(ctx, target.Out) // of other documents or another tokenizer; never what is not ours
 	o := c.Examples
 	run := stage.Config{Target: target, Stage: sharding.MixFolder, Work: examplesWork{Examples: o}, Loaded: tokens.tokenizer,
-		Options: mixOptions{o.DoLowerCase, string(o.TokenizerProfile), o.Tokenizer, o.SentenceSplitter, o.Split},
+		Options: mixOptions{o.DoLowerCase, string(o.TokenizerProfile), o.Tokenizer, o.SentenceSplitter, o.WholeTexts(), o.Split},
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
 		}}

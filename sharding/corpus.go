@@ -30,15 +30,21 @@ func (c *Corpus) Reset() {
 	c.Counts, c.WithoutPunkt = Counts{}, nil
 }
 
-// An Encoder splits documents into sentences and tokenizes them. It must not be
-// used by several goroutines at once.
+// An Encoder tokenizes documents and finds their sentences. It must not be used by
+// several goroutines at once.
+//
+// With the recipe google, and with any WordPiece vocabulary, each sentence is
+// tokenized alone. The other recipes keep the text as it is: with a tokenizer.json
+// the ids are those of the whole text, white space between sentences included.
 type Encoder struct {
-	splitter  string
+	options   ExamplesOptions
+	whole     bool   // tokenize whole texts
 	unknown   int32  // id of [UNK]
 	spelling  []bool // by id, see [Tokenizer.spelling]
 	sentences *sentence.LanguageSplitter
 	tokens    sentenceEncoder
 	ids       []int32
+	ends      sentenceEnds
 }
 
 type sentenceEncoder interface {
@@ -48,7 +54,8 @@ type sentenceEncoder interface {
 // NewEncoder returns an encoder with the sentence splitter of the tokenizer's
 // options.
 func (t *Tokenizer) NewEncoder() *Encoder {
-	e := &Encoder{splitter: t.Options.SentenceSplitter, unknown: t.Unknown, spelling: t.spelled(), sentences: sentence.NewLanguageSplitter(t.Options.SentenceSplitter)}
+	e := &Encoder{options: t.Options, whole: t.Options.WholeTexts() && t.file != nil, unknown: t.Unknown, spelling: t.spelled(),
+		sentences: sentence.NewLanguageSplitter(t.Options.SentenceSplitter)}
 	if t.file == nil {
 		e.tokens = t.WordPiece.NewEncoder()
 	} else {
@@ -60,36 +67,88 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 // Add tokenizes a document and appends it to c, which must come from
 // [Tokenizer.NewCorpus] of the same tokenizer. It does not retain doc.
 func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
-	var sentences, tokens, unknown, spelled int64
-	for line, err := range e.sentences.Sentences(doc.Text, doc.Lang) {
+	add := addition{Encoder: e, corpus: c}
+	err := add.document(doc)
+	if err != nil {
+		return err
+	}
+	c.EndDocument()
+	counts := Counts{"documents": 1, "sentences": add.sentences, "tokens": add.tokens, "unknown_tokens": add.unknown, countSpelled: add.spelled}
+	if e.options.Recipe == RecipeTokens { // their sentences are not looked for
+		delete(counts, "sentences")
+	}
+	c.Counts.Add(counts)
+	return nil
+}
+
+// An addition is a document that is added to a corpus, with its counts.
+type addition struct {
+	*Encoder
+	corpus                              *Corpus
+	sentences, tokens, unknown, spelled int64
+}
+
+func (a *addition) document(doc *extract.Document) error {
+	if a.whole || a.options.Recipe == RecipeTokens {
+		a.ids = a.Encoder.tokens.AppendIDsBytes(a.ids[:0], []byte(doc.Text))
+		if a.options.Recipe == RecipeTokens && len(a.ids) <= a.options.MaxSeqLength {
+			return a.sentence(a.ids) // nothing is cut
+		}
+	}
+	if a.options.SentenceSplitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) {
+		if a.corpus.WithoutPunkt == nil {
+			a.corpus.WithoutPunkt = map[string]int64{}
+		}
+		a.corpus.WithoutPunkt[doc.Lang]++
+	}
+	if a.whole {
+		return a.wholeText(doc)
+	}
+	for line, err := range a.Encoder.sentences.Sentences(doc.Text, doc.Lang) {
 		if err != nil {
 			return err
 		}
-		e.ids = e.tokens.AppendIDsBytes(e.ids[:0], line)
-		if len(e.ids) == 0 {
-			continue
-		}
-		if err := c.AddSentence(e.ids); err != nil {
+		a.ids = a.Encoder.tokens.AppendIDsBytes(a.ids[:0], line)
+		if err := a.sentence(a.ids); err != nil {
 			return err
 		}
-		sentences, tokens = sentences+1, tokens+int64(len(e.ids))
-		for _, id := range e.ids {
-			if id == e.unknown {
-				unknown++
-			}
-			if e.spelling != nil && e.spelling[id&^pretrain.Continues] { // a marked id has the flag
-				spelled++
-			}
+	}
+	return nil
+}
+
+// wholeText adds the ids in a.ids, those of the text of doc, by sentence.
+func (a *addition) wholeText(doc *extract.Document) error {
+	splitter, err := a.Encoder.sentences.For(doc.Lang)
+	if err != nil {
+		return err
+	}
+	from := 0
+	for _, end := range a.ends.find(a.Encoder.tokens, wholeText{doc.Text, a.ids}, splitter) {
+		if err := a.sentence(a.ids[from:end]); err != nil {
+			return err
+		}
+		from = end
+	}
+	return nil
+}
+
+// sentence adds a sentence. Without tokens it is none.
+func (a *addition) sentence(ids []int32) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := a.corpus.AddSentence(ids); err != nil {
+		return err
+	}
+	a.sentences, a.tokens = a.sentences+1, a.tokens+int64(len(ids))
+	for _, id := range ids {
+		if id == a.Encoder.unknown {
+			a.unknown++
+		}
+		if a.spelling != nil && a.spelling[id&^pretrain.Continues] { // a marked id has the flag
+			a.spelled++
 		}
 	}
-	c.EndDocument()
-	if e.splitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) {
-		if c.WithoutPunkt == nil {
-			c.WithoutPunkt = map[string]int64{}
-		}
-		c.WithoutPunkt[doc.Lang]++
-	}
-	c.Counts.Add(Counts{"documents": 1, "sentences": sentences, "tokens": tokens, "unknown_tokens": unknown, countSpelled: spelled})
 	return nil
 }
 

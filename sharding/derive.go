@@ -159,6 +159,9 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 		{Code: WarnOneDocument, Count: alone, Of: c["records"], Limit: LimitOneDocument},
 		{Code: WarnRandomNext, Count: c["random_next"], Of: c["records"], Limit: LimitRandomNext},
 	} {
+		if w.Code == WarnLongSentences && o.Recipe == RecipeTokens {
+			continue // nobody looked for sentences
+		}
 		if exceeds(w) {
 			list = append(list, w)
 		}
