@@ -154,7 +154,7 @@ func (c *Corpus) readVocab(given string) error {
 	_, err := store.Stat(context.Background(), path)
 	if file := c.shards.Made().Tokenizer; file != nil {
 		if given != "" {
-			return usagef("--vocab %s: the data was made with its %s", given, sharding.TokenizerName)
+			return usagef("--vocab %s: the data was made with its %s, which is used: leave --vocab out", given, sharding.TokenizerName)
 		}
 		return c.readTokenizer(&fileVocab{TokenizerInfo: file})
 	}
