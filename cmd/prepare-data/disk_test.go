@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,69 +46,93 @@ func spaceWords(t *testing.T, p *process, root string) {
 
 var needAndFree = regexp.MustCompile(`: (\d+) bytes needed, (\d+) free`)
 
+// diskWorks are the works of the tests of full disks, and a whole run.
+func diskWorks(t *testing.T) []work {
+	run := demoSources(t).run("")
+	return append([]work{{"run", run[:len(run)-2]}}, works(t)...)
+}
+
+// diskSizes is the number of disks of each of the works.
+func diskSizes(t *testing.T, w work) int {
+	sizes := torture.Times(t, "PRETEXT_DISKS", 3, 50)
+	if w.name != "run" {
+		return (sizes + 1) / 2
+	}
+	return sizes
+}
+
 func TestAFullDiskEndsARunThatLaterGoesOn(t *testing.T) {
 	t.Parallel()
-	c := demoSources(t)
-	largest := int64(0)
-	for _, size := range c.sizes {
-		largest = max(largest, size)
+	for _, w := range diskWorks(t) {
+		t.Run(w.name, func(t *testing.T) {
+			whole, out, sizes := w.whole(t), t.TempDir(), diskSizes(t, w)
+			for i := range sizes { // of growing limits, in the same folder: each run comes further
+				blocks := 1 + int(whole.largest/512)*i/sizes // of 512 or 1024 bytes, as the shell counts
+				after := fmt.Sprintf("files of at most %d blocks", blocks)
+				p := shell(t, fmt.Sprintf("ulimit -f %d", blocks), append(slices.Clone(w.args), "--out", out)...)
+				if p.diskFull(t, out, after) == 0 {
+					break
+				}
+			}
+			w.finish(t, out, whole.tree, "after the disk was full")
+		})
 	}
-	out := t.TempDir()
-	sizes := torture.Times(t, "PRETEXT_DISKS", 3, 50)
-	for i := range sizes { // of growing limits, in the same folder: each run comes further
-		blocks := 1 + int(largest/512)*i/sizes // of 512 or 1024 bytes, as the shell counts
-		p := shell(t, fmt.Sprintf("ulimit -f %d", blocks), c.run(out)...)
-		if code := p.code(t); code == 0 {
-			break
-		} else if code != 6 {
-			t.Errorf("files of at most %d blocks: exit code %d, want 6", blocks, code)
-		}
-		spaceWords(t, p, out)
-		after := fmt.Sprintf("files of at most %d blocks", blocks)
-		noTemporary(t, after, out, p.temp)
-		manifestsHold(t, out, after)
+}
+
+// diskFull runs the process and wants it to end as on a full disk, unless it
+// succeeds: i.e. exit code 6 and the one line, no temporary files, manifests that hold.
+func (p *process) diskFull(t *testing.T, out, after string) (code int) {
+	t.Helper()
+	if code = p.code(t); code == 0 {
+		return code
 	}
-	prepareData(t, c.run(out)...).succeed(t)
-	c.sameTree(t, out, "after the disk was full")
+	if code != 6 {
+		t.Errorf("%s: exit code %d, want 6: %s", after, code, p.stderr.String())
+	}
+	spaceWords(t, p, out)
+	noTemporary(t, after, out, p.temp)
+	manifestsHold(t, out, after)
+	return code
 }
 
 // A small file system of its own shows what a limit on single files does not:
 // no room for temporary files, plans and locks. Few may mount one.
 func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
 	t.Parallel()
-	c := demoSources(t)
-	all := int64(0)
-	for _, size := range c.sizes {
-		all += size
+	for _, w := range diskWorks(t) {
+		t.Run(w.name, func(t *testing.T) {
+			sizes := diskSizes(t, w)
+			for i := range sizes {
+				if !t.Failed() {
+					w.onSmallDisk(t, i, sizes)
+				}
+			}
+		})
 	}
-	sizes := torture.Times(t, "PRETEXT_DISKS", 3, 50)
-	for i := range sizes {
-		size := fmt.Sprintf("%dk", 4+all/1024*int64(i)/int64(sizes))
-		out := t.TempDir()
-		if err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", out).Run(); err != nil {
-			t.Logf("no file system of %s mounted (%v): limits on files are tested without", size, err)
-			return
-		}
-		t.Cleanup(func() { exec.Command("umount", out).Run() })
-		p := prepareData(t, c.run(out)...)
-		if code := p.code(t); code != 6 {
-			t.Errorf("a disk of %s: exit code %d, want 6: %s", size, code, p.stderr.String())
-		}
-		if !strings.Contains(p.stderr.String(), "no space left on device") {
-			t.Errorf("a disk of %s: %q", size, p.stderr.String())
-		}
-		spaceWords(t, p, out)
-		noTemporary(t, size, out, p.temp)
-		manifestsHold(t, out, size)
-		if err := exec.Command("mount", "-o", "remount,size=64m", out).Run(); err != nil {
-			t.Fatal(err)
-		}
-		prepareData(t, c.run(out)...).succeed(t)
-		c.sameTree(t, out, "after a disk of "+size+" was full")
-		if t.Failed() {
-			return
-		}
+}
+
+// onSmallDisk runs the work on a file system that has room for i of n parts of
+// its files, and again when there is room for all.
+func (w work) onSmallDisk(t *testing.T, i, n int) {
+	t.Helper()
+	whole, out := w.whole(t), t.TempDir()
+	size := fmt.Sprintf("%dk", 4+whole.all/1024*int64(i)/int64(n))
+	if err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", out).Run(); err != nil {
+		t.Logf("no file system of %s mounted (%v): limits on files are tested without", size, err)
+		return
 	}
+	t.Cleanup(func() { exec.Command("umount", out).Run() })
+	p := w.process(t, out)
+	if code := p.diskFull(t, out, "a disk of "+size); code != 6 {
+		t.Errorf("a disk of %s: exit code %d, want 6", size, code)
+	}
+	if !strings.Contains(p.stderr.String(), "no space left on device") {
+		t.Errorf("a disk of %s: %q", size, p.stderr.String())
+	}
+	if err := exec.Command("mount", "-o", "remount,size=64m", out).Run(); err != nil {
+		t.Fatal(err)
+	}
+	w.finish(t, out, whole.tree, "after a disk of "+size+" was full")
 }
 
 // copyProgram copies a program to where anyone may execute it. Another process

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ type killer struct {
 	kills  int           // that are left
 	limit  time.Duration // about what an undisturbed run takes, of late
 	other  string        // output of other options, to overwrite; made once
+	begun  string        // file that is waited for before the time is drawn; "": none
 }
 
 // start runs a process and kills it at a random time; done says that it came to
@@ -29,6 +31,10 @@ func (k *killer) start(t *testing.T, p *process) (code int, done bool) {
 	start := time.Now()
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
+	}
+	if k.begun != "" {
+		waitFor(t, k.begun)
+		start = time.Now()
 	}
 	delay := time.Duration(k.random.Int64N(int64(k.limit)))
 	timer := time.AfterFunc(delay, func() { p.Process.Kill() })
@@ -60,6 +66,42 @@ func TestARunThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 		c.sameTree(t, out, fmt.Sprintf("round %d", round))
 		os.RemoveAll(out)
 		if t.Failed() {
+			return
+		}
+	}
+}
+
+// The stages that write examples are killed once their tasks have begun: most of a
+// small one's time is the start of the program.
+func TestAStageThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
+	random := torture.Random(t)
+	for _, w := range works(t) {
+		t.Run(w.name, func(t *testing.T) {
+			whole := w.whole(t)
+			k := &killer{random: random, kills: torture.Times(t, "PRETEXT_KILLS", 10, 1000) / 5, limit: whole.took}
+			for !t.Failed() && k.kills > 0 {
+				out := t.TempDir()
+				k.begun = filepath.Join(out, whole.begun)
+				w.killedTwice(t, k, out)
+				w.finish(t, out, whole.tree, "killed")
+			}
+		})
+	}
+}
+
+// killedTwice kills the work, and the run that resumes it, unless one of them ends
+// before.
+func (w work) killedTwice(t *testing.T, k *killer, out string) {
+	t.Helper()
+	for range 2 {
+		p := w.process(t, out)
+		code, done := k.start(t, p)
+		manifestsHold(t, out, "killed")
+		noTemporary(t, "killed", p.temp)
+		if done && code != 0 {
+			t.Fatalf("exit code %d: %s", code, p.stderr.String())
+		}
+		if done {
 			return
 		}
 	}

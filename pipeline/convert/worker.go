@@ -42,8 +42,18 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("convert %s: %w", t.File, err)
 	}
-	body := sharding.ConvertBody{Rows: t.Records, ValuesSHA256: hex.EncodeToString(c.values.Sum(nil))}
-	car := sharding.SideCar{Task: index}
+	car, err := c.sideCar(files)
+	if err != nil {
+		return nil, err
+	}
+	result, err := w.Prove(ctx, sideCar, car)
+	return []stage.Result{result}, err
+}
+
+// sideCar returns the side-car of the shard with these files.
+func (c *conversion) sideCar(files []columns.File) (car sharding.SideCar, err error) {
+	body := sharding.ConvertBody{Rows: c.Records, ValuesSHA256: hex.EncodeToString(c.values.Sum(nil))}
+	car.Task = c.index
 	for i, f := range files {
 		entry := c.entries[f.Name]
 		if i == 0 {
@@ -54,15 +64,12 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		}
 		info, err := json.Marshal(f.Info)
 		if err != nil {
-			return nil, err
+			return car, err
 		}
 		body.Files = append(body.Files, sharding.ConvertedFile{Name: f.Name, Info: info})
 	}
-	if car.Body, err = json.Marshal(body); err != nil {
-		return nil, err
-	}
-	result, err := w.Prove(ctx, sideCar, car)
-	return []stage.Result{result}, err
+	car.Body, err = json.Marshal(body)
+	return car, err
 }
 
 // A conversion converts one shard.

@@ -329,6 +329,11 @@ func (r *reader) file(in io.Reader) error {
 	if r.lists {
 		return r.listRows(b, n)
 	}
+	return r.fixedRows(b, n)
+}
+
+// fixedRows reads the rest of a file of n rows without lists, after the count.
+func (r *reader) fixedRows(b *bufio.Reader, n int64) error {
 	if n == 0 || n > r.fileRows() {
 		return fmt.Errorf("%w: %d rows in a file, at most %d fit", columns.ErrCorrupt, n, r.fileRows())
 	}

@@ -1,0 +1,144 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/records"
+	"pretext/records/columns"
+	"pretext/records/columns/formats"
+	"pretext/sharding"
+)
+
+// A work is a command that kills and full disks interrupt. Its last argument, the
+// output directory, is missing.
+type work struct {
+	name string
+	args []string
+}
+
+// workRecipes are the recipes of [works], with their flags; small rows, for several
+// of them in a shard.
+var workRecipes = []struct {
+	form  records.Form
+	name  string
+	flags []string
+}{
+	{records.Pairs, "length bins", []string{"--length-bins=32,64,128", "--dupe-factor=3"}},
+	{records.Masked, sharding.RecipeMLM, []string{"--recipe=mlm", "--dupe-factor=3"}},
+	{records.Tokens, sharding.RecipeTokens, []string{"--recipe=tokens"}},
+	{records.Packed, sharding.RecipePacked, []string{"--recipe=packed", "--max-seq-length=256"}},
+}
+
+// widelyRead are the formats that have works for all forms of examples; the others
+// have works for pairs and tokens, since they write all forms by the same code.
+var widelyRead = []string{"mds", "parquet"}
+
+var workShards struct {
+	sync.Once
+	dir string
+}
+
+// works returns the stages that write examples: each recipe, the conversion of each
+// form of examples to each format, and both in one command.
+func works(t *testing.T) (list []work) {
+	t.Helper()
+	c := demoSources(t)
+	examples := func(flags ...string) []string {
+		documents, vocab := filepath.Join(c.undisturbed, "documents"), filepath.Join(c.undisturbed, "vocab", sharding.VocabName)
+		return slices.Concat([]string{"examples", documents, "--vocab", vocab, "--shards=3", "--eval-fraction=0.2", "--workers=2", "--quiet"}, flags)
+	}
+	shards := map[records.Form]string{records.Pairs: filepath.Join(c.undisturbed, "shards")}
+	workShards.Do(func() {
+		workShards.dir = filepath.Join(sharedDir, "recipes")
+		for _, r := range workRecipes[1:] {
+			prepareData(t, append(examples(r.flags...), "--out", filepath.Join(workShards.dir, r.name))...).succeed(t)
+		}
+	})
+	for _, r := range workRecipes {
+		list = append(list, work{"examples: " + r.name, examples(r.flags...)})
+		if r.form != records.Pairs {
+			shards[r.form] = filepath.Join(workShards.dir, r.name)
+		}
+	}
+	together := map[records.Form][]string{records.Pairs: {"--dupe-factor=1"}, records.Tokens: {"--recipe=tokens"}}
+	for _, form := range []records.Form{records.Pairs, records.Masked, records.Tokens, records.Packed} {
+		for _, format := range formats.Names() {
+			f, _ := formats.Get(format)
+			flags, every := together[form]
+			if !columns.Holds(f, form) || !every && !slices.Contains(widelyRead, format) {
+				continue
+			}
+			list = append(list, work{string(form) + " to " + format, []string{"convert", shards[form], "--to", format, "--workers=2", "--quiet"}})
+			if every {
+				together[form] = append(flags, "--format", format)
+			}
+		}
+	}
+	return append(list, work{"pairs in all formats", examples(together[records.Pairs]...)}, work{"tokens in all formats", examples(together[records.Tokens]...)})
+}
+
+// process returns a process of the work that is not started yet.
+func (w work) process(t *testing.T, out string) *process {
+	t.Helper()
+	return prepareData(t, append(slices.Clone(w.args), "--out", out)...)
+}
+
+// finish runs the work to its end, wants the given files and removes them.
+func (w work) finish(t *testing.T, out string, want tree, after string) {
+	t.Helper()
+	w.process(t, out).succeed(t)
+	noTemporary(t, after, out)
+	if diff := cmp.Diff(want, readTree(t, out)); diff != "" {
+		t.Errorf("%s: other files than of an undisturbed run (-want +got):\n%s", after, diff)
+	}
+	os.RemoveAll(out)
+}
+
+var wholeWorks sync.Map // name of a work to its *wholeWork
+
+// A wholeWork is what a work writes when nothing disturbs it.
+type wholeWork struct {
+	sync.Once
+	tree         tree
+	took         time.Duration
+	all, largest int64  // bytes: of the files together, of the largest file
+	begun        string // file that is written before the first task
+}
+
+// whole runs the work once for all tests.
+func (w work) whole(t *testing.T) *wholeWork {
+	t.Helper()
+	v, _ := wholeWorks.LoadOrStore(w.name, &wholeWork{})
+	whole := v.(*wholeWork)
+	whole.Do(func() {
+		out := t.TempDir()
+		start := time.Now()
+		w.process(t, out).succeed(t)
+		whole.took = time.Since(start)
+		whole.tree = readTree(t, out)
+		whole.begun = "plan.json"
+		if _, ok := whole.tree[whole.begun]; !ok {
+			whole.begun = "train/plan.json" // a directory for each split
+		}
+		for name := range whole.tree {
+			if info, err := os.Stat(filepath.Join(out, name)); err == nil {
+				whole.all += info.Size()
+				whole.largest = max(whole.largest, info.Size())
+			}
+		}
+		os.RemoveAll(out)
+	})
+	if whole.tree == nil {
+		t.Fatal("the undisturbed run failed in another test")
+	}
+	return whole
+}
