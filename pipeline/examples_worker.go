@@ -130,7 +130,7 @@ func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *
 			return err
 		}
 	}
-	return nil
+	return t.AddNegatives(ctx, tools.encoder, w.Examples, w.Paths(), tools.corpora)
 }
 
 func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) error {

@@ -150,6 +150,9 @@ func recipeOptions() map[string]sharding.ExamplesOptions {
 	o.CrossDocuments, o.SpanMask, o.DupeFactor, o.ShortSeqProb = true, true, 2, 0.2
 	o.Replace = &pretrain.Replacement{MaskTokenProb: 1}
 	all["mlm with all options"] = o
+	o = all[sharding.RecipeGoogle]
+	o.NSPNegatives = pretrain.NegativesCorpus
+	all["google with negatives of the corpus"] = o
 	return all
 }
 

@@ -134,7 +134,11 @@ func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemor
 		perByte *= 2 // ids may take four bytes
 	}
 	const largest = 1 << 20 // document, in nearly all corpora
-	examples := taskMemory + minScratch + int64(float64(corpus.TextBytes)*cmp.Or(c.passes, 1))/int64(shards)*perByte + 3*largest
+	shard := int64(float64(corpus.TextBytes)*cmp.Or(c.passes, 1)) / int64(shards)
+	if c.Run.Examples.NSPNegatives != "" {
+		shard += sharding.NegativesBytes
+	}
+	examples := taskMemory + minScratch + shard*perByte + 3*largest
 	makers := int64(min(workers, shards))
 	m := PlannedMemory{Allowed: c.Run.Memory, Needed: stage.BaseMemory + max(makers*examples, int64(workers)*extractTaskMemory)}
 	var filterPeak int64

@@ -27,6 +27,10 @@ type Assignment struct {
 	used   []uint32   // bytes of text that are used of each unit; nil: all. A unit with 0 is not assigned
 	blocks []uint32   // numbers of the units of shard 0, then of shard 1, and so on, each in source order
 	ends   []uint32   // where each shard's units end in blocks
+
+	seed      uint64
+	negatives bool  // with [pretrain.NegativesCorpus]
+	documents int64 // in the blocks of all units
 }
 
 // A unitFile is a documents file in one pass over it.
@@ -70,6 +74,7 @@ func (a *Assignment) assign(o ExamplesOptions) error {
 				continue
 			}
 			units++
+			a.documents += b.Documents
 			a.TextBytes += n
 			a.ReadBytes += b.TextBytes
 		}
@@ -84,7 +89,8 @@ func (a *Assignment) assign(o ExamplesOptions) error {
 	if a.Shards < 1 || a.Shards > units {
 		return &TooManyShardsError{a.Shards, units}
 	}
-	a.deal(uint64(o.RandomSeed), total)
+	a.seed, a.negatives = uint64(o.RandomSeed), o.NSPNegatives != ""
+	a.deal(a.seed, total)
 	return nil
 }
 
@@ -229,9 +235,8 @@ func (a *Assignment) of(shard int) []uint32 {
 
 // Task returns the plan of a shard: its blocks by pass, grouped by file.
 func (a *Assignment) Task(shard int) ShardTask {
-	var t ShardTask
+	t := ShardTask{Negatives: a.sample(shard)}
 	lists := map[int]*BlockList{0: &t.Blocks} // by pass
-	last := -1
 	for _, number := range a.of(shard) {
 		file, block := a.place(number)
 		f := a.files[file]
@@ -240,12 +245,7 @@ func (a *Assignment) Task(shard int) ShardTask {
 			list = new(BlockList)
 			lists[f.pass] = list
 		}
-		if file != last {
-			*list = append(*list, FileBlocks{Folder: f.Folder, Name: f.Name})
-			last = file
-		}
-		at := len(*list) - 1
-		(*list)[at].Blocks = append((*list)[at].Blocks, f.Blocks[block])
+		list.add(f.FileBlocks, block)
 	}
 	for _, pass := range slices.Sorted(maps.Keys(lists)) {
 		if pass > 0 {
@@ -255,7 +255,7 @@ func (a *Assignment) Task(shard int) ShardTask {
 	return t
 }
 
-// A ShardSize is the text of a shard, in bytes. A block grows beyond its usual
+// A ShardSize is the text of a shard, in bytes, with that of its negatives. A block grows beyond its usual
 // size only if it is a single long document.
 type ShardSize struct{ TextBytes, LargestBlock int64 }
 
@@ -267,6 +267,10 @@ func (a *Assignment) Sizes() []ShardSize {
 			file, block := a.place(number)
 			sizes[i].TextBytes += a.text(file, block)
 			sizes[i].LargestBlock = max(sizes[i].LargestBlock, a.files[file].Blocks[block].TextBytes)
+		}
+		if n := a.sample(i); n != nil {
+			sizes[i].TextBytes += n.Blocks.TextBytes()
+			sizes[i].LargestBlock = max(sizes[i].LargestBlock, n.Blocks.LargestBlock())
 		}
 	}
 	return sizes

@@ -28,6 +28,16 @@ type FileBlocks struct {
 	Blocks []extract.Block `json:"blocks"`
 }
 
+// add appends a block of a file. Blocks of one file follow each other.
+func (l *BlockList) add(f FileBlocks, block int) {
+	at := len(*l) - 1
+	if at < 0 || (*l)[at].Folder != f.Folder || (*l)[at].Name != f.Name {
+		*l = append(*l, FileBlocks{Folder: f.Folder, Name: f.Name})
+		at++
+	}
+	(*l)[at].Blocks = append((*l)[at].Blocks, f.Blocks[block])
+}
+
 // TextBytes returns the bytes of text in the blocks.
 func (l BlockList) TextBytes() (n int64) {
 	for _, f := range l {

@@ -65,7 +65,8 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 }
 
 // Add tokenizes a document and appends it to c, which must come from
-// [Tokenizer.NewCorpus] of the same tokenizer. It does not retain doc.
+// [Tokenizer.NewCorpus] of the same tokenizer. It does not retain doc. Documents
+// after [pretrain.Corpus.BeginNegatives] are not counted.
 func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 	add := addition{Encoder: e, corpus: c}
 	err := add.document(doc)
@@ -73,6 +74,9 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 		return err
 	}
 	c.EndDocument()
+	if c.HasNegatives() {
+		return nil
+	}
 	counts := Counts{"documents": 1, "sentences": add.sentences, "tokens": add.tokens, "unknown_tokens": add.unknown, countSpelled: add.spelled}
 	if e.options.Recipe == RecipeTokens { // their sentences are not looked for
 		delete(counts, "sentences")
@@ -95,7 +99,7 @@ func (a *addition) document(doc *extract.Document) error {
 			return a.sentence(a.ids) // nothing is cut
 		}
 	}
-	if a.options.SentenceSplitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) {
+	if a.options.SentenceSplitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) && !a.corpus.HasNegatives() {
 		if a.corpus.WithoutPunkt == nil {
 			a.corpus.WithoutPunkt = map[string]int64{}
 		}

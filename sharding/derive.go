@@ -148,7 +148,8 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 		shards[n].Add(f.Counts)
 	}
 	for _, counts := range shards {
-		if counts["documents"] == 1 && o.Form() == records.Pairs { // only pairs need another document
+		// Only pairs need another document, and with NSPNegatives it is of any shard.
+		if counts["documents"] == 1 && o.Form() == records.Pairs && o.NSPNegatives == "" {
 			alone += counts["records"]
 		}
 	}

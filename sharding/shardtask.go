@@ -14,6 +14,10 @@ import (
 type ShardTask struct {
 	Blocks  BlockList `json:"blocks"`            // read in the first pass
 	Repeats []Repeat  `json:"repeats,omitempty"` // those of further passes, in order
+
+	// Negatives is what random segments may also be taken from; nil without
+	// [pretrain.NegativesCorpus], and if the shard has all documents.
+	Negatives *Negatives `json:"negatives,omitempty"`
 }
 
 // A Repeat is the blocks that a shard reads in a later pass over the documents.
@@ -40,6 +44,29 @@ func (t ShardTask) CountDocuments() (n int64) {
 		n += r.Blocks.CountDocuments()
 	}
 	return n
+}
+
+// AddNegatives tokenizes the documents of t.Negatives, each into the corpus of its
+// split, which has the documents of the shard already. Corpora are in the order of
+// [ExamplesOptions.Splits].
+func (t ShardTask) AddNegatives(ctx context.Context, e *Encoder, o ExamplesOptions, locations []string, corpora []*Corpus) error {
+	if t.Negatives == nil {
+		return nil
+	}
+	sampled := t.Negatives.Blocks.CountDocuments()
+	for _, c := range corpora {
+		// Held-out documents are as frequent in the sample as in the rest.
+		c.BeginNegatives(sampled, t.Negatives.Documents)
+	}
+	for doc, err := range t.Negatives.Blocks.Documents(ctx, locations, func(int64) {}) {
+		if err != nil {
+			return err
+		}
+		if err := e.Add(corpora[o.split(doc.ID)], doc); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Documents yields the documents of a shard with the options o, those of the train

@@ -29,6 +29,14 @@ func (s Split) HeldOut(id string) bool {
 	return float64(first)/math.Exp2(64) < s.Fraction
 }
 
+// split returns the index in [ExamplesOptions.Splits] of the split of a document.
+func (s Split) split(id string) int {
+	if s.HeldOut(id) {
+		return 1
+	}
+	return 0
+}
+
 // evalSeedOffset is the difference between the seeds of the eval and train
 // shards of the same index. It keeps all seeds distinct for any number of
 // shards.

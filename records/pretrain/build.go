@@ -90,7 +90,7 @@ func newBuilder(f records.Form, o Options, v Vocab, s Scratch) (*Builder, error)
 		binned: binned,
 		form:   f, opts: o, vocab: v, rng: rng,
 		masker: masker,
-		walker: walker{rng: rng, room: o.MaxSeqLength - 3, short: pyrandom.Threshold(o.ShortSeqProb)},
+		walker: walker{rng: rng, room: o.MaxSeqLength - 3, short: pyrandom.Threshold(o.ShortSeqProb), rightLabels: o.NSPNegatives == NegativesCorpus},
 		fill:   filler{rng: rng, room: o.MaxSeqLength - 2, short: pyrandom.Threshold(o.ShortSeqProb), across: o.CrossDocuments},
 		store:  newStore(s),
 		current: instance{

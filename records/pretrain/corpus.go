@@ -25,6 +25,59 @@ type Corpus struct {
 	tokens       uint32
 	sentenceEnds []uint32 // end of each sentence, in tokens
 	documentEnds []uint32 // end of each document, in sentences
+
+	negatives negatives
+}
+
+// negatives describes the documents of a corpus that no examples are made from, but
+// random segments are taken from. They are a sample.
+type negatives struct {
+	begun             bool
+	own               int    // documents before them
+	stand, sampledFor uint64 // together, sampledFor documents stand for stand documents
+}
+
+// BeginNegatives ends the documents from which examples are made. Those that are
+// added after it only give random segments, with [NegativesCorpus]: they are a
+// sample, and sampled of them stand for stand documents. So one of them is drawn
+// stand/sampled times as often as one of the corpus' own.
+func (c *Corpus) BeginNegatives(sampled, stand int64) {
+	c.negatives = negatives{true, len(c.documentEnds), uint64(max(stand, sampled, 1)), uint64(max(sampled, 1))}
+}
+
+// Own returns the number of ended documents from which examples are made.
+func (c *Corpus) Own() int {
+	if c.negatives.begun {
+		return c.negatives.own
+	}
+	return c.Documents()
+}
+
+// HasNegatives reports whether [Corpus.BeginNegatives] was called since the last
+// [Corpus.Reset].
+func (c *Corpus) HasNegatives() bool { return c.negatives.begun }
+
+// other draws a document other than one of the corpus' own. ok is false if there
+// is none.
+func (c *Corpus) other(document uint32, rng *pyrandom.Rand) (other uint32, ok bool) {
+	n := c.negatives
+	own, sampled := uint64(c.Own()), uint64(c.Documents()-c.Own())
+	each, all := uint64(1), own-1
+	if sampled > 0 {
+		each = n.sampledFor
+		all = all*each + sampled*n.stand
+	}
+	if all == 0 {
+		return 0, false
+	}
+	i := rng.Below(all)
+	if i >= (own-1)*each {
+		return uint32(own + (i-(own-1)*each)/n.stand), true
+	}
+	if other = uint32(i / each); other >= document {
+		other++
+	}
+	return other, true
 }
 
 // maxTokens is the maximum number of tokens of a corpus, because token offsets
@@ -97,6 +150,7 @@ func (c *Corpus) Reset() {
 	c.tokens = 0
 	c.sentenceEnds = c.sentenceEnds[:0]
 	c.documentEnds = c.documentEnds[:0]
+	c.negatives = negatives{}
 }
 
 // Documents returns the number of ended documents.
@@ -137,11 +191,11 @@ func (c *Corpus) fits(v Vocab) error {
 	return nil
 }
 
-// shuffled returns the numbers of all documents, shuffled. It reuses the memory
+// shuffled returns the numbers of the corpus' own documents, shuffled. It reuses the memory
 // of order.
 func (c *Corpus) shuffled(rng *pyrandom.Rand, order []uint32) []uint32 {
 	order = order[:0]
-	for document := range c.Documents() {
+	for document := range c.Own() {
 		order = append(order, uint32(document))
 	}
 	pyrandom.Shuffle(rng, order)

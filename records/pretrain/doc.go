@@ -52,7 +52,7 @@
 // depend on them:
 //   - The random document can be the document itself, if it is drawn ten times
 //     in a row; always so if there is only one document. The label is 1 all the
-//     same.
+//     same. [NegativesCorpus] makes such labels right.
 //   - With whole-word masking, if B begins inside a word, its first pieces
 //     count as part of the last word of A, across the [SEP].
 //   - With whole-word masking, an example has no predictions if all its words

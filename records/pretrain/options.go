@@ -57,10 +57,19 @@ type Options struct {
 	// empty where a document is cut at the end of a sentence.
 	PackSlack float64 `json:"pack_slack,omitempty"`
 
+	// NSPNegatives says from where [NewBuilder] takes random segments: "" as the
+	// original script does, or [NegativesCorpus].
+	NSPNegatives string `json:"nsp_negatives,omitempty"`
+
 	// LengthBins are the lengths to which examples are padded, each to the least
 	// that holds it; the last is MaxSeqLength. Nil: all to MaxSeqLength.
 	LengthBins []int `json:"length_bins,omitempty"`
 }
+
+// NegativesCorpus is a value of Options.NSPNegatives: a random segment is never of
+// the document itself, and is also taken from documents after
+// [Corpus.BeginNegatives]. If there is no other document, all labels are 0.
+const NegativesCorpus = "corpus"
 
 // PaddedLength returns the length to which an example of n tokens is padded.
 func (o Options) PaddedLength(n int) int {
@@ -142,6 +151,11 @@ func (o Options) ValidateForm(f records.Form) error {
 	}
 	if o.CrossDocuments && f != records.Masked {
 		p.add("cross_documents: only records of the form %s can have it", records.Masked)
+	}
+	if o.NSPNegatives != "" && o.NSPNegatives != NegativesCorpus {
+		p.add("nsp_negatives %q: must be %s, or empty", o.NSPNegatives, NegativesCorpus)
+	} else if o.NSPNegatives != "" && f != records.Pairs {
+		p.add("nsp_negatives: only records of the form %s can have it", records.Pairs)
 	}
 	if o.PackSlack != 0 && f != records.Packed {
 		p.add("pack_slack %v: only records of the form %s can have it", o.PackSlack, records.Packed)

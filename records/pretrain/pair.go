@@ -19,6 +19,8 @@ type walker struct {
 	order  []uint32 // document numbers, shuffled
 	room   int      // maximum number of tokens of both segments together
 	short  uint64   // a random draw below this number makes the examples of a document shorter
+
+	rightLabels bool // [NegativesCorpus]; else random segments are those of the original script
 }
 
 // A pair holds the two segments of an example.
@@ -46,8 +48,10 @@ func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) err
 			}
 		}
 		p, used := w.pair(place, span{start, i + 1}, target)
-		if err := emit(p); err != nil {
-			return err
+		if p.b.len() > 0 {
+			if err := emit(p); err != nil {
+				return err
+			}
 		}
 		start += used
 		i = start - 1
@@ -61,7 +65,8 @@ const checkEvery = 256
 
 // pair makes a pair from the given sentences of the document w.order[place]. used
 // is the number of sentences, from the first, that the pair contains; the caller
-// uses the rest again. target is the wanted length of the pair in tokens.
+// uses the rest again. target is the wanted length of the pair in tokens. Segment B
+// is empty, and the pair of no use, only with rightLabels.
 func (w *walker) pair(place int, sentences span, target int) (p pair, used uint32) {
 	start, gathered := sentences.from, sentences.to-sentences.from
 	used = 1
@@ -70,37 +75,65 @@ func (w *walker) pair(place int, sentences span, target int) (p pair, used uint3
 	}
 	p.a = span{w.corpus.tokenStart(start), w.corpus.tokenStart(start + used)}
 	if gathered == 1 || w.rng.Coin() {
-		p.randomNext = true
-		p.b = w.elsewhere(place, target-p.a.len())
-	} else {
+		p.b, p.randomNext = w.elsewhere(place, target-p.a.len())
+	}
+	if !p.randomNext {
 		p.b = span{p.a.to, w.corpus.tokenStart(sentences.to)}
 		used = gathered
+	}
+	if p.b.len() == 0 {
+		w.cutInTwo(&p)
 	}
 	w.truncate(&p)
 	return p, used
 }
 
-// elsewhere returns a random passage of whole sentences from a document other
-// than w.order[place] (the same document if it is drawn ten times). The passage
-// begins at a random sentence and ends as soon as it has want tokens, or at the
-// end of the document.
-func (w *walker) elsewhere(place, want int) span {
-	other := place
-	for range otherDocumentTries {
-		if other = int(w.rng.Below(uint64(len(w.order)))); other != place {
-			break
-		}
+// cutInTwo makes a pair of a sentence that is alone and has no other document to be
+// paired with: B is its end, from a random token on. Of a single token no pair can be
+// made.
+func (w *walker) cutInTwo(p *pair) {
+	if n := p.a.len(); n > 1 {
+		p.b = span{p.a.from + uint32(w.rng.RandInt(1, int64(n)-1)), p.a.to}
+		p.a.to = p.b.from
 	}
-	first, end := w.corpus.sentences(w.order[other])
+}
+
+// elsewhere returns a random passage of whole sentences from a document other
+// than w.order[place]. The passage begins at a random sentence and ends as soon as it
+// has want tokens, or at the end of the document. With rightLabels, ok is false if
+// there is no other document; else the passage is then of the same document, and also
+// if that is drawn ten times.
+func (w *walker) elsewhere(place, want int) (s span, ok bool) {
+	other, ok := uint32(0), true
+	if w.rightLabels {
+		other, ok = w.corpus.other(w.order[place], w.rng)
+	} else {
+		other = w.scriptsOther(place)
+	}
+	if !ok {
+		return s, false
+	}
+	first, end := w.corpus.sentences(other)
 	sentence := first + uint32(w.rng.Below(uint64(end-first)))
-	s := span{from: w.corpus.tokenStart(sentence)}
+	s.from = w.corpus.tokenStart(sentence)
 	for ; sentence < end; sentence++ {
 		s.to = w.corpus.sentenceEnds[sentence]
 		if s.len() >= want {
 			break
 		}
 	}
-	return s
+	return s, true
+}
+
+// scriptsOther draws a document as the original script does.
+func (w *walker) scriptsOther(place int) uint32 {
+	other := place
+	for range otherDocumentTries {
+		if other = int(w.rng.Below(uint64(len(w.order)))); other != place {
+			break
+		}
+	}
+	return w.order[other]
 }
 
 // truncate removes tokens from the longer segment (B if they are equal) until

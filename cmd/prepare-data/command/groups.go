@@ -11,7 +11,7 @@ var flagGroups = []cli.Group{
 	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "model", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}},
 	{Heading: "Examples", Flags: []string{"max-seq-length", "max-predictions-per-seq", "masked-lm-prob", "dupe-factor", "short-seq-prob",
 		"random-seed", "sentence-splitter"}},
-	{Heading: "Recipes", Flags: []string{"recipe", "do-whole-word-mask", "span-mask", "mask-token-prob", "random-token-prob", "cross-documents", "pack-slack", "length-bins"}},
+	{Heading: "Recipes", Flags: []string{"recipe", "do-whole-word-mask", "span-mask", "mask-token-prob", "random-token-prob", "cross-documents", "nsp-negatives", "pack-slack", "length-bins"}},
 	{Heading: "Mix", Flags: []string{"weight", "epochs", "language-alpha"}},
 	{Heading: "Text of wikis", Flags: []string{"namespaces", "min-characters", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "templates", "max-holes"}},
 	{Heading: "Text of books", Flags: []string{"chapters", "keep-boilerplate", "keep-lines"}},

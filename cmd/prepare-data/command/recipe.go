@@ -15,8 +15,9 @@ import (
 // recipeFlags are the flags whose values depend on the recipe, besides those that
 // are fields of the options.
 type recipeFlags struct {
-	replace pretrain.Replacement
-	bins    []int
+	replace   pretrain.Replacement
+	bins      []int
+	negatives string
 }
 
 // add adds the flags of recipes, with the defaults in o.
@@ -28,9 +29,13 @@ func (f *recipeFlags) add(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.Float64Var(&f.replace.RandomTokenProb, "random-token-prob", f.replace.RandomTokenProb, "fraction of the predicted tokens that become a random token; the rest stays")
 	fs.BoolVar(&o.SpanMask, "span-mask", false, "mask spans of whole words, as SpanBERT does")
 	fs.BoolVar(&o.CrossDocuments, "cross-documents", false, "fill an example with the next document when one ends, after a [SEP]; only --recipe mlm")
+	fs.StringVar(&f.negatives, "nsp-negatives", negativesShard, "documents of random segments: shard (as create_pretraining_data.py does) or corpus (also those of other shards, never the document itself); only --recipe google")
 	fs.IntSliceVar(&f.bins, "length-bins", nil, "`lengths` to which examples are padded, each in files of its own, such as 64,128,256; one number: the width of the bins; default: all are padded to --max-seq-length")
 	fs.Float64Var(&o.PackSlack, "pack-slack", 0, "fraction of a row that may stay empty to cut a document at the end of a sentence; only --recipe packed, default there: 0.01")
 }
+
+// negativesShard is the default of --nsp-negatives.
+const negativesShard = "shard"
 
 // A recipeOption is a flag that not all recipes have.
 type recipeOption struct {
@@ -52,6 +57,7 @@ var (
 		{"random-token-prob", maskRecipes, "it makes no masks"},
 		{"length-bins", maskRecipes, "it pads no examples"},
 		{"cross-documents", []string{sharding.RecipeMLM}, "only mlm joins sentences of documents"},
+		{"nsp-negatives", []string{sharding.RecipeGoogle}, "it makes no pairs of segments"},
 		{"pack-slack", []string{sharding.RecipePacked}, "only packed fills rows"},
 	}
 )
@@ -85,10 +91,26 @@ func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, 
 	if f.replace != pretrain.DefaultReplacement {
 		o.Replace = &f.replace
 	}
+	if err := f.setNegatives(o); err != nil {
+		return err
+	}
 	if o.LengthBins = f.lengthBins(o.MaxSeqLength); len(f.bins) > 1 && !fs.Changed("max-seq-length") {
 		o.MaxSeqLength = f.bins[len(f.bins)-1]
 	}
 	return checkReplacement(fs, f.replace)
+}
+
+// setNegatives sets what --nsp-negatives says.
+func (f *recipeFlags) setNegatives(o *sharding.ExamplesOptions) error {
+	switch f.negatives {
+	case negativesShard:
+		o.NSPNegatives = ""
+	case pretrain.NegativesCorpus:
+		o.NSPNegatives = pretrain.NegativesCorpus
+	default:
+		return usagef("--nsp-negatives %q: must be %s or %s", f.negatives, negativesShard, pretrain.NegativesCorpus)
+	}
+	return nil
 }
 
 // lengthBins returns the bins of examples of at most seq tokens.
