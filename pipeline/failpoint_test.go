@@ -231,13 +231,6 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			_, err := Examples(ctx, oneWorker, c)
 			return err
 		}},
-		{name: "examples of recipe packed", do: func(base, out string) error {
-			c := examples
-			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, sharding.DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
-			c.Examples.Recipe, c.Examples.Options = sharding.RecipePacked, sharding.RecipeOptions(sharding.RecipePacked).Options
-			_, err := Examples(ctx, oneWorker, c)
-			return err
-		}},
 		{name: "examples of text", do: func(base, out string) error {
 			c := examples
 			c.Examples.SentenceSplitter = "newline"
@@ -246,6 +239,19 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			return err
 		}},
 	}
+	recipe := func(name string, bins ...int) faultRow {
+		return faultRow{name: strings.TrimSuffix(fmt.Sprintf("examples of recipe %s %v", name, bins), " []"), do: func(base, out string) error {
+			c := examples
+			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, sharding.DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
+			c.Examples.Recipe, c.Examples.Options = name, sharding.RecipeOptions(name).Options
+			if name != sharding.RecipePacked && name != sharding.RecipeTokens {
+				c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.LengthBins = 64, 1, bins
+			}
+			_, err := Examples(ctx, oneWorker, c)
+			return err
+		}}
+	}
+	rows = append(rows, recipe(sharding.RecipeMLM), recipe(sharding.RecipeTokens), recipe(sharding.RecipePacked), recipe(sharding.RecipeGoogle, 32, 64))
 	for _, format := range formats.Names() {
 		f, _ := formats.Get(format)
 		if columns.Holds(f, records.Pairs) {
