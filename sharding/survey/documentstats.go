@@ -42,6 +42,8 @@ type DocumentStats struct {
 	DroppedSlack int64 `json:"dropped_slack"`
 	// Holes counts, for each wiki, what templates left out of sentences.
 	Holes []sharding.WikiHoles `json:"holes,omitempty"`
+	// FromHTML reports whether wikis were read as HTML, which has no holes.
+	FromHTML bool `json:"from_html,omitempty"`
 
 	Notes int64 `json:"notes"` // number of notes in the side-cars, such as invalid bytes in a source
 }
@@ -207,7 +209,7 @@ func (d *DocumentStats) set(t *documentTally, opts Options) {
 // fromManifest adds the counts of rejects and dropped templates in the
 // manifest, and of notes in the side-cars.
 func (d *DocumentStats) fromManifest(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) error {
-	d.Pages = f.manifest.Counts["pages"]
+	d.Pages, d.FromHTML = f.manifest.Counts["pages"], f.manifest.Counts["html_bytes"] > 0
 	rejects, dropped := names{}, names{}
 	for k, n := range f.manifest.Counts {
 		if reason, ok := strings.CutPrefix(k, "reject."); ok && n > 0 {

@@ -224,6 +224,9 @@ func printTemplates(t io.Writer, d *survey.DocumentStats) {
 	for _, h := range d.Holes {
 		printHoles(t, h)
 	}
+	if d.FromHTML {
+		fmt.Fprintf(t, "  holes in pages as HTML\t0\tthe wiki rendered all templates\n")
+	}
 	if len(d.Dropped) == 0 {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"pretext/extract"
 	"pretext/internal/humanize"
 	"pretext/sharding/survey"
 )
@@ -36,4 +37,27 @@ func speed(s survey.Stage) string {
 		return rate(s.Counts["documents"], "documents")
 	}
 	return ""
+}
+
+// holeNotes returns the sentences about holes that no table has: documents
+// rejected for their holes, counts that may be too low, and pages read as HTML.
+func holeNotes(d *survey.DocumentStats) string {
+	var notes []string
+	switch {
+	case d.FromHTML && len(d.Holes) == 0:
+		notes = append(notes, "No holes: the pages were read as HTML, in which the wiki had rendered all templates.")
+	case d.FromHTML:
+		notes = append(notes, "Pages read as HTML have no holes: the wiki had rendered all templates.")
+	case d.Pages > 0 && len(d.Holes) == 0:
+		notes = append(notes, "No holes were counted.")
+	}
+	for _, r := range d.Rejects {
+		if r.Name == string(extract.RejectHoles) {
+			notes = append(notes, fmt.Sprintf("Rejected because of --max-holes: %s. The templates include theirs, the numbers of holes and sentences do not.", humanize.Things(r.Count, "page")))
+		}
+	}
+	if d.DroppedSlack > 0 && len(d.Holes) > 0 {
+		notes = append(notes, fmt.Sprintf("Counts of templates may be too low by up to %s.", count(d.DroppedSlack)))
+	}
+	return strings.Join(notes, " ")
 }

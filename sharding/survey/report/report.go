@@ -129,7 +129,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"count": anyCount, "size": size, "percent": percent, "files": files, "short": func(s string) string { return s[:min(len(s), 12)] },
 		"lengths": lengths, "predictions": predictions, "textLengths": textLengths, "balance": balance, "band": band,
-		"tokenBars": tokenBars, "nameBars": nameBars, "options": survey.OptionList, "speed": speed, "join": strings.Join,
+		"tokenBars": tokenBars, "nameBars": nameBars, "holeNotes": holeNotes, "options": survey.OptionList, "speed": speed, "join": strings.Join,
 		"seconds": func(s float64) string { return humanize.Duration(time.Duration(s * float64(time.Second))) },
 		"full": func(r *survey.RecordStats) float64 {
 			for _, b := range r.Lengths {

@@ -34,7 +34,9 @@ func sample() *survey.Stats {
 			Run:       &survey.Run{Started: time.Unix(0, 0), Seconds: 2, CPUSeconds: 1, Command: []string{"prepare-data", hostile}}}},
 		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 4321, TextBytes: 5000, LongestID: hostile, Lengths: []survey.Bin{{Value: 1, Count: 3}, {Value: 4, Count: 4318}},
 			Languages: []survey.Name{{Name: "", Count: 4321}}, Sources: []survey.Name{{Name: hostile, Count: 4321}}, Rejects: []survey.Name{{Name: "redirect", Count: 77}}, Rejected: 77,
-			Dropped: []survey.Name{{Name: hostile, Count: 2}}}},
+			Dropped: []survey.Name{{Name: hostile, Count: 2}},
+			Holes: []sharding.WikiHoles{{Wiki: "elwiki", Sentences: 2000, Holes: 43, PerThousand: 21.5, Templates: []sharding.WikiTemplate{{Name: hostile, TemplateHole: sharding.TemplateHole{Uses: 41, First: "Rome & " + hostile}}}},
+				{Wiki: "ltgwiki", Sentences: 3131}}}},
 		Records: &survey.RecordStats{Files: 2, Bytes: 4096, Records: 98765, MaxSeqLength: 16, MaxPredictionsPerSeq: 3, Tokens: 1000, Places: 1600, Padding: 0.375,
 			Lengths: []survey.Bin{{Value: 5, Count: 1}, {Value: 16, Count: 98764}}, Masked: []survey.Bin{{Value: 1, Count: 98765}},
 			MaskRate: fine, BecameMask: share, Kept: fine, Replaced: fine, RandomNext: fine, Unknown: &unknown,
@@ -110,6 +112,49 @@ func TestThePageHasTheNumbersOfTheSurvey(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
+	}
+}
+
+// The section on holes has a line for each wiki and each template, and states
+// what the numbers leave out.
+func TestThePageShowsHolesByWiki(t *testing.T) {
+	s := sample()
+	d := s.Documents[0]
+	holes := func() string {
+		all, _ := elements(t, write(t, s))
+		for _, n := range all {
+			if strings.Contains(attribute(n, "class"), "holes") {
+				var b strings.Builder
+				for k := range n.Descendants() {
+					if k.Type == html.TextNode {
+						b.WriteString(k.Data + " ")
+					}
+				}
+				return strings.Join(strings.Fields(b.String()), " ")
+			}
+		}
+		return ""
+	}
+	want := "Holes in sentences templates that gave no text where text was expected Wiki Sentences Holes Per 1,000 sentences elwiki 2,000 43 21.50 ltgwiki 3,131 0 0.00 " +
+		"templates of elwiki Template Holes First page " + hostile + " 41 Rome & " + hostile
+	if got := holes(); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	d.Rejects, d.DroppedSlack, d.FromHTML = []survey.Name{{Name: "holes", Count: 3}}, 2, true
+	if got := holes(); got != want+" Pages read as HTML have no holes: the wiki had rendered all templates. Rejected because of --max-holes: 3 pages. The templates include theirs, the numbers of holes and sentences do not. Counts of templates may be too low by up to 2." {
+		t.Errorf("with notes: got %q", got)
+	}
+	d.Holes, d.Rejects = nil, nil
+	if got := holes(); got != "Holes in sentences No holes: the pages were read as HTML, in which the wiki had rendered all templates." {
+		t.Errorf("only HTML: got %q", got)
+	}
+	d.FromHTML, d.Pages = false, 7
+	if got := holes(); got != "Holes in sentences No holes were counted." {
+		t.Errorf("none: got %q", got)
+	}
+	d.Pages = 0
+	if got := holes(); got != "" {
+		t.Errorf("books: got %q", got)
 	}
 }
 
