@@ -21,7 +21,11 @@ type decoder struct {
 	work int64          // bytes decoded so far, also of invalid blocks
 }
 
-func newDecoder() *decoder { return &decoder{crcs: newCRCTables()} }
+func newDecoder() *decoder {
+	d := &decoder{crcs: newCRCTables()}
+	d.column.vector = hasVBMI
+	return d
+}
 
 // decode decodes the block whose magic number ends at the reader's position.
 // The block may have at most limit bytes before run expansion. decode verifies

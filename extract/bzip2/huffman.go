@@ -16,37 +16,47 @@ const (
 // value 0 means that there is no entry.
 //
 //	bits  0- 5  length of the codes, in bits
-//	bits  6- 8  number of digits
-//	bits  9-11  number of symbols
-//	bits 12-19  value of the digits, the first with weight 1
-//	bits 23-31  the place (1 to 254), endOfBlock, or 0
+//	bits  6- 7  number of symbols, at most maxSeveral
+//	bits  8-15  value of the digits, the first with weight 1
+//	bits 16-18  number of digits
+//	bits 23-31  the place (1 to 255), endOfBlock, or 0
+//
+// decodeVector knows this layout, too.
 type entry uint32
 
 func (e entry) length() uint { return uint(e & 63) }
-func (e entry) digits() uint { return uint(e >> 6 & 7) }
-func (e entry) symbols() int { return int(e >> 9 & 7) }
-func (e entry) run() int     { return int(e >> 12 & 0xff) }
-func (e entry) place() uint  { return uint(e >> 23) }
+func (e entry) symbols() int { return int(e >> 6 & 3) }
+func (e entry) run() int     { return int(e >> runField & 0xff) }
+func (e entry) digits() uint { return uint(e >> digitsField & 7) }
+func (e entry) place() uint  { return uint(e >> placeField) }
+
+// First bits of fields of an entry.
+const (
+	symbolsField = 6
+	runField     = 8
+	digitsField  = 16
+	placeField   = 23
+)
 
 // newEntry returns the entry for one symbol of an alphabet of the given number
 // of symbols. length is that of its code in bits.
 func newEntry(symbol, symbols int, length uint) entry {
-	e := entry(1<<9 | length)
+	e := entry(1<<symbolsField | length)
 	switch symbol {
 	case 0, 1: // digits of a number in bijective base 2: worth 1 and 2
-		return e | 1<<6 | entry(symbol+1)<<12
+		return e | 1<<digitsField | entry(symbol+1)<<runField
 	case symbols - 1:
-		return e | endOfBlock<<23
+		return e | endOfBlock<<placeField
 	default:
-		return e | entry(symbol-1)<<23
+		return e | entry(symbol-1)<<placeField
 	}
 }
 
 // join returns the entry for the symbols of e, which must be only digits,
 // followed by those of f.
 func (e entry) join(f entry) entry {
-	const sums = 63 | 7<<6 | 7<<9 // fields that add up
-	return e + f&sums + entry(f.run())<<(12+e.digits()) + f&^(1<<23-1)
+	const sums = 63 | 3<<symbolsField | 7<<digitsField // fields that add up
+	return e + f&sums + entry(f.run())<<(runField+e.digits()) + f&^(1<<placeField-1)
 }
 
 // A huffman is the decoding table of a canonical Huffman code: codes are

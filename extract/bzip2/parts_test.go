@@ -112,6 +112,89 @@ func TestRunsOfAnyCountExpand(t *testing.T) {
 	}
 }
 
+// readBoth checks that the symbols of a block are decoded alike with and without
+// vector instructions: the column, or the error, and the position. The magic
+// number of the block begins at byte at of the file.
+func readBoth(tb rapid.TB, file []byte, at int64, limit int) {
+	tb.Helper()
+	if !hasVBMI {
+		return
+	}
+	type outcome struct {
+		bits   bitReader
+		header header
+		column column
+		err    error
+	}
+	var got, want outcome
+	for _, x := range []*outcome{&got, &want} {
+		x.column.vector = x == &got
+		x.bits.reset(bytes.NewReader(file), int64(len(file)))
+		x.bits.take(8) // loads the window at the front of the file
+		x.bits.seek(at*8 + magicBits)
+		if x.header.read(&x.bits) != nil {
+			return
+		}
+		x.err = x.column.read(&x.bits, &x.header, limit)
+	}
+	switch {
+	case got.err != want.err:
+		tb.Fatalf("got error %v, want %v", got.err, want.err)
+	case got.bits.bit() != want.bits.bit() || got.header.bytes != want.header.bytes:
+		tb.Fatalf("ended at bit %d with the list %v, want bit %d and %v", got.bits.bit(), got.header.bytes, want.bits.bit(), want.header.bytes)
+	case !bytes.Equal(got.column.data(), want.column.data()) || got.column.count != want.column.count:
+		tb.Fatalf("got a column of %d bytes, want another of %d", got.column.n, want.column.n)
+	}
+}
+
+func TestSymbolsAreDecodedAlikeWithVectorInstructions(t *testing.T) {
+	if !hasVBMI {
+		t.Skip("this processor has no AVX-512 VBMI")
+	}
+	for _, file := range fixtures(t) {
+		readBoth(t, file, 4, maxBlock)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		b := &testBlock{}
+		values := rapid.IntRange(1, 256).Draw(t, "values")
+		for c := range values {
+			b.used[c] = true
+		}
+		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		// Symbols near the front, everywhere, or long runs, in turns.
+		spread := []int{2, 4, 20, 70, 258}
+		for range rapid.IntRange(0, 40).Draw(t, "parts") {
+			most := min(spread[rnd.IntN(len(spread))], values+1)
+			for range rnd.IntN(60) {
+				b.symbols = append(b.symbols, uint16(rnd.IntN(most)))
+			}
+			for range rnd.IntN(12) * rnd.IntN(2) {
+				b.symbols = append(b.symbols, uint16(rnd.IntN(2)))
+			}
+			b.symbols = append(b.symbols, uint16(rnd.IntN(most)))
+		}
+		b.symbols = append(b.symbols, uint16(values+1))
+		b.fit(values + 2)
+		if rnd.IntN(4) == 0 {
+			b.selectors = b.selectors[:rnd.IntN(len(b.selectors))]
+		}
+		file := fileOf(9, b)
+		if rnd.IntN(2) == 0 {
+			file[rnd.IntN(len(file))] ^= byte(rnd.Uint32())
+		}
+		noise := make([]byte, 500)
+		for i := range noise {
+			noise[i] = byte(rnd.Uint32())
+		}
+		file = append(file, noise...)
+		before := 0
+		if rnd.IntN(2) == 0 {
+			before = windowSize - rnd.IntN(len(file)) // the window ends in the block
+		}
+		readBoth(t, append(make([]byte, before), file...), int64(before)+4, rapid.SampledFrom([]int{100, 5000, maxBlock}).Draw(t, "limit"))
+	})
+}
+
 // walkBoth checks that both walks of a column give the same text.
 func walkBoth(tb testing.TB, data []byte, origin uint32) {
 	tb.Helper()

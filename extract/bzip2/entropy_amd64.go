@@ -1,0 +1,31 @@
+package bzip2
+
+import "golang.org/x/sys/cpu"
+
+// hasVBMI reports whether the processor has the instructions that decodeVector
+// uses: AVX-512 with VBMI, and BMI2.
+var hasVBMI = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI2
+
+// vectorPlaces is the number of places of the move-to-front list that
+// decodeVector keeps in a register.
+const vectorPlaces = 64
+
+// moves[p] are the places that the first vectorPlaces entries of the list come
+// from when the entry at place p moves to the front.
+var moves = func() (m [vectorPlaces][vectorPlaces]byte) {
+	for p := range m {
+		for i := range m[p] {
+			m[p][i] = byte(i)
+		}
+		copy(m[p][1:], m[p][:p])
+		m[p][0] = byte(p)
+	}
+	return m
+}()
+
+// decodeVector decodes codes, of a group that was begun, until it meets one that
+// is not in a table, whose place is vectorPlaces or more, or with which the run
+// exceeds vectorRun; or the end of a group after which something must be checked.
+//
+//go:noescape
+func decodeVector(s *symbolDecoder)
