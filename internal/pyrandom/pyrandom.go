@@ -27,6 +27,8 @@ type Rand struct {
 	out     [stateLen]uint32 // outputs of the current state
 	state   [pairs]uint64    // words 2i and 2i+1, the first in the low half
 	targets [256]uint32      // buffer of Shuffle
+	indexes []uint16         // result of Permutation
+	trace   trace            // buffer of Permutation
 }
 
 // New returns random.Random(seed). Like CPython it takes the absolute value:
@@ -64,10 +66,19 @@ func (r *Rand) Uint32() uint32 {
 // random() is exactly Bits53() / 2^53. Comparing it with a [Threshold] is the
 // same as comparing random() with a float, but without floats.
 func (r *Rand) Bits53() uint64 {
-	hi := r.Uint32() >> 5
-	lo := r.Uint32() >> 6
-	return uint64(hi)<<26 | uint64(lo)
+	hi := r.Uint32()
+	return Join(hi, r.Uint32())
 }
+
+// Unused returns the next outputs, as many as are at hand: none to 624. [Rand.Skip]
+// draws them.
+func (r *Rand) Unused() []uint32 { return r.out[r.pos:] }
+
+// Skip draws n outputs, at most len(r.Unused()).
+func (r *Rand) Skip(n int) { r.pos += n }
+
+// Join returns the Bits53 of two outputs.
+func Join(hi, lo uint32) uint64 { return uint64(hi>>5)<<26 | uint64(lo>>6) }
 
 // Coin returns random() < 0.5. Only the highest bit decides, but Coin consumes
 // two outputs, as random() does.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -347,5 +348,86 @@ func BenchmarkShuffle125(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Shuffle(r, x)
+	}
+}
+
+func TestAPermutationIsTheStartOfAShuffle(t *testing.T) {
+	seeds := 1_000_000
+	if testing.Short() {
+		seeds /= 50
+	}
+	r, plain := New(0), New(0)
+	for seed := range seeds {
+		if seed%16 == 0 {
+			r.Seed(int64(seed))
+			plain.Seed(int64(seed))
+		}
+		n := seed % (tracedLen + 5)
+		if seed%50 == 0 {
+			n = seed % 1021
+		}
+		comparePermutations(t, r, plain, n, seed*7%(n+1))
+	}
+}
+
+// comparePermutations compares the permutation that r makes with the shuffle that
+// plain makes, one draw after the other, and the numbers of outputs that they use.
+// Both must have the same state.
+func comparePermutations(t *testing.T, r, plain *Rand, n, want int) {
+	t.Helper()
+	x := make([]uint16, n)
+	for i := range x {
+		x[i] = uint16(i)
+	}
+	for i := n - 1; i > 0; i-- {
+		j := plain.Below(uint64(i) + 1)
+		x[i], x[j] = x[j], x[i]
+	}
+	if got := r.Permutation(n, want); !slices.Equal(got, x[:want]) {
+		t.Fatalf("%d of %d: got %d, want %d", want, n, got, x[:want])
+	}
+	if r.pos != plain.pos || r.out != plain.out {
+		t.Fatalf("%d of %d: the next output is %d, want %d", want, n, r.pos, plain.pos)
+	}
+}
+
+// FuzzPermutation compares permutations of all lengths from any state.
+func FuzzPermutation(f *testing.F) {
+	f.Add([]byte{1}, uint16(600), uint16(110), uint16(17))
+	f.Add([]byte{0xff}, uint16(0), uint16(128), uint16(128))
+	f.Add([]byte{0}, uint16(623), uint16(2), uint16(1))
+	f.Fuzz(func(t *testing.T, raw []byte, used, n, want uint16) {
+		if len(raw) == 0 {
+			return
+		}
+		r := New(1)
+		for i := range r.out { // outputs that no generator makes, such as rejected draws alone
+			r.out[i] = uint32(raw[i%len(raw)]) * 0x01010101
+		}
+		r.pos = int(used) % (stateLen + 1)
+		plain := *r
+		comparePermutations(t, r, &plain, int(n)%600, int(want)%(int(n)%600+1))
+	})
+}
+
+func TestAPermutationWithoutVectorsIsTheSame(t *testing.T) {
+	a, b := New(3), New(3)
+	for n := range tracedLen + 1 {
+		if got, want := a.Permutation(n, n), b.plainPermutation(n, n); !slices.Equal(got, want) {
+			t.Errorf("got %d, want %d", got, want)
+		}
+	}
+}
+
+// BenchmarkPermutation110 draws the order of an example's candidates, of which 17 are
+// masked.
+func BenchmarkPermutation110(b *testing.B) {
+	for name, permutation := range map[string]func(*Rand, int, int) []uint16{"chosen": (*Rand).Permutation, "plain": (*Rand).plainPermutation} {
+		b.Run(name, func(b *testing.B) {
+			r := New(1)
+			for b.Loop() {
+				permutation(r, 110, 17)
+			}
+		})
 	}
 }

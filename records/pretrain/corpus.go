@@ -285,11 +285,20 @@ func (s *idStore[T]) read(dst []int32, from uint32) {
 	for len(dst) > 0 {
 		chunk := s.chunks[from/chunkIDs][from%chunkIDs:]
 		m := min(len(chunk), len(dst))
-		for i, id := range chunk[:m] {
-			dst[i] = int32(id)
-		}
+		widen(dst[:m], chunk[:m])
 		dst = dst[m:]
 		from += uint32(m)
+	}
+}
+
+// widen copies ids to dst, which is as long.
+func widen[T uint16 | uint32](dst []int32, ids []T) {
+	if narrow, ok := any(ids).([]uint16); ok && hasWiden {
+		widenVector(dst, narrow)
+		return
+	}
+	for i, id := range ids {
+		dst[i] = int32(id)
 	}
 }
 

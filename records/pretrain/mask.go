@@ -34,7 +34,7 @@ func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
 		opts: o, vocab: v, rng: rng,
 		mask:   pyrandom.Threshold(r.MaskTokenProb),
 		keep:   pyrandom.Threshold(r.keepProb()),
-		places: make([]uint16, 0, o.MaxSeqLength),
+		places: make([]uint16, 0, o.MaxSeqLength+compressSpare),
 		chosen: make([]uint64, (o.MaxSeqLength+63)/64),
 		became: make([]int32, o.MaxSeqLength),
 	}
@@ -113,17 +113,65 @@ func (m *masker) continues(at int, id int32) bool {
 // itself.
 func (m *masker) special(id int32) bool { return id == m.vocab.CLS || id == m.vocab.SEP }
 
+// choosePieces chooses want random tokens, or all if there are fewer.
 func (m *masker) choosePieces(tokens []int32, want int) {
+	places := m.candidates(tokens)
+	want = min(want, len(places))
+	order := m.rng.Permutation(len(places), want)
+	words := m.rng.Unused()
+	used := 0
+	for _, i := range order {
+		at := places[i]
+		if used+2 > len(words) {
+			m.rng.Skip(used)
+			m.choose(tokens, at)
+			words, used = m.rng.Unused(), 0
+			continue
+		}
+		became := m.vocab.Mask
+		draw := pyrandom.Join(words[used], words[used+1])
+		used += 2
+		if draw >= m.mask {
+			m.rng.Skip(used)
+			became = m.unmasked(tokens[at])
+			words, used = m.rng.Unused(), 0
+		}
+		m.became[at] = became
+		m.chosen[at/64] |= 1 << (at % 64)
+	}
+	m.rng.Skip(used)
+}
+
+// candidates returns the positions of the tokens that may be predicted.
+func (m *masker) candidates(tokens []int32) []uint16 {
+	if hasCompress {
+		places := m.places[:len(tokens)+compressSpare]
+		return places[:putCandidates(places, tokens, m.vocab.CLS, m.vocab.SEP)]
+	}
+	return m.plainCandidates(tokens)
+}
+
+// plainCandidates is candidates without vector instructions.
+func (m *masker) plainCandidates(tokens []int32) []uint16 {
 	places := m.places[:0]
 	for i, id := range tokens {
 		if !m.special(id) {
 			places = append(places, uint16(i))
 		}
 	}
-	pyrandom.Shuffle(m.rng, places)
-	for _, at := range places[:min(want, len(places))] {
-		m.choose(tokens, at)
+	return places
+}
+
+// compressSpare is the number of elements after its result that putCandidates may
+// overwrite.
+const compressSpare = 16
+
+// unmasked draws what a predicted token that does not become [MASK] becomes.
+func (m *masker) unmasked(id int32) int32 {
+	if m.rng.Bits53() < m.keep {
+		return id
 	}
+	return int32(m.rng.Below(uint64(m.vocab.Size)))
 }
 
 // findWords returns the candidates and the words that they form. A piece that
@@ -151,11 +199,11 @@ func (m *masker) findWords(tokens []int32) (places []uint16, words []word) {
 // all. It skips a word that would exceed want and tries the next.
 func (m *masker) chooseWords(tokens []int32, want int) {
 	places, words := m.findWords(tokens)
-	pyrandom.Shuffle(m.rng, words)
-	for _, w := range words {
+	for _, i := range m.rng.Permutation(len(words), len(words)) {
 		if want == 0 {
 			break
 		}
+		w := words[i]
 		if n := int(w.to - w.from); n <= want {
 			want -= n
 			for _, at := range places[w.from:w.to] {

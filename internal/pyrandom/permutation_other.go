@@ -1,0 +1,11 @@
+//go:build !amd64
+
+package pyrandom
+
+const canTrace = false
+
+func traceSwaps(*trace, []uint32, int) (left, used int) {
+	panic("BUG: pyrandom: no vector instructions")
+}
+
+func follow([]uint16, *trace, int) { panic("BUG: pyrandom: no vector instructions") }

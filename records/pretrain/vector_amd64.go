@@ -1,0 +1,20 @@
+package pretrain
+
+import "golang.org/x/sys/cpu"
+
+// Vector instructions of this processor: those of widen and those of putCandidates.
+var (
+	hasWiden    = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
+	hasCompress = hasWiden && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasPOPCNT
+)
+
+// putCandidates writes the indexes of the tokens that are neither a nor b to places
+// and returns their number. places must be compressSpare longer than tokens.
+//
+//go:noescape
+func putCandidates(places []uint16, tokens []int32, a, b int32) int
+
+// widenVector is widen with AVX-512. src must be as long as dst.
+//
+//go:noescape
+func widenVector(dst []int32, src []uint16)

@@ -1,0 +1,11 @@
+//go:build !amd64
+
+package pretrain
+
+var hasWiden, hasCompress bool // false
+
+func putCandidates([]uint16, []int32, int32, int32) int {
+	panic("BUG: pretrain: no vector instructions")
+}
+
+func widenVector([]int32, []uint16) { panic("BUG: pretrain: no vector instructions") }

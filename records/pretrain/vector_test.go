@@ -1,0 +1,93 @@
+package pretrain
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// checkVectors compares putCandidates and widenVector with the plain loops, and looks
+// for writes beyond their results.
+func checkVectors(t *testing.T, ids []uint16, a, b int32) {
+	t.Helper()
+	tokens := make([]int32, len(ids))
+	for i, id := range ids {
+		tokens[i] = int32(id)
+	}
+	const canary = 0x5a5a
+	if hasWiden {
+		got := slices.Repeat([]int32{canary}, len(ids)+1)
+		widenVector(got[:len(ids)], ids)
+		if !slices.Equal(got[:len(ids)], tokens) || got[len(ids)] != canary {
+			t.Fatalf("%d ids: got %d, want %d", len(ids), got, tokens)
+		}
+	}
+	if hasCompress {
+		m := &masker{vocab: Vocab{CLS: a, SEP: b}, places: make([]uint16, 0, len(ids))}
+		want := m.plainCandidates(tokens)
+		got := slices.Repeat([]uint16{canary}, len(ids)+compressSpare+1)
+		n := putCandidates(got, tokens, a, b)
+		if !slices.Equal(got[:n], want) || got[len(ids)+compressSpare] != canary {
+			t.Fatalf("without %d, %d of %d: got %d, want %d", a, b, tokens, got[:n], want)
+		}
+	}
+}
+
+func TestVectorsDoWhatPlainLoopsDo(t *testing.T) {
+	seeds := 1_000_000
+	if testing.Short() {
+		seeds /= 50
+	}
+	var ids [600]uint16
+	for seed := range uint64(seeds) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		n := rng.IntN(20)
+		if seed%64 == 0 {
+			n = rng.IntN(len(ids) + 1)
+		}
+		few := 1 + rng.Uint32N(1<<(1+rng.Uint32N(15))) // special ids are frequent or rare
+		for i := range n {
+			ids[i] = uint16(rng.Uint32N(few))
+		}
+		checkVectors(t, ids[:n], int32(rng.Uint32N(few)), int32(rng.Uint32N(few)))
+	}
+}
+
+func FuzzVectors(f *testing.F) {
+	f.Add([]byte{}, int32(1), int32(2))
+	f.Add([]byte("\x65\x00\x01\x00\x66\x00\xff\xff\x66\x00"), int32(0x65), int32(0x66))
+	f.Fuzz(func(t *testing.T, raw []byte, a, b int32) {
+		ids := make([]uint16, len(raw)/2)
+		for i := range ids {
+			ids[i] = binary.LittleEndian.Uint16(raw[2*i:])
+		}
+		checkVectors(t, ids, a, b)
+	})
+}
+
+// TestPlainLoopsMakeTheSameExamples builds with and without vector instructions.
+func TestPlainLoopsMakeTheSameExamples(t *testing.T) {
+	if !hasWiden {
+		t.Skip("this processor has no vector instructions that could be switched off")
+	}
+	build := func() (payloads []byte) {
+		b, err := NewBuilder(DefaultOptions(), benchVocab(), Scratch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Build(t.Context(), proseCorpus(t, 20), 7, func(r Record) error {
+			payloads = append(payloads, r.Payload...)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return payloads
+	}
+	want := build()
+	defer func(w, c bool) { hasWiden, hasCompress = w, c }(hasWiden, hasCompress)
+	hasWiden, hasCompress = false, false
+	if !slices.Equal(build(), want) {
+		t.Error("without vector instructions the examples differ")
+	}
+}
