@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ import (
 
 // extractAlgorithm is the version of the extract stage. It is raised when the
 // same sources would give other documents.
-const extractAlgorithm = 5
+const extractAlgorithm = 6
 
 // The kinds of sources.
 const (
@@ -49,6 +50,12 @@ type ExtractOptions struct {
 
 	// Level is the compression of the documents files; nil: [extract.DefaultLevel].
 	Level *extract.Level `json:"documents_level,omitempty"`
+
+	// ExpandTemplates says whether a wiki's own templates are expanded in sentences:
+	// [ExpandAuto] or [ExpandOff].
+	ExpandTemplates string `json:"expand_templates,omitempty"`
+	// Definitions are the definitions of these templates. [Extract] sets them.
+	Definitions []DefinitionsFile `json:"definitions,omitempty"`
 }
 
 // DocumentsLevel returns the compression of the documents files.
@@ -113,7 +120,11 @@ func DefaultExtractOptions() ExtractOptions {
 
 // Validate returns all problems of the options.
 func (o ExtractOptions) Validate() error {
-	return errors.Join(o.Wiki.Validate(), o.Books.Validate(), o.Text.Validate(), o.DocumentsLevel().Validate())
+	var expand error
+	if o.ExpandTemplates != ExpandAuto && o.ExpandTemplates != ExpandOff {
+		expand = fmt.Errorf("expand_templates %q: want auto or off", o.ExpandTemplates)
+	}
+	return errors.Join(o.Wiki.Validate(), o.Books.Validate(), o.Text.Validate(), o.DocumentsLevel().Validate(), expand)
 }
 
 // Reading configures how sources become documents. The stages after extract use
@@ -148,7 +159,7 @@ func init() {
 		New:       stage.New(func(env *stage.Env, work extractWork) stage.Worker { return &extractWorker{env, work} }),
 		Warnings:  sharding.Known.Warnings,
 		Counts: [][2]string{{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"documents", "documents"},
-			{"text_bytes", "bytes of text"}},
+			{"text_bytes", "bytes of text"}, {"expanded_templates", "templates expanded"}},
 	})
 }
 
@@ -159,6 +170,9 @@ type SourceSpec struct {
 	Stem  string   // identifies the source in the names of its documents files
 	Bytes int64
 	Head  wiki.Head // only of a dump
+	// Definitions is the file in the directory [sharding.TemplatesFolder] with the
+	// definitions of a dump's own templates; "": they are not expanded.
+	Definitions string `json:",omitempty"`
 	// Inputs describe the files in Paths as they were at the time of planning;
 	// empty for a directory of books.
 	Inputs []sharding.Input
@@ -193,8 +207,7 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	if err != nil {
 		return nil, err
 	}
-	m, err := stage.Run(ctx, r, stage.Config{Target: c.Target, Stage: "extract", Options: c.Extract, Inputs: plan.inputs, Paths: plan.paths(),
-		Work: extractWork{plan.sources, c.Extract, templates}, Tasks: stage.Tasks(plan.tasks), Sizes: plan.sizes(), Total: plan.bytes})
+	m, err := c.run(ctx, r, plan, templates)
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +215,62 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 		return nil, fmt.Errorf("%w in %s: %s", sharding.ErrNoDocuments, plan.names(), m.Counts.RejectSummary())
 	}
 	return m, checkRejects(m.Counts, c.MaxRejects)
+}
+
+// run runs the stage, and before it the stage that collects the definitions of
+// templates, if a dump may have any. templates are the contents of the user's
+// files.
+func (c *ExtractConfig) run(ctx context.Context, r stage.Runner, plan *sourcePlan, templates []string) (*sharding.Manifest, error) {
+	dumps, err := c.mayHaveTemplates(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	if len(dumps) == 0 {
+		return stage.Run(ctx, r, c.config(plan, templates))
+	}
+	return stage.Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+		if err := c.claim(ctx, folder, plan); err != nil {
+			return nil, err
+		}
+		if err := c.collect(ctx, r, plan, dumps); err != nil {
+			return nil, err
+		}
+		if c.Extract.Definitions == nil {
+			if err := removeTemplates(ctx, folder); err != nil {
+				return nil, err
+			}
+		}
+		return stage.RunIn(ctx, folder, r, c.config(plan, templates))
+	})
+}
+
+// claim claims the directory before definitions are collected: with those that the
+// plan in it has, if any.
+func (c *ExtractConfig) claim(ctx context.Context, folder store.Folder, plan *sourcePlan) error {
+	options := c.Extract
+	if old, err := sharding.ReadPlan(ctx, folder); err == nil && old.Stage == "extract" {
+		var have ExtractOptions
+		if json.Unmarshal(old.Options, &have) == nil {
+			options.Definitions = have.Definitions
+		}
+	}
+	recipe, err := stage.Config{Stage: "extract", Options: options, Inputs: plan.inputs}.Recipe()
+	if err != nil {
+		return err
+	}
+	return stage.Claim(ctx, folder, recipe, c.Overwrite)
+}
+
+// config returns the configuration of the stage.
+func (c *ExtractConfig) config(plan *sourcePlan, templates []string) stage.Config {
+	return stage.Config{Target: c.Target, Stage: "extract", Options: c.Extract, Inputs: plan.inputs, Paths: plan.paths(),
+		Work: extractWork{plan.sources, c.Extract, templates}, Tasks: stage.Tasks(plan.tasks), Sizes: plan.sizes(), Total: plan.bytes,
+		Prepare: func(ctx context.Context, folder store.Folder) error {
+			if c.Extract.Definitions == nil && c.Overwrite {
+				return removeTemplates(ctx, folder)
+			}
+			return nil
+		}}
 }
 
 // A RejectsError reports that more pages, books or lines are unreadable than

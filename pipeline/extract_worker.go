@@ -62,12 +62,12 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 		out.Reject(sharding.RejectLine{ID: r.ID, Title: r.Title, Reason: string(r.Reason), Value: r.Value, Place: r.Place})
 	})
 	if err != nil {
-		return nil, w.explain(ctx, source, err)
+		return nil, explainSource(ctx, source, err)
 	}
 	defer reading.close()
 	for doc, err := range reading.documents {
 		if err != nil {
-			return nil, w.explain(ctx, source, err)
+			return nil, explainSource(ctx, source, err)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 	}
 	counts, body, err := reading.summary()
 	if err != nil {
-		return nil, w.explain(ctx, source, err)
+		return nil, explainSource(ctx, source, err)
 	}
 	return out.Prove(ctx, counts, body)
 }
@@ -178,6 +178,14 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		r = wiki.NewReader(dump, rng, options)
 		tools.wiki = r
 	}
+	own, err := w.definitions(ctx, s)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if own != nil {
+		r.Expand(own)
+	}
 	// Bytes after the last bzip2 stream, usually padding of a download, are met
 	// after all pages were read. They are noted and are no error.
 	var trailing error
@@ -201,6 +209,12 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		counts := sharding.Counts{"pages": st.Pages, "documents": st.Kept, "xml_bytes": st.XMLBytes,
 			"invalid_utf8_bytes": st.InvalidUTF8, "footers": st.Footers}
 		addRejects(counts, st.Rejects)
+		if own != nil {
+			if err := own.Err(); err != nil {
+				return nil, sharding.DocumentsBody{}, fmt.Errorf("%s: %w: run again", store.Join(w.Out(), sharding.TemplatesFolder, s.Definitions), err)
+			}
+			counts["expanded_templates"] = st.Expanded
+		}
 		var holes map[string]sharding.TemplateHole
 		if len(st.HoleUses) > 0 {
 			holes = map[string]sharding.TemplateHole{}
@@ -381,18 +395,6 @@ func checkUnchanged(ctx context.Context, s SourceSpec) error {
 		}
 	}
 	return nil
-}
-
-// explain returns err, the error of a task, or a [*ChangedError] if the task's
-// source s changed.
-func (w *extractWorker) explain(ctx context.Context, s SourceSpec, err error) error {
-	if ctx.Err() != nil {
-		return err
-	}
-	if changed := checkUnchanged(ctx, s); changed != nil {
-		return changed
-	}
-	return err
 }
 
 // checkSources returns a [*ChangedError] if any source changed during the stage.

@@ -46,7 +46,7 @@ type mixTask struct {
 // further runs with another mix.
 func (c ExamplesConfig) countTokens(ctx context.Context, r stage.Runner, inputs []sharding.DocumentsInput, tokens *tokens) (store.Folder, error) {
 	target := c.In(sharding.MixFolder)
-	target.Overwrite = isCounts(ctx, target.Out) // of other documents or another tokenizer; never what is not ours
+	target.Overwrite = isStage(ctx, target.Out, sharding.MixFolder) // of other documents or another tokenizer; never what is not ours
 	o := c.Examples
 	run := stage.Config{Target: target, Stage: sharding.MixFolder, Work: examplesWork{Examples: o}, Loaded: tokens.tokenizer,
 		Options: mixOptions{o.DoLowerCase, string(o.TokenizerProfile), o.Tokenizer, o.SentenceSplitter, o.WholeTexts(), o.Split},
@@ -190,21 +190,11 @@ func (t *mixTools) count(doc *extract.Document) (int64, error) {
 	return t.corpus.Counts["tokens"], err
 }
 
-// isCounts reports whether a directory has the plan of this stage.
-func isCounts(ctx context.Context, location string) bool {
-	folder, err := store.Open(location)
-	if err != nil {
-		return false
-	}
-	plan, err := sharding.ReadPlan(ctx, folder)
-	return err == nil && plan.Stage == sharding.MixFolder
-}
-
 // removeCounts removes the files of an earlier run with a mix from a directory of
 // shards.
 func removeCounts(ctx context.Context, folder store.Folder) error {
 	counts := folder.Folder(sharding.MixFolder)
-	if !isCounts(ctx, counts.String()) {
+	if !isStage(ctx, counts.String(), sharding.MixFolder) {
 		return nil
 	}
 	return stage.Empty(ctx, counts)

@@ -28,6 +28,7 @@ const (
 	SignaturesFolder = "signatures" // text signatures by which a filter finds duplicates; also the name of that stage
 	PairsFolder      = "pairs"      // pairs of similar documents; also the name of that stage
 	MixFolder        = "mix"        // tokens of each document, for a [Mix]; also the name of that stage
+	TemplatesFolder  = "templates"  // definitions of the templates of dumps; also the name of that stage
 )
 
 // A Dataset is what [Open] found at a path: the stage folders of a run or of one
@@ -85,7 +86,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder, MixFolder, Train, Eval} {
+		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder, MixFolder, TemplatesFolder, Train, Eval} {
 			d.add(ctx, root, path.Join(e.Name(), name))
 		}
 		if !isStage && !e.IsDir() && IsRecords(e.Name()) {
@@ -155,11 +156,11 @@ func (d *Dataset) Shards() (*Stage, error) {
 }
 
 // Data returns the stages that contain documents, records or other results. It
-// omits the intermediate stages of a filter and a mix, unless the path is such a folder
-// itself.
+// omits the intermediate stages of extraction, a filter and a mix, unless the path is
+// such a folder itself.
 func (d *Dataset) Data() (stages []*Stage) {
 	for _, s := range d.Stages {
-		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder && s.Stage != MixFolder {
+		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder && s.Stage != MixFolder && s.Stage != TemplatesFolder {
 			stages = append(stages, s)
 		}
 	}

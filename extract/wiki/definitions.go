@@ -15,32 +15,43 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pretext/extract"
 	"pretext/extract/bzip2"
+	"pretext/extract/wiki/definitions"
 	"pretext/extract/wiki/rendering"
 	"pretext/extract/wiki/wikitext"
 )
 
-// A TemplateDefinition is a template of a wiki, as a line of kind definition in
-// package rendering describes it.
-type TemplateDefinition struct {
-	Name  string // folded
-	Value string // what a page that uses it includes; or rendering.Alias and a name
+// MaxDefinition is the maximum length of a definition in bytes. Longer ones are
+// boxes and tables, not parts of sentences.
+const MaxDefinition = 4096
+
+// TemplateNamespace is the number of the namespace of templates on every wiki.
+const TemplateNamespace = 10
+
+// A LeftOut is the reason why a template page has no definition.
+type LeftOut string
+
+// The reasons.
+const (
+	LeftOutLua      LeftOut = "lua"   // it calls a Lua module
+	LeftOutTable    LeftOut = "table" // it has a table
+	LeftOutTooLarge LeftOut = "too_large"
+	LeftOutEmpty    LeftOut = "empty"    // a page that uses it includes nothing
+	LeftOutUnusable LeftOut = "unusable" // no readable wikitext, or a redirect to something else
+)
+
+// DefinitionStats counts the template pages that were read.
+type DefinitionStats struct {
+	Templates   int64             // pages
+	Definitions int64             // pages with wikitext that a sentence can include, and redirects to other templates
+	LeftOut     map[LeftOut]int64 // the other pages
 }
 
-// maxDefinition is the maximum length of a definition in bytes. Longer ones are
-// boxes and tables, not parts of sentences.
-const maxDefinition = 4096
-
-// templateNamespace is the number of the namespace of templates on every wiki.
-const templateNamespace = 10
-
 // Definitions yields the templates in the range that are wikitext which a
-// sentence can include: without Lua modules, tables and more than 4 KiB. Like
-// [Reader.Documents] it may be called only once; the reader's options must keep
-// namespace 10.
-func (r *Reader) Definitions() iter.Seq2[TemplateDefinition, error] {
-	return func(yield func(TemplateDefinition, error) bool) {
+// sentence can include, and counts them in stats. Like [Reader.Documents] it may
+// be called only once.
+func (r *Reader) Definitions(stats *DefinitionStats) iter.Seq2[definitions.Definition, error] {
+	return func(yield func(definitions.Definition, error) bool) {
 		if r.used {
 			panic("BUG: Documents or Definitions called twice")
 		}
@@ -51,47 +62,104 @@ func (r *Reader) Definitions() iter.Seq2[TemplateDefinition, error] {
 				return
 			}
 			if err != nil {
-				yield(TemplateDefinition{}, fmt.Errorf("read %s: %w", r.source, err))
+				yield(definitions.Definition{}, fmt.Errorf("read %s: %w", r.source, err))
 				return
 			}
-			if d, ok := r.definition(p); ok && !yield(d, nil) {
+			if d, ok := r.definition(p, stats); ok && !yield(d, nil) {
+				return
+			}
+			if p.end == endTruncated {
+				yield(definitions.Definition{}, fmt.Errorf("read %s: %w", r.source, &CorruptError{Offset: r.size, Reason: "file ends inside a page", Err: io.ErrUnexpectedEOF}))
 				return
 			}
 		}
 	}
 }
 
-// definition returns the template that is the page p; ok is false if it is none.
-func (r *Reader) definition(p rawPage) (d TemplateDefinition, ok bool) {
-	h, title, reject := r.header(p)
-	if reject == extract.RejectRedirect {
-		title = r.title(&h, p)
-	} else if reject != "" {
-		return d, false
+// namespaceOf returns the head of a page and the number of its namespace; ok is
+// false if the page is not whole or its head is malformed.
+func (r *Reader) namespaceOf(p rawPage) (h pageHead, ns int, ok bool) {
+	if p.end != endClosed || p.head == nil {
+		return h, 0, false
 	}
-	source, _, reject := r.wikitext(p, h)
-	if reject != "" {
-		return d, false
+	if h, ok = parseHead(p.head); !ok || h.hasNS {
+		return h, h.ns, ok
 	}
-	_, name, _ := strings.Cut(title, ":")
-	d.Name = wikitext.TemplateName(name)
-	if strings.ContainsAny(d.Name, "*|") || d.Name == "" {
-		return d, false
-	}
-	if wikitext.IsRedirect(source) {
-		target, ok := redirectTarget(source)
-		d.Value = rendering.Alias + target
-		return d, ok
-	}
-	d.Value = string(bytes.TrimSpace(wikitext.Included(source)))
-	usable := d.Value != "" && len(d.Value) <= maxDefinition && !strings.Contains(d.Value, "{|") &&
-		!strings.Contains(strings.ToLower(d.Value), "#invoke:") && !strings.HasPrefix(d.Value, rendering.Alias)
-	return d, usable
+	title, _, _ := dropInvalid(characters(bytes.Clone(h.title), h.markup))
+	return h, r.namespaces.ofTitle(string(title)), true
 }
 
-// redirectTarget returns the folded name of the template to which a page
-// redirects; ok is false if it is no template.
-func redirectTarget(source []byte) (name string, ok bool) {
+// definition returns the template that is the page p; ok is false if it is none.
+func (r *Reader) definition(p rawPage, stats *DefinitionStats) (d definitions.Definition, ok bool) {
+	h, ns, ok := r.namespaceOf(p)
+	if !ok || ns != TemplateNamespace {
+		return d, false
+	}
+	if p.tooLarge {
+		stats.count(LeftOutTooLarge)
+		return d, false
+	}
+	title := r.title(&h, p)
+	source, _, reject := r.wikitext(p, h)
+	if reject != "" {
+		stats.count(LeftOutUnusable)
+		return d, false
+	}
+	if _, after, hasNamespace := strings.Cut(title, ":"); hasNamespace {
+		title = after
+	}
+	d.Title = strings.TrimSpace(title)
+	d.Name = wikitext.TemplateName(d.Title)
+	value, why := definitionOf(source)
+	if d.Value = value; d.Name == "" {
+		why = LeftOutUnusable
+	}
+	stats.count(why)
+	return d, why == ""
+}
+
+// count counts a template page with a definition, or one without.
+func (s *DefinitionStats) count(why LeftOut) {
+	s.Templates++
+	if why == "" {
+		s.Definitions++
+		return
+	}
+	if s.LeftOut == nil {
+		s.LeftOut = map[LeftOut]int64{}
+	}
+	s.LeftOut[why]++
+}
+
+// definitionOf returns the definition in the source of a template page, or the
+// reason why it has none.
+func definitionOf(source []byte) (string, LeftOut) {
+	if wikitext.IsRedirect(source) {
+		target, ok := redirectTarget(source)
+		if !ok {
+			return "", LeftOutUnusable
+		}
+		return rendering.Alias + target, ""
+	}
+	included := bytes.TrimSpace(wikitext.Included(source))
+	switch {
+	case len(included) == 0:
+		return "", LeftOutEmpty
+	case len(included) > MaxDefinition:
+		return "", LeftOutTooLarge
+	case bytes.Contains(included, []byte("{|")):
+		return "", LeftOutTable
+	case bytes.Contains(bytes.ToLower(included), []byte("#invoke:")):
+		return "", LeftOutLua
+	case bytes.HasPrefix(included, []byte(rendering.Alias)):
+		return "", LeftOutUnusable // text that looks like ours for a redirect
+	}
+	return string(included), ""
+}
+
+// redirectTarget returns the title, without the namespace, of the template to
+// which a page redirects; ok is false if it is no template.
+func redirectTarget(source []byte) (title string, ok bool) {
 	_, rest, ok := bytes.Cut(source, []byte("[["))
 	target, _, closed := bytes.Cut(rest, []byte("]]"))
 	if !ok || !closed {
@@ -100,26 +168,27 @@ func redirectTarget(source []byte) (name string, ok bool) {
 	target, _, _ = bytes.Cut(target, []byte("|"))
 	target, _, _ = bytes.Cut(target, []byte("#"))
 	_, after, hasNamespace := bytes.Cut(target, []byte(":"))
-	return wikitext.TemplateName(string(after)), hasNamespace && len(after) > 0
+	after = bytes.TrimSpace(after)
+	return string(after), hasNamespace && len(after) > 0
 }
 
-// maxDefinitions is the maximum size of all definitions of a wiki in bytes. If
-// they are larger, the shortest are kept: they are the words of sentences.
+// maxDefinitions is the maximum size in bytes of all definitions in a file of
+// rendering data. If they are larger, the shortest are kept: they are the words of
+// sentences.
 const maxDefinitions = 12 << 20
 
 // CollectDefinitions returns the definitions of a dump's templates, sorted by
-// name. It reads workers ranges at once; the result does not depend on their
-// number.
-func CollectDefinitions(ctx context.Context, d Dump, workers int) ([]TemplateDefinition, error) {
-	options := DefaultOptions()
-	options.Namespaces = []int{templateNamespace}
+// name, for a file of rendering data. It reads workers ranges at once; the result
+// does not depend on their number.
+func CollectDefinitions(ctx context.Context, d Dump, workers int) ([]definitions.Definition, error) {
 	var kept definitionSet
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(workers, 1))
 	for _, rng := range Ranges(d.Size) {
 		group.Go(func() error {
-			for definition, err := range NewReader(d, rng, options).Definitions() {
+			var stats DefinitionStats
+			for definition, err := range NewReader(d, rng, DefaultOptions()).Definitions(&stats) {
 				if errors.Is(err, bzip2.ErrTrailing) {
 					return nil // padding after the last page
 				}
@@ -129,9 +198,11 @@ func CollectDefinitions(ctx context.Context, d Dump, workers int) ([]TemplateDef
 				if err != nil {
 					return err
 				}
-				mu.Lock()
-				kept.add(definition)
-				mu.Unlock()
+				if !strings.ContainsAny(definition.Name, "*|") { // such a name has a meaning in the file
+					mu.Lock()
+					kept.add(folded(definition))
+					mu.Unlock()
+				}
 			}
 			return nil
 		})
@@ -140,20 +211,44 @@ func CollectDefinitions(ctx context.Context, d Dump, workers int) ([]TemplateDef
 		return nil, err
 	}
 	kept.trim()
-	slices.SortFunc(kept.list, func(a, b TemplateDefinition) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
+	slices.SortFunc(kept.list, func(a, b definitions.Definition) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), compareBool(isAlias(a), isAlias(b)), cmp.Compare(a.Value, b.Value))
 	})
-	return slices.CompactFunc(kept.list, func(a, b TemplateDefinition) bool { return a.Name == b.Name }), nil
+	return slices.CompactFunc(kept.list, func(a, b definitions.Definition) bool { return a.Name == b.Name }), nil
+}
+
+// folded returns a definition as a file of rendering data has it: names are
+// folded, and titles do not matter.
+func folded(d definitions.Definition) definitions.Definition {
+	d.Title = ""
+	if target, ok := strings.CutPrefix(d.Value, rendering.Alias); ok {
+		d.Value = rendering.Alias + wikitext.TemplateName(target)
+	}
+	return d
+}
+
+// isAlias reports whether a definition is a redirect. Of those with one folded
+// name, it comes last: the target often differs from it in case only.
+func isAlias(d definitions.Definition) bool { return strings.HasPrefix(d.Value, rendering.Alias) }
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }
 
 // A definitionSet holds the shortest definitions in bounded memory. Which these
 // are does not depend on the order in which they are added.
 type definitionSet struct {
-	list []TemplateDefinition
+	list []definitions.Definition
 	size int
 }
 
-func (s *definitionSet) add(d TemplateDefinition) {
+func (s *definitionSet) add(d definitions.Definition) {
 	s.list = append(s.list, d)
 	if s.size += len(d.Name) + len(d.Value); s.size > 2*maxDefinitions {
 		s.trim()
@@ -162,7 +257,7 @@ func (s *definitionSet) add(d TemplateDefinition) {
 
 // trim keeps the shortest definitions, up to maxDefinitions.
 func (s *definitionSet) trim() {
-	slices.SortFunc(s.list, func(a, b TemplateDefinition) int {
+	slices.SortFunc(s.list, func(a, b definitions.Definition) int {
 		return cmp.Or(cmp.Compare(len(a.Value), len(b.Value)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
 	})
 	s.size = 0
@@ -178,7 +273,7 @@ func (s *definitionSet) trim() {
 
 // AppendDefinitions appends definitions as a file of rendering data for the wiki
 // with the given name.
-func AppendDefinitions(dst []byte, wiki string, list []TemplateDefinition) []byte {
+func AppendDefinitions(dst []byte, wiki string, list []definitions.Definition) []byte {
 	dst = fmt.Appendf(dst, "# Source: the templates of %s, %d of them.\n[%s]\n", wiki, len(list), wiki)
 	for _, d := range list {
 		dst = fmt.Appendf(dst, "definition %s | %s\n", d.Name, strconv.Quote(d.Value))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/extract/wiki/definitions"
 	"pretext/extract/wiki/rendering"
 	"pretext/extract/wiki/wikitext"
 	"pretext/internal/realdata"
@@ -80,8 +81,8 @@ func TestTheShortestDefinitionsAreKept(t *testing.T) {
 	const n = 3 * maxDefinitions / 4000
 	for k := range n {
 		add := func(s *definitionSet, k int) {
-			s.add(TemplateDefinition{Name: fmt.Sprint(k), Value: strings.Repeat("x", 2000+k%4000)})
-			if s.size > 2*maxDefinitions+maxDefinition {
+			s.add(definitions.Definition{Name: fmt.Sprint(k), Value: strings.Repeat("x", 2000+k%4000)})
+			if s.size > 2*maxDefinitions+MaxDefinition {
 				t.Fatalf("%d bytes are held", s.size)
 			}
 		}

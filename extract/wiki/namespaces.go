@@ -46,3 +46,14 @@ func (t namespaceTable) ofTitle(title string) int {
 func namespaceKey(name string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' }), " "))
 }
+
+// namespace10 returns the wiki's name of the namespace of templates, in lower
+// case; "" if the dump does not name it.
+func (h Head) namespace10() string {
+	for _, n := range h.Namespaces {
+		if n.Key == TemplateNamespace {
+			return namespaceKey(n.Name)
+		}
+	}
+	return ""
+}

@@ -25,6 +25,7 @@ type Reader struct {
 	size       int64
 	address    address
 	namespaces namespaceTable
+	page       wikitext.Page // what all pages have in common
 	split      *splitter
 	scanner    *wikitext.Scanner
 	z          *bzip2.Reader // nil until the first bzip2 dump
@@ -78,6 +79,7 @@ func (r *Reader) Reset(d Dump, rng Range) {
 		size:       d.Size,
 		address:    newAddress(d.Head.Base),
 		namespaces: newNamespaceTable(d.Head),
+		page:       wikitext.Page{Lang: cmp.Or(r.options.Language, d.Language()), Wiki: d.Wiki(), Template: d.Head.namespace10()},
 		split:      r.split,
 		scanner:    r.scanner,
 		z:          r.z,
@@ -96,6 +98,10 @@ func (r *Reader) Wiki() string { return r.dbname }
 // of the pages. The argument is valid during the call. [Reader.Reset] removes the
 // function.
 func (r *Reader) OnReject(f func(*extract.Rejected)) { r.onReject = f }
+
+// Expand makes the reader expand templates in sentences by the wiki's own
+// definitions. [Reader.Reset] removes them.
+func (r *Reader) Expand(d wikitext.Definitions) { r.page.Definitions = d }
 
 // measured records what was measured of a page that is about to be rejected.
 func (r *Reader) measured(v float64) { r.rejected.Value = &v }
@@ -181,7 +187,8 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	case !r.options.KeepDisambiguations && wikitext.IsDisambiguation(src):
 		return extract.RejectDisambiguation
 	}
-	r.text = r.scanner.AppendText(r.text[:0], src, wikitext.Page{Title: title, Lang: r.lang, Wiki: r.dbname})
+	r.page.Title = title
+	r.text = r.scanner.AppendText(r.text[:0], src, r.page)
 	if reject, r.rejected.Value = r.options.RejectText(r.text); reject != "" {
 		return reject
 	}
@@ -191,6 +198,7 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 		return extract.RejectHoles
 	}
 	r.stats.Holes += int64(holes)
+	r.stats.Expanded += int64(r.scanner.PageExpanded())
 	r.stats.Sentences += int64(sentences)
 	r.stats.TextBytes += int64(len(r.text))
 	*doc = extract.Document{

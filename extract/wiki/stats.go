@@ -43,6 +43,10 @@ type Stats struct {
 	Holes     int64           `json:"holes,omitempty"`
 	HoleUses  map[string]Hole `json:"hole_uses,omitempty"`
 	Sentences int64           `json:"sentences,omitempty"`
+
+	// Expanded counts the templates of the wiki that were expanded in sentences of
+	// documents.
+	Expanded int64 `json:"expanded,omitempty"`
 }
 
 // A Hole counts the uses of a template that left a hole in a sentence.
@@ -84,6 +88,7 @@ func (s *Stats) Add(t Stats) {
 	}
 	s.TemplatesSlack += t.TemplatesSlack
 	s.Holes += t.Holes
+	s.Expanded += t.Expanded
 	s.Sentences += t.Sentences
 	for name, h := range t.HoleUses {
 		s.hole(name, h)

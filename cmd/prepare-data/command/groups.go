@@ -13,7 +13,7 @@ var flagGroups = []cli.Group{
 		"random-seed", "sentence-splitter"}},
 	{Heading: "Recipes", Flags: []string{"recipe", "do-whole-word-mask", "span-mask", "mask-token-prob", "random-token-prob", "cross-documents", "nsp-negatives", "pack-slack", "length-bins"}},
 	{Heading: "Mix", Flags: []string{"weight", "epochs", "language-alpha"}},
-	{Heading: "Text of wikis", Flags: []string{"namespaces", "min-characters", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "templates", "max-holes"}},
+	{Heading: "Text of wikis", Flags: []string{"namespaces", "min-characters", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "templates", "expand-templates", "max-holes"}},
 	{Heading: "Text of books", Flags: []string{"chapters", "keep-boilerplate", "keep-lines"}},
 	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"}},
 	{Heading: "Resources", Flags: []string{"workers", "memory", "temp-dir", "runner"}},

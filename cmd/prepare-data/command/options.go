@@ -29,6 +29,7 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Readi
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces whose pages are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
 	fs.Float64Var(&w.MaxHoles, "max-holes", w.MaxHoles, "maximum holes for each sentence of a page, 0 to 1, left by templates that give no text; 1: no limit")
+	fs.Var(expandFlag{o}, "expand-templates", "expansion of templates that --templates does not know, in sentences and list items, by the dump's own template pages: auto (if the dump has them) or off")
 	t := &w.Wikitext
 	fs.BoolVar(&t.Headings, "headings", t.Headings, "keep headings, each on a line of its own")
 	fs.BoolVar(&t.Lists, "lists", t.Lists, "keep list items, each on a line of its own")
@@ -64,6 +65,30 @@ func (f levelFlag) String() string {
 		return "" // pflag calls it on the zero value
 	}
 	return strconv.Itoa(int(f.o.DocumentsLevel()))
+}
+
+// expandFlag is the value of --expand-templates.
+type expandFlag struct{ o *pipeline.ExtractOptions }
+
+func (f expandFlag) Set(text string) error {
+	switch text {
+	case "auto":
+		f.o.ExpandTemplates = pipeline.ExpandAuto
+	case "off":
+		f.o.ExpandTemplates = pipeline.ExpandOff
+	default:
+		return errors.New("must be auto or off")
+	}
+	return nil
+}
+
+func (f expandFlag) Type() string { return "string" }
+
+func (f expandFlag) String() string {
+	if f.o == nil || f.o.ExpandTemplates == pipeline.ExpandAuto {
+		return "auto"
+	}
+	return f.o.ExpandTemplates
 }
 
 // addTemplates adds the flag for files of rendering data.

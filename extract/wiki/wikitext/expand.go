@@ -20,6 +20,7 @@ const (
 // a page.
 type expansion struct {
 	depth, calls, bytes int
+	expanded            int // templates
 }
 
 // allow reports whether a text of n bytes may be expanded too, and counts it.
@@ -37,20 +38,19 @@ func (x *expansion) allow(n int) bool {
 // the arguments, and the result is rendered as wikitext, in one line. ok is false
 // if there is no definition, or a limit is reached; then nothing is written.
 func (s *Scanner) expand(given span, i, e int) (ok bool) {
-	if !s.table.HasDefinitions() {
+	if s.page.Definitions == nil && !s.table.HasDefinitions() {
 		return false
 	}
-	name := s.templateName(s.bytes(given))
-	source := s.table.TextOf(rendering.Definition, name)
+	source := s.definition(s.bytes(given))
 	for range maxTemplateAlias {
 		target, isAlias := strings.CutPrefix(source, rendering.Alias)
 		if !isAlias {
 			break
 		}
-		if t, known := s.lookUp([]byte(target), []byte(target)); known {
+		if t, known := s.lookUp(s.templateName([]byte(target)), []byte(target)); known {
 			return s.renderAlias(t, given, i, e)
 		}
-		source = s.table.Text(rendering.Definition, target)
+		source = s.definition([]byte(target))
 	}
 	if source == "" || strings.HasPrefix(source, rendering.Alias) || !s.budget.allow(len(source)) {
 		return false
@@ -60,9 +60,36 @@ func (s *Scanner) expand(given span, i, e int) (ok bool) {
 	text, ok := s.substitute(source, s.args[base:])
 	s.args = s.args[:base]
 	if ok {
+		s.budget.expanded++
 		s.putExpanded(text)
 	}
 	return ok
+}
+
+// PageExpanded returns the number of templates of the wiki that were expanded in
+// the last text of [Scanner.AppendText].
+func (s *Scanner) PageExpanded() int { return s.budget.expanded }
+
+// definition returns the definition of the template with a title: the user's, or
+// that of the wiki itself; "" if there is none.
+func (s *Scanner) definition(title []byte) string {
+	own := s.templateTitle(title)
+	name := s.templateName(title)
+	if source := s.table.TextOf(rendering.Definition, name); source != "" || s.page.Definitions == nil {
+		return source
+	}
+	return s.page.Definitions.Definition(name, own)
+}
+
+// templateTitle returns the title of a template without its namespace.
+func (s *Scanner) templateTitle(title []byte) []byte {
+	title = trimSpace(title)
+	if k := bytes.IndexByte(title, ':'); k > 0 && k <= maxTemplateName {
+		if word := trimSpace(fold(&s.name, title[:k])); templateWords[string(word)] || string(word) == s.page.Template {
+			return trimSpace(title[k+1:])
+		}
+	}
+	return title
 }
 
 // renderAlias renders a template whose name is a redirect to one that the data

@@ -12,6 +12,21 @@ type Page struct {
 	Title string // for {{PAGENAME}}; may be empty
 	Lang  string // code of the wiki's language, "en"; may be empty
 	Wiki  string // name of the wiki, "enwiktionary"; may be empty
+
+	// Definitions are those of the wiki's own templates, which fill holes; may be nil.
+	Definitions Definitions
+	// Template is the wiki's name of the namespace of templates, in lower case;
+	// may be empty.
+	Template string
+}
+
+// Definitions are the definitions of a wiki's own templates.
+type Definitions interface {
+	// Definition returns the definition of the template with a folded name ("" if
+	// there is none), in the form of a line of kind definition in package rendering.
+	// The title of the template, as the page has it, tells names apart that differ
+	// in case.
+	Definition(name, title []byte) string
 }
 
 // A Scanner converts wikitext to plain text. It reuses its buffers; results do

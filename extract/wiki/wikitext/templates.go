@@ -186,7 +186,7 @@ func (s *Scanner) templateName(b []byte) []byte {
 	}
 	b = b[:min(len(b), maxTemplateName)]
 	name := fold(&s.name, trimSpace(b))
-	if k := bytes.IndexByte(name, ':'); k > 0 && templateWords[string(name[:k])] {
+	if k := bytes.IndexByte(name, ':'); k > 0 && (templateWords[string(name[:k])] || string(name[:k]) == s.page.Template) {
 		name = trimSpace(name[k+1:])
 	}
 	return name

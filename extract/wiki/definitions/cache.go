@@ -1,0 +1,62 @@
+package definitions
+
+import "sync"
+
+// cacheBytes is the size of a cache's generation in bytes.
+const cacheBytes = 4 << 20
+
+// A Cache answers lookups in a file, and remembers the answers in at most 8 MiB:
+// pages use few templates often. Any number of goroutines may use it.
+//
+// It has two generations: answers that are used move to the young one, and when
+// that is full, the old one is forgotten.
+type Cache struct {
+	file *File
+
+	mu         sync.Mutex
+	young, old map[cacheKey]string
+	size       int // of young, in bytes
+	err        error
+}
+
+type cacheKey struct{ name, title string }
+
+// NewCache returns an empty cache for a file.
+func NewCache(f *File) *Cache { return &Cache{file: f, young: map[cacheKey]string{}} }
+
+// Definition returns the value of the template with a folded name and a title,
+// see [File.Find]; "" if there is none, or if the file cannot be read: see Err.
+func (c *Cache) Definition(name, title []byte) string {
+	c.mu.Lock()
+	if value, ok := c.young[cacheKey{string(name), string(title)}]; ok {
+		c.mu.Unlock()
+		return value
+	}
+	value, ok := c.old[cacheKey{string(name), string(title)}]
+	c.mu.Unlock()
+	key := cacheKey{string(name), string(title)}
+	var err error
+	if !ok {
+		value, err = c.file.Find(key.name, key.title)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		if c.err == nil {
+			c.err = err
+		}
+		return ""
+	}
+	if c.size += len(name) + len(title) + len(value) + 128; c.size > cacheBytes {
+		c.old, c.young, c.size = c.young, map[cacheKey]string{}, 0
+	}
+	c.young[key] = value
+	return value
+}
+
+// Err returns the first error of a lookup. What was rendered since is wrong.
+func (c *Cache) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}

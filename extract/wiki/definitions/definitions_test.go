@@ -1,0 +1,248 @@
+package definitions
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// some returns n definitions with texts of many lengths, some of whose names differ
+// in case only, sorted.
+func some(n int) (list []Definition) {
+	r := rand.New(rand.NewSource(1))
+	for k := range n {
+		name := fmt.Sprintf("name %d", r.Intn(10*n))
+		value := strings.Repeat(fmt.Sprintf("text %d ", k), r.Intn(200))
+		list = append(list, Definition{name, name, value}, Definition{name, strings.ToUpper(name), "upper " + value})
+	}
+	slices.SortFunc(list, Compare)
+	return slices.Compact(list)
+}
+
+func write(tb testing.TB, list []Definition) []byte {
+	var out bytes.Buffer
+	w, err := NewWriter(&out)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, d := range list {
+		if err := w.Add(d); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func open(tb testing.TB, file []byte) *File {
+	f, err := Open(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+// collect returns what a sequence yields before its error.
+func collect(seq func(func(Definition, error) bool)) (list []Definition, err error) {
+	for d, e := range seq {
+		if e != nil {
+			return list, e
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+func TestAFileHasWhatWasAdded(t *testing.T) {
+	for _, n := range []int{0, 1, 3000} {
+		list := some(n)
+		f := open(t, write(t, list))
+		got, err := collect(f.All())
+		if err != nil || !slices.Equal(got, list) || f.Len() != int64(len(list)) {
+			t.Fatalf("%d definitions: got %d, %v", len(list), len(got), err)
+		}
+		if n == 3000 && len(f.blocks) < 10 {
+			t.Errorf("%d blocks", len(f.blocks))
+		}
+		for _, d := range list {
+			value, err := f.Find(d.Name, d.Title)
+			if err != nil || value != d.Value && !slices.Contains(list, Definition{d.Name, d.Title, value}) {
+				t.Fatalf("%s, %s: %q, %v", d.Name, d.Title, value, err)
+			}
+		}
+		for _, name := range []string{"", "a", "name", "name 1x", "zz", "\xff"} {
+			if value, err := f.Find(name, name); value != "" || err != nil {
+				t.Errorf("%q: %q, %v", name, value, err)
+			}
+		}
+	}
+}
+
+func TestTitlesTellNamesApart(t *testing.T) {
+	f := open(t, write(t, []Definition{{"fr", "FR", "France"}, {"fr", "Fr", "French"}, {"à b", "À b", "x"}}))
+	for title, want := range map[string]string{"FR": "France", "fR": "France", "Fr": "French", "fr": "French", "fRx": "France"} {
+		if got, _ := f.Find("fr", title); got != want {
+			t.Errorf("%s: %q, want %q", title, got, want)
+		}
+	}
+	if got, _ := f.Find("à b", "à_b"); got != "x" {
+		t.Errorf("à_b: %q", got)
+	}
+}
+
+// Every corrupt byte and every truncated file is an error that matches ErrCorrupt,
+// or does no harm; nothing panics.
+func TestCorruptFilesAreErrors(t *testing.T) {
+	list := some(300)
+	file := write(t, list)
+	check := func(file []byte) error {
+		f, err := Open(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			return err
+		}
+		got, err := collect(f.All())
+		if err == nil && !slices.Equal(got, list) {
+			t.Error("other definitions and no error")
+		}
+		return err
+	}
+	for i := 0; i < len(file); i += 1 + len(file)/400 {
+		changed := bytes.Clone(file)
+		changed[i] ^= 0x55
+		if err := check(changed); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("byte %d of %d: %v", i, len(file), err)
+		}
+		if err := check(file[:i]); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("the first %d bytes: %v", i, err)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add(write(f, some(20)), "name 1")
+	f.Add([]byte(magic), "")
+	f.Fuzz(func(t *testing.T, file []byte, name string) {
+		d, err := Open(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			return
+		}
+		d.Find(name, name)
+		collect(d.All())
+	})
+}
+
+func TestFilesAreMerged(t *testing.T) {
+	list := some(2000)
+	parts := make([][]Definition, 7)
+	for k, d := range list {
+		parts[k%7] = append(parts[k%7], d)
+		if k%5 == 0 { // twice
+			parts[(k+3)%7] = append(parts[(k+3)%7], d)
+		}
+	}
+	var files []*File
+	for _, p := range parts {
+		slices.SortFunc(p, Compare)
+		files = append(files, open(t, write(t, p)))
+	}
+	if got, err := collect(Merge(files)); err != nil || !slices.Equal(got, list) {
+		t.Errorf("%d definitions of %d, %v", len(got), len(list), err)
+	}
+	for range Merge(files) { // ends early without a leak
+		break
+	}
+	broken := write(t, parts[0])
+	broken[len(magic)+20] ^= 1
+	if _, err := collect(Merge(append(files, open(t, broken)))); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a corrupt part: %v", err)
+	}
+}
+
+func TestDefinitionsAreSortedInBoundedMemory(t *testing.T) {
+	value := strings.Repeat("x", 4000)
+	var list []Definition
+	for k := range 3 * sortMemory / 4000 {
+		list = append(list, Definition{fmt.Sprint("n", k), "t", value})
+	}
+	shuffled := slices.Clone(list)
+	rand.New(rand.NewSource(2)).Shuffle(len(list), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	slices.SortFunc(list, Compare)
+	spills := 0
+	s := NewSorter(func() (Spill, error) {
+		spills++
+		f, err := os.CreateTemp(t.TempDir(), "")
+		return f, err
+	})
+	defer s.Close()
+	for _, d := range append(shuffled, shuffled[:10]...) {
+		if err := s.Add(d); err != nil {
+			t.Fatal(err)
+		}
+		if s.size > sortMemory {
+			t.Fatalf("%d bytes in memory", s.size)
+		}
+	}
+	got, err := collect(s.Sorted())
+	if err != nil || !slices.Equal(got, list) || spills != 1 {
+		t.Errorf("%d definitions of %d, %d spills, %v", len(got), len(list), spills, err)
+	}
+	full := NewSorter(func() (Spill, error) { return nil, io.ErrShortWrite })
+	for _, d := range shuffled {
+		if err = full.Add(d); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("a disk that is full: %v", err)
+	}
+}
+
+// A faulty reader fails after some reads.
+type faulty struct {
+	*bytes.Reader
+	left int
+}
+
+func (f *faulty) ReadAt(p []byte, off int64) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return f.Reader.ReadAt(p, off)
+}
+
+func TestACacheRemembersAnswersAndErrors(t *testing.T) {
+	list := some(1000)
+	file := write(t, list)
+	f, err := Open(&faulty{bytes.NewReader(file), 4}, int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewCache(f)
+	first := list[0]
+	for range 100 {
+		if got := c.Definition([]byte(first.Name), []byte(first.Title)); got != first.Value {
+			t.Fatalf("%q, want %q, %v", got, first.Value, c.Err())
+		}
+	}
+	for _, d := range list {
+		c.Definition([]byte(d.Name), []byte(d.Title))
+	}
+	if !errors.Is(c.Err(), io.ErrClosedPipe) {
+		t.Errorf("after a failed read: %v", c.Err())
+	}
+	big := NewCache(open(t, write(t, []Definition{{"a", "a", strings.Repeat("x", MaxText-10)}})))
+	for k := range 20 {
+		big.Definition([]byte("a"), fmt.Append(nil, k))
+		if big.size > cacheBytes {
+			t.Fatalf("%d bytes cached", big.size)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package definitions
+
+import (
+	"io"
+	"iter"
+	"slices"
+)
+
+// A Spill is a temporary file that disappears when it is closed.
+type Spill interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+}
+
+// sortMemory is the maximum size of the definitions that a Sorter holds, in bytes.
+const sortMemory = 8 << 20
+
+// A Sorter sorts definitions in bounded memory. It must not be used by several
+// goroutines at once.
+type Sorter struct {
+	spill func() (Spill, error) // creates the temporary file
+	list  []Definition
+	size  int
+	file  Spill // of sorted runs, each a file of definitions; nil until the first
+	ends  []int64
+}
+
+// NewSorter returns a Sorter, which uses about 10 MB of memory. If that is not
+// enough, it writes to the file that spill creates.
+func NewSorter(spill func() (Spill, error)) *Sorter { return &Sorter{spill: spill} }
+
+// Add adds a definition.
+func (s *Sorter) Add(d Definition) error {
+	s.list = append(s.list, d)
+	if s.size += d.Size() + 64; s.size < sortMemory {
+		return nil
+	}
+	return s.flush()
+}
+
+// flush writes the definitions in memory to the temporary file.
+func (s *Sorter) flush() (err error) {
+	if s.file == nil {
+		if s.file, err = s.spill(); err != nil {
+			return err
+		}
+	}
+	start := int64(0)
+	if len(s.ends) > 0 {
+		start = s.ends[len(s.ends)-1]
+	}
+	out := io.NewOffsetWriter(s.file, start)
+	w, err := NewWriter(out)
+	if err != nil {
+		return err
+	}
+	for d := range s.sorted() {
+		if err := w.Add(d); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	end, err := out.Seek(0, io.SeekCurrent)
+	s.ends = append(s.ends, start+end)
+	clear(s.list)
+	s.list, s.size = s.list[:0], 0
+	return err
+}
+
+// sorted yields the definitions in memory in their order, each once.
+func (s *Sorter) sorted() iter.Seq[Definition] {
+	slices.SortFunc(s.list, Compare)
+	return slices.Values(slices.Compact(s.list))
+}
+
+// Sorted yields all definitions in the order of [Compare], equal ones once, and at
+// most one error. Add must not be called after it.
+func (s *Sorter) Sorted() iter.Seq2[Definition, error] {
+	if s.file == nil {
+		return func(yield func(Definition, error) bool) {
+			for d := range s.sorted() {
+				if !yield(d, nil) {
+					return
+				}
+			}
+		}
+	}
+	return func(yield func(Definition, error) bool) {
+		if err := s.flush(); err != nil {
+			yield(Definition{}, err)
+			return
+		}
+		var runs []*File
+		start := int64(0)
+		for _, end := range s.ends {
+			f, err := Open(io.NewSectionReader(s.file, start, end-start), end-start)
+			if err != nil {
+				yield(Definition{}, err)
+				return
+			}
+			runs, start = append(runs, f), end
+		}
+		Merge(runs)(yield)
+	}
+}
+
+// Close removes the temporary file.
+func (s *Sorter) Close() error {
+	if s.file == nil {
+		return nil
+	}
+	return s.file.Close()
+}
+
+// Merge yields the definitions of files in the order of [Compare], equal ones
+// once, and at most one error. It holds one block of each file in memory.
+func Merge(files []*File) iter.Seq2[Definition, error] {
+	return func(yield func(Definition, error) bool) {
+		var heap []*cursor
+		defer func() {
+			for _, c := range heap {
+				c.stop()
+			}
+		}()
+		for _, f := range files {
+			c := &cursor{}
+			c.next, c.stop = iter.Pull2(f.All())
+			if !c.advance() {
+				continue
+			}
+			heap = append(heap, c)
+			up(heap)
+		}
+		var last Definition
+		for n := 0; len(heap) > 0; n++ {
+			c := heap[0]
+			if c.err != nil {
+				yield(Definition{}, c.err)
+				return
+			}
+			if n == 0 || c.at != last {
+				if last = c.at; !yield(last, nil) {
+					return
+				}
+			}
+			if !c.advance() {
+				heap[0] = heap[len(heap)-1]
+				heap = heap[:len(heap)-1]
+			}
+			down(heap)
+		}
+	}
+}
+
+// A cursor is a place in a file.
+type cursor struct {
+	next func() (Definition, error, bool)
+	stop func()
+	at   Definition
+	err  error
+}
+
+// advance moves to the next definition, or to an error; false at the end.
+func (c *cursor) advance() (ok bool) {
+	c.at, c.err, ok = c.next()
+	if !ok {
+		c.stop()
+	}
+	return ok
+}
+
+// less orders cursors; errors come first.
+func (c *cursor) less(d *cursor) bool {
+	if c.err != nil || d.err != nil {
+		return c.err != nil
+	}
+	return Compare(c.at, d.at) < 0
+}
+
+// up moves the last cursor of a heap to its place.
+func up(heap []*cursor) {
+	for i := len(heap) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !heap[i].less(heap[parent]) {
+			return
+		}
+		heap[i], heap[parent] = heap[parent], heap[i]
+		i = parent
+	}
+}
+
+// down moves the first cursor of a heap to its place.
+func down(heap []*cursor) {
+	for i := 0; ; {
+		least := i
+		for _, child := range []int{2*i + 1, 2*i + 2} {
+			if child < len(heap) && heap[child].less(heap[least]) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		heap[i], heap[least] = heap[least], heap[i]
+		i = least
+	}
+}

@@ -1,0 +1,404 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sync"
+
+	"pretext/extract/bzip2"
+	"pretext/extract/wiki"
+	"pretext/extract/wiki/definitions"
+	"pretext/internal/store"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
+)
+
+// templatesAlgorithm is the version of the stage that collects the definitions of
+// templates. It is raised when the same dumps would give other definitions.
+const templatesAlgorithm = 1
+
+// Values of [ExtractOptions].ExpandTemplates.
+const (
+	ExpandAuto = ""    // expand templates in sentences if the dump has template pages
+	ExpandOff  = "off" // drop templates that the data of package rendering do not know
+)
+
+// A DefinitionsFile names the definitions of a dump's own templates, by which
+// templates in its sentences were expanded.
+type DefinitionsFile struct {
+	Source      string `json:"source"` // base name of the dump
+	Definitions int64  `json:"definitions"`
+	SHA256      string `json:"sha256"` // of the file in the directory [sharding.TemplatesFolder]
+}
+
+// templatesWork are the options of the workers that collect definitions.
+type templatesWork struct {
+	Sources []SourceSpec
+}
+
+// templatesOptions are the options that determine the definitions.
+type templatesOptions struct {
+	MaxBytes int `json:"max_definition_bytes"`
+}
+
+func init() {
+	stage.Register(stage.Definition{
+		Name:      sharding.TemplatesFolder,
+		Algorithm: templatesAlgorithm,
+		New: stage.New(func(env *stage.Env, work templatesWork) stage.Worker {
+			return &templatesWorker{env, work}
+		}),
+		Counts: [][2]string{{"template_pages", "template pages"}, {"definitions", "definitions"}},
+	})
+}
+
+// Suffixes of the files of this stage: the sorted definitions of a range, and
+// those of a dump.
+const (
+	rangeDefinitions = ".range"
+	dumpDefinitions  = ".definitions"
+)
+
+// definitionsName returns the name of the file with the definitions of a dump.
+func definitionsName(stem string) string {
+	return sharding.TemplatesFolder + "-" + stem + dumpDefinitions
+}
+
+// templatesWorker collects the definitions of templates.
+type templatesWorker struct {
+	*stage.Env
+	templatesWork
+}
+
+// Do writes the definitions of a range, sorted.
+func (w *templatesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
+	var t extractTask
+	if err := w.Task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	if problem := t.check(w.Sources); problem != "" || t.Range == nil {
+		return nil, stage.BadPlan(index, problem)
+	}
+	source := w.Sources[t.Source]
+	file := stage.TaskFile{Task: index, Name: t.definitionsName(source), Size: t.bytes(source)}
+	return w.WriteFile(ctx, file, func(out *stage.Output) (sharding.Counts, error) {
+		counts, err := w.collect(ctx, source, *t.Range, out)
+		if err != nil {
+			return nil, explainSource(ctx, source, err)
+		}
+		return counts, nil
+	})
+}
+
+// definitionsName returns the name of the file with the definitions of a task's
+// range.
+func (t extractTask) definitionsName(s SourceSpec) string {
+	return fmt.Sprintf("%s-%s-%05d%s", sharding.TemplatesFolder, s.Stem, t.Number, rangeDefinitions)
+}
+
+// collect writes the definitions in a range of a dump to out.
+func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, rng wiki.Range, out *stage.Output) (sharding.Counts, error) {
+	f, err := store.OpenPath(ctx, s.Paths[0])
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	store.Sequential(f, rng.Start, rng.End-rng.Start)
+	dump := wiki.Dump{File: &meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, Size: f.Size(), Name: store.Base(s.Paths[0]), Head: s.Head}
+	r, ok := w.Take().(*wiki.Reader)
+	if ok {
+		r.Reset(dump, rng)
+	} else {
+		r = wiki.NewReader(dump, rng, wiki.DefaultOptions())
+	}
+	defer w.Give(r)
+	sorter := definitions.NewSorter(func() (definitions.Spill, error) { return w.TempFile() })
+	defer sorter.Close()
+	var stats wiki.DefinitionStats
+	for d, err := range r.Definitions(&stats) {
+		if errors.Is(err, bzip2.ErrTrailing) {
+			break // padding after the last page
+		}
+		if err == nil {
+			err = sorter.Add(d)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if _, err := writeDefinitions(out, sorter.Sorted()); err != nil {
+		return nil, err
+	}
+	counts := sharding.Counts{"template_pages": stats.Templates}
+	for why, n := range stats.LeftOut {
+		counts["left_out."+string(why)] = n
+	}
+	return counts, nil
+}
+
+// Finish merges the definitions of each dump, and writes the manifest.
+func (w *templatesWorker) Finish(ctx context.Context, results []stage.Result) error {
+	parts := make([][]*definitions.File, len(w.Sources))
+	for _, r := range results {
+		car, err := r.Car()
+		if err != nil {
+			return err
+		}
+		var t extractTask
+		if err := w.Task(ctx, r.Task, &t); err != nil {
+			return err
+		}
+		if problem := t.check(w.Sources); problem != "" {
+			return stage.BadPlan(r.Task, problem)
+		}
+		f, err := openDefinitions(ctx, w.Folder, car.File.Name)
+		if err != nil {
+			return err
+		}
+		parts[t.Source] = append(parts[t.Source], f)
+	}
+	var files []sharding.FileEntry
+	for k, s := range w.Sources {
+		e, err := w.merge(ctx, definitionsName(s.Stem), parts[k])
+		if err != nil {
+			return err
+		}
+		files = append(files, e)
+	}
+	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
+}
+
+// merge writes the definitions of a dump to the file called name.
+func (w *templatesWorker) merge(ctx context.Context, name string, parts []*definitions.File) (sharding.FileEntry, error) {
+	out, err := w.Create(ctx, name)
+	if err != nil {
+		return sharding.FileEntry{}, err
+	}
+	defer out.Abort()
+	n, err := writeDefinitions(out, definitions.Merge(parts))
+	if err != nil {
+		return sharding.FileEntry{}, fmt.Errorf("merge the definitions in %s: %w", w.Folder, err)
+	}
+	if err := w.Commit(ctx, out); err != nil {
+		return sharding.FileEntry{}, err
+	}
+	return out.Entry(0, sharding.Counts{"definitions": n}), nil
+}
+
+// writeDefinitions writes sorted definitions to out and returns their number.
+func writeDefinitions(out io.Writer, sorted iter.Seq2[definitions.Definition, error]) (int64, error) {
+	w, err := definitions.NewWriter(out)
+	if err != nil {
+		return 0, err
+	}
+	for d, err := range sorted {
+		if err == nil {
+			err = w.Add(d)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return w.Count(), w.Close()
+}
+
+// openDefinitions opens a file of definitions in a folder.
+func openDefinitions(ctx context.Context, folder store.Folder, name string) (*definitions.File, error) {
+	info, err := folder.Stat(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := definitions.Open(reopened{ctx, folder, name}, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", store.Join(folder.String(), name), err)
+	}
+	return f, nil
+}
+
+// A reopened reads a file that is not kept open: a merge reads more files than a
+// process may open, and nobody would close one that all tasks share.
+type reopened struct {
+	ctx    context.Context
+	folder store.Folder
+	name   string
+}
+
+func (r reopened) ReadAt(p []byte, off int64) (int, error) {
+	f, err := r.folder.Open(r.ctx, r.name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.ReadAt(p, off)
+}
+
+// explainSource returns err, the error of reading the source s, or a
+// [*ChangedError] if the source changed.
+func explainSource(ctx context.Context, s SourceSpec, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if changed := checkUnchanged(ctx, s); changed != nil {
+		return changed
+	}
+	return err
+}
+
+// mayHaveTemplates returns the indices of the dumps in the plan whose templates are
+// to be collected. If an earlier run with these options decided that, it asks the
+// plan of that run; else it probes the dumps.
+func (c *ExtractConfig) mayHaveTemplates(ctx context.Context, plan *sourcePlan) (dumps []int, err error) {
+	if c.Extract.ExpandTemplates == ExpandOff {
+		return nil, nil
+	}
+	decided := c.decided(ctx, plan)
+	for k, s := range plan.sources {
+		if s.Kind != KindWiki {
+			continue
+		}
+		may := decided != nil && slices.ContainsFunc(decided.Definitions, func(d DefinitionsFile) bool { return d.Source == s.Stem })
+		if decided == nil {
+			if may, err = probeDump(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+		if may {
+			dumps = append(dumps, k)
+		}
+	}
+	return dumps, nil
+}
+
+// decided returns the options of the plan in the stage's directory, if they are c's
+// but for the definitions; else nil.
+func (c *ExtractConfig) decided(ctx context.Context, plan *sourcePlan) *ExtractOptions {
+	folder, err := store.Open(c.Out)
+	if err != nil {
+		return nil
+	}
+	old, err := sharding.ReadPlan(ctx, folder)
+	if err != nil || old.Stage != "extract" {
+		return nil
+	}
+	var options ExtractOptions
+	if json.Unmarshal(old.Options, &options) != nil {
+		return nil
+	}
+	same := c.Extract
+	same.Definitions = options.Definitions
+	recipe, err := stage.Config{Stage: "extract", Options: same, Inputs: plan.inputs}.Recipe()
+	if err != nil || recipe.Fingerprint() != old.Fingerprint {
+		return nil
+	}
+	return &options
+}
+
+// probeDump reports whether a dump may have template pages, see [wiki.Probe].
+func probeDump(ctx context.Context, s SourceSpec) (bool, error) {
+	f, err := store.OpenPath(ctx, s.Paths[0])
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	dump := wiki.Dump{File: f, Size: f.Size(), Name: store.Base(s.Paths[0]), Head: s.Head}
+	may, err := wiki.Probe(ctx, dump)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", s.Paths[0], explainSource(ctx, s, err))
+	}
+	return may, nil
+}
+
+// collect runs the stage that collects the definitions of the dumps with these
+// indices in the plan: OUT/templates. It sets them in the plan and the options.
+// The caller holds the lock of the directory of the extract stage.
+func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourcePlan, dumps []int) error {
+	target := c.In(sharding.TemplatesFolder)
+	target.Overwrite = isStage(ctx, target.Out, sharding.TemplatesFolder) // of other dumps; never what is not ours
+	run := stage.Config{Target: target, Stage: sharding.TemplatesFolder, Options: templatesOptions{wiki.MaxDefinition}}
+	var work templatesWork
+	var tasks []extractTask
+	for _, k := range dumps {
+		s := plan.sources[k]
+		for _, t := range plan.tasks {
+			if t.Source == k {
+				t.Source = len(work.Sources)
+				tasks, run.Sizes = append(tasks, t), append(run.Sizes, t.bytes(s))
+			}
+		}
+		work.Sources = append(work.Sources, s)
+		run.Inputs, run.Paths = append(run.Inputs, s.Inputs...), append(run.Paths, s.Paths...)
+		run.Total += s.Bytes
+	}
+	run.Work, run.Tasks = work, stage.Tasks(tasks)
+	m, err := stage.Run(ctx, r, run)
+	if err != nil {
+		return err
+	}
+	c.Extract.Definitions = nil
+	for _, k := range dumps {
+		s := &plan.sources[k]
+		for _, e := range m.Files {
+			if n := e.Counts["definitions"]; n > 0 && e.Name == definitionsName(s.Stem) {
+				s.Definitions = e.Name
+				c.Extract.Definitions = append(c.Extract.Definitions, DefinitionsFile{s.Stem, n, e.SHA256})
+			}
+		}
+	}
+	return nil
+}
+
+// isStage reports whether a directory has the plan of a stage.
+func isStage(ctx context.Context, location, name string) bool {
+	folder, err := store.Open(location)
+	if err != nil {
+		return false
+	}
+	plan, err := sharding.ReadPlan(ctx, folder)
+	return err == nil && plan.Stage == name
+}
+
+// removeTemplates removes the definitions of templates from a directory of
+// documents.
+func removeTemplates(ctx context.Context, folder store.Folder) error {
+	templates := folder.Folder(sharding.TemplatesFolder)
+	if !isStage(ctx, templates.String(), sharding.TemplatesFolder) {
+		return nil
+	}
+	return stage.Empty(ctx, templates)
+}
+
+// sharedDefinitions are the definitions that the tasks of a process share.
+type sharedDefinitions struct {
+	mu     sync.Mutex
+	caches map[string]*definitions.Cache // by file
+}
+
+// definitions returns the definitions of the source's own templates; nil if
+// they are not expanded.
+func (w *extractWorker) definitions(ctx context.Context, s SourceSpec) (*definitions.Cache, error) {
+	if s.Definitions == "" {
+		return nil, nil
+	}
+	loaded, err := w.Share(func() (any, error) { return &sharedDefinitions{caches: map[string]*definitions.Cache{}}, nil })
+	if err != nil {
+		return nil, err
+	}
+	shared := loaded.(*sharedDefinitions)
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if c := shared.caches[s.Definitions]; c != nil {
+		return c, nil
+	}
+	f, err := openDefinitions(context.WithoutCancel(ctx), w.Folder.Folder(sharding.TemplatesFolder), s.Definitions)
+	if err != nil {
+		return nil, err
+	}
+	c := definitions.NewCache(f)
+	shared.caches[s.Definitions] = c
+	return c, nil
+}
