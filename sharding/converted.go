@@ -24,6 +24,10 @@ type ConvertOptions struct {
 	// VocabSize is the number of ids of the vocabulary, for formats whose files
 	// depend on it; 0 for others, and if it is unknown.
 	VocabSize int `json:"vocab_size,omitempty"`
+
+	// Examples are the options in the manifest of the shards, as they are there. They
+	// are absent if the shards have no manifest, and in folders of earlier versions.
+	Examples json.RawMessage `json:"examples,omitempty"`
 }
 
 // Validate returns an error if no examples can have such lengths.

@@ -4,8 +4,9 @@
 //	train-00003-of-00010.tfrecord  →  train-00003-of-00010.*  in the format
 //	                                  train-00003-of-00010.json, the side-car
 //
-// and the end of the stage writes the index of formats that have one. TFRecord files
-// without a manifest are numbered in the order of their names.
+// and the end of the stage writes the index of formats that have one, and a copy of
+// the vocab.txt or tokenizer.json of the examples. TFRecord files without a manifest
+// are numbered in the order of their names.
 package convert
 
 import (
@@ -70,11 +71,17 @@ func (t task) stem() string {
 	return stem
 }
 
+// work is what the workers know of a conversion.
+type work struct {
+	sharding.ConvertOptions
+	Vocabulary *sharding.Input `json:"vocabulary,omitempty"` // the file to copy; nil: none
+}
+
 func init() {
 	stage.Register(stage.Definition{
 		Name:      sharding.StageConvert,
 		Algorithm: algorithm,
-		New:       stage.New(func(env *stage.Env, o sharding.ConvertOptions) stage.Worker { return &worker{env, o} }),
+		New:       stage.New(func(env *stage.Env, o work) stage.Worker { return &worker{env, o} }),
 		Clear:     removeIndex,
 		Counts:    [][2]string{{"records", "examples"}, {"record_tokens", "tokens"}},
 	})
@@ -137,14 +144,14 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 	if err != nil {
 		return nil, err
 	}
-	config.Options, config.Work = o, o
-	if format, _ := formats.Get(c.Format); worded(format) {
-		vocab, err := c.vocabInput(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		config.Inputs = append(config.Inputs, vocab)
+	vocab, err := s.vocabInput(ctx, c.Format)
+	if err != nil {
+		return nil, err
 	}
+	if vocab != nil {
+		config.Inputs = append(config.Inputs, *vocab)
+	}
+	config.Options, config.Work = o, work{ConvertOptions: o, Vocabulary: vocab}
 	return stage.Run(ctx, r, config)
 }
 

@@ -226,6 +226,9 @@ func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptio
 	if form := s.made.Form(); form != records.Pairs {
 		o.Form = form
 	}
+	if s.shards != nil {
+		o.Examples = s.shards.Options
+	}
 	if err := Check(c.Format, s.made.Recipe, s.made.Tokenizer != nil); err != nil {
 		return o, failure.Usage(fmt.Errorf("%s: %w", c.Shards, err))
 	}
@@ -276,19 +279,55 @@ func worded(f columns.Format) bool {
 	return ok
 }
 
-// readVocab reads the vocab.txt beside the files.
-func readVocab(ctx context.Context, path string) (v *tokenize.Vocab, raw []byte, err error) {
+// A vocabulary is the vocab.txt or the tokenizer.json of examples.
+type vocabulary struct {
+	*tokenize.Vocab // nil: a tokenizer.json
+	raw             []byte
+}
+
+// readVocab reads the vocabulary file called name beside the examples. sum is the
+// SHA-256 that it must have, or "". If there is no file, the error matches
+// [fs.ErrNotExist].
+func readVocab(ctx context.Context, path, name, sum string) (*vocabulary, error) {
 	folder, err := store.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if raw, err = store.ReadFile(ctx, folder, sharding.VocabName); err != nil {
-		return nil, nil, err
+	v := &vocabulary{}
+	if v.raw, err = store.ReadFile(ctx, folder, name); err != nil {
+		return nil, err
 	}
-	if v, err = tokenize.ReadVocab(store.Join(path, sharding.VocabName), raw); err != nil {
-		return nil, nil, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
+	if sum != "" && sum != sharding.Hash(v.raw) {
+		return nil, fmt.Errorf("%s: %w: not the vocabulary that the examples were made with (SHA-256)", store.Join(path, name), sharding.ErrDamaged)
 	}
-	return v, raw, nil
+	if name == sharding.TokenizerName {
+		return v, nil
+	}
+	if v.Vocab, err = tokenize.ReadVocab(store.Join(path, name), v.raw); err != nil {
+		return nil, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
+	}
+	return v, nil
+}
+
+// vocabulary returns the vocabulary beside the examples; nil if files without a
+// manifest have none.
+func (s *source) vocabulary(ctx context.Context) (*vocabulary, error) {
+	name, sum := s.made.TokenFile(), ""
+	if s.shards != nil {
+		for _, e := range s.shards.Files {
+			if e.Name == name {
+				sum = e.SHA256
+			}
+		}
+	}
+	v, err := readVocab(ctx, s.path, name, sum)
+	if errors.Is(err, fs.ErrNotExist) && s.shards == nil {
+		return nil, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failure.Usagef("%s: its %s is missing: put the %s of these examples there", s.path, name, name)
+	}
+	return v, err
 }
 
 // vocabSize returns the number of ids of the vocabulary; 0 if there is none beside
@@ -297,21 +336,25 @@ func (s *source) vocabSize(ctx context.Context) (int, error) {
 	if s.made.Tokenizer != nil {
 		return s.made.Tokenizer.VocabSize, nil
 	}
-	v, _, err := readVocab(ctx, s.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
+	v, err := s.vocabulary(ctx)
+	if v == nil || err != nil {
 		return 0, err
 	}
 	return v.Len(), nil
 }
 
-// vocabInput returns the vocabulary as an input, for formats with words.
-func (c Config) vocabInput(ctx context.Context, s *source) (in sharding.Input, err error) {
-	_, raw, err := readVocab(ctx, s.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return in, failure.Usagef("%s: the format %s needs the words of the vocabulary: put the %s of these examples there", s.path, c.Format, sharding.VocabName)
+// vocabInput returns the vocabulary as an input; nil if there is none.
+func (s *source) vocabInput(ctx context.Context, format string) (*sharding.Input, error) {
+	v, err := s.vocabulary(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return sharding.Input{Name: sharding.VocabName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}, err
+	f, _ := formats.Get(format)
+	if v == nil && worded(f) {
+		return nil, failure.Usagef("%s: the format %s needs the words of the vocabulary: put the %s of these examples there", s.path, format, sharding.VocabName)
+	}
+	if v == nil {
+		return nil, nil
+	}
+	return &sharding.Input{Name: s.made.TokenFile(), Bytes: int64(len(v.raw)), SHA256: sharding.Hash(v.raw)}, nil
 }

@@ -17,13 +17,12 @@ import (
 	"pretext/records/columns/formats"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
-	"pretext/tokenize"
 )
 
 // worker converts shards.
 type worker struct {
 	*stage.Env
-	options sharding.ConvertOptions
+	options work
 }
 
 func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
@@ -137,17 +136,11 @@ func (c *conversion) part(format columns.Format, in store.File) (p columns.Part,
 	return p, err
 }
 
-// A vocabulary is the content of a vocab.txt.
-type vocabulary struct {
-	*tokenize.Vocab
-	raw []byte
-}
-
-// vocab returns the vocabulary of the shards.
+// vocab returns the vocabulary of the shards, which must be that of the plan.
 func (w *worker) vocab() (*vocabulary, error) {
 	v, err := w.Share(func() (any, error) {
-		v, raw, err := readVocab(context.Background(), w.Paths()[0])
-		return &vocabulary{v, raw}, err
+		planned := w.options.Vocabulary
+		return readVocab(context.Background(), w.Paths()[0], planned.Name, planned.SHA256)
 	})
 	if err != nil {
 		return nil, err
@@ -244,31 +237,39 @@ func (o *output) Close() error {
 	return nil
 }
 
-// Finish writes the index of the format and its vocabulary, if it has them, and the
-// manifest.
+// Finish writes the copy of the vocabulary, the index of the format, if it has one,
+// and the manifest.
 func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	var m sharding.Manifest
-	format, _ := formats.Get(w.options.Format)
-	if worded(format) {
+	if w.options.Vocabulary != nil {
 		v, err := w.vocab()
 		if err != nil {
 			return err
 		}
-		entry, err := w.Write(ctx, sharding.VocabName, v.raw)
+		entry, err := w.Write(ctx, w.options.Vocabulary.Name, v.raw)
 		if err != nil {
 			return err
 		}
 		m.Files = append(m.Files, entry)
 	}
-	indexer, ok := format.(columns.Indexer)
-	if !ok {
-		return w.Manifest(ctx, results, m)
+	format, _ := formats.Get(w.options.Format)
+	if indexer, ok := format.(columns.Indexer); ok {
+		entry, err := w.writeIndex(ctx, indexer, results)
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, entry)
 	}
+	return w.Manifest(ctx, results, m)
+}
+
+// writeIndex writes the index of the format.
+func (w *worker) writeIndex(ctx context.Context, indexer columns.Indexer, results []stage.Result) (entry sharding.FileEntry, err error) {
 	var files []columns.File
 	for _, r := range results { // in the order of tasks
 		body, err := sharding.ReadConvertBody(ctx, w.Folder, r.SideCar)
 		if err != nil {
-			return err
+			return entry, err
 		}
 		for _, f := range body.Files {
 			files = append(files, columns.File{Name: f.Name, Info: f.Info})
@@ -276,12 +277,7 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	}
 	name, content, err := indexer.Index(files)
 	if err != nil {
-		return err
+		return entry, err
 	}
-	entry, err := w.Write(ctx, name, content)
-	if err != nil {
-		return err
-	}
-	m.Files = append(m.Files, entry)
-	return w.Manifest(ctx, results, m)
+	return w.Write(ctx, name, content)
 }

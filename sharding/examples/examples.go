@@ -43,6 +43,15 @@ type Part struct {
 	sideCar   string     // of a converted shard
 }
 
+// Options returns the options of the conversion that wrote the part. ok is false if it
+// is a TFRecord file.
+func (p Part) Options() (o sharding.ConvertOptions, ok bool) {
+	if p.converted == nil {
+		return o, false
+	}
+	return p.converted.Options, true
+}
+
 // A Record is one example.
 type Record struct {
 	Index   int64  // number in the part, from 0

@@ -374,19 +374,22 @@ func (c *folderCheck) checkTokens(name string, raw []byte) error {
 		_, err := tokenize.ReadVocab(name, raw)
 		return err
 	}
+	made := c.made
+	if c.written != nil && c.written.Options.Examples != nil {
+		made = new(sharding.ExamplesOptions)
+		if err := json.Unmarshal(c.written.Options.Examples, made); err != nil {
+			return err
+		}
+	}
 	needs := sharding.ExamplesOptions{Recipe: sharding.RecipeTokens} // no special tokens, if it is not known which
-	if c.made != nil {
-		needs.Recipe = c.made.Recipe
+	if made != nil {
+		needs.Recipe = made.Recipe
 	}
 	o, err := sharding.TokenizerOptions(name, raw, needs)
-	if err != nil || c.m.Stage != sharding.StageExamples {
+	if err != nil || made == nil {
 		return err
 	}
-	var said sharding.ExamplesOptions
-	if err := json.Unmarshal(c.m.Options, &said); err != nil {
-		return err
-	}
-	if said.Tokenizer == nil || *said.Tokenizer != *o.Tokenizer {
+	if made.Tokenizer == nil || *made.Tokenizer != *o.Tokenizer {
 		return fmt.Errorf("it differs from the description of the tokenizer in the manifest's options")
 	}
 	return nil

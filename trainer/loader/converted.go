@@ -1,7 +1,9 @@
 package loader
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 
 	"pretext/internal/store"
@@ -19,6 +21,9 @@ func openConverted(d *sharding.Dataset, parts []examples.Part, opts Options) (*S
 		return nil, err
 	}
 	s := &Shards{folder: folder}
+	if err := s.readConverted(parts[0]); err != nil {
+		return nil, err
+	}
 	for i, part := range parts {
 		if opts.Split == "" || opts.Split == part.Split {
 			s.files = append(s.files, File{Path: part.Path, Split: part.Split, Bytes: part.Bytes, Records: part.Count,
@@ -29,6 +34,21 @@ func openConverted(d *sharding.Dataset, parts []examples.Part, opts Options) (*S
 		return nil, none(folder, opts)
 	}
 	return s, nil
+}
+
+// readConverted sets s.form, s.made and s.lower from the options of the conversion
+// that wrote part. Of TFRecord files without a manifest, and of folders of earlier
+// versions, they have form and lengths alone.
+func (s *Shards) readConverted(part examples.Part) error {
+	o, _ := part.Options()
+	if o.Examples != nil {
+		if err := s.readOptions(o.Examples); err != nil {
+			return fmt.Errorf("read %s of %s: %w: %w", sharding.ManifestName, part.Path, sharding.ErrFormat, err)
+		}
+	}
+	s.form = cmp.Or(o.Form, records.Pairs)
+	s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq = o.MaxSeqLength, o.MaxPredictionsPerSeq
+	return nil
 }
 
 // readPart yields the examples of a converted shard, as read does those of a
@@ -78,18 +98,6 @@ func (s *Shards) partEntry(ctx context.Context, f *File) (e cacheEntry, err erro
 		return e, err
 	}
 	return cacheEntry{Format: cacheFormat, Name: f.name, Bytes: f.Bytes, Ends: sharding.Hash(sideCar)}, nil
-}
-
-// partForm returns the form of the first example of a converted shard; "" if it
-// has none.
-func (f *File) partForm(ctx context.Context) (records.Form, error) {
-	for r, err := range f.part.Records(ctx) {
-		if err != nil {
-			return "", err
-		}
-		return records.FormOf(r.Payload)
-	}
-	return "", nil
 }
 
 // partRatio estimates the size of a converted shard as TFRecord divided by its

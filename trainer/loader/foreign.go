@@ -67,9 +67,6 @@ func (s *Shards) sniff(ctx context.Context) error {
 // firstForm returns the form of the first record of a file; "" if the file has
 // none, or an unreadable one, which readers of the file report.
 func (s *Shards) firstForm(ctx context.Context, f *File) (records.Form, error) {
-	if f.part != nil {
-		return f.partForm(ctx)
-	}
 	file, err := s.open(ctx, f)
 	if err != nil {
 		return "", err

@@ -39,8 +39,8 @@ func (o Options) Validate() error {
 // Shards are the records files that [Open] found.
 type Shards struct {
 	folder   sharding.Folder
-	manifest *sharding.Manifest       // nil for third-party files
-	made     sharding.ExamplesOptions // options in the manifest; zero for third-party files
+	manifest *sharding.Manifest       // of shards of TFRecord; nil for converted and third-party files
+	made     sharding.ExamplesOptions // that the examples were made with; zero for third-party files
 	form     records.Form             // of every record; not ""
 	lower    *bool                    // do_lower_case in the manifest; nil if it is absent
 	files    []File
@@ -79,7 +79,7 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 	case convertedErr != nil:
 		return nil, convertedErr
 	case len(converted) > 0:
-		s, err = openConverted(d, converted, opts)
+		return openConverted(d, converted, opts)
 	case err == nil:
 		return openFolder(ctx, folder, opts)
 	case len(d.Records) == 1 && d.Records[0] == path:
@@ -117,7 +117,7 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 		return nil, fmt.Errorf("%s %w: its stage is %q", folder, sharding.ErrNoShards, m.Stage)
 	}
 	s := &Shards{folder: folder, manifest: m}
-	if err := s.readOptions(); err != nil {
+	if err := s.readOptions(m.Options); err != nil {
 		return nil, fmt.Errorf("read %s in %s: %w: %w", sharding.ManifestName, folder, sharding.ErrFormat, err)
 	}
 	if err := s.check(ctx, opts.Verify); err != nil {
@@ -143,15 +143,15 @@ func none(folder sharding.Folder, opts Options) error {
 	return fmt.Errorf("%s %w of the split %q", folder, sharding.ErrNoShards, opts.Split)
 }
 
-// readOptions sets s.made and s.lower from the options in the manifest.
-func (s *Shards) readOptions() error {
+// readOptions sets s.made, s.form and s.lower from the options of a folder of shards.
+func (s *Shards) readOptions(options json.RawMessage) error {
 	s.made = sharding.DefaultExamplesOptions()
 	s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq = 0, 0 // must be in the manifest
 	stated := struct {
 		*sharding.ExamplesOptions
 		DoLowerCase *bool `json:"do_lower_case"`
 	}{&s.made, nil}
-	if err := json.Unmarshal(s.manifest.Options, &stated); err != nil {
+	if err := json.Unmarshal(options, &stated); err != nil {
 		return err
 	}
 	if s.lower = stated.DoLowerCase; s.lower != nil {
@@ -191,8 +191,8 @@ func (s *Shards) check(ctx context.Context, verify bool) error {
 // Files returns the selected files in the order in which they are read.
 func (s *Shards) Files() []File { return slices.Clone(s.files) }
 
-// Manifest returns the manifest of the folder, nil for third-party files. It
-// must not be changed.
+// Manifest returns the manifest of a folder of shards; nil for third-party files
+// and for shards in the format of another library. It must not be changed.
 func (s *Shards) Manifest() *sharding.Manifest { return s.manifest }
 
 // Records returns the number of examples in the selected files according to the
@@ -209,7 +209,9 @@ func (s *Shards) Records() (n int64, ok bool) {
 }
 
 // Made returns the options that the examples were made with, or their defaults
-// where the manifest does not state them; zero for third-party files.
+// where the manifest does not state them. For third-party files it is zero. If
+// such files were converted to another format it has only the lengths, and
+// Recipe is "".
 func (s *Shards) Made() sharding.ExamplesOptions { return s.made }
 
 // DoLowerCase returns do_lower_case in the manifest, or nil if it is absent.
@@ -223,8 +225,8 @@ func (s *Shards) Converted() bool { return s.files[0].part != nil }
 func (s *Shards) Form() records.Form { return s.form }
 
 // MaxSeqLength returns the length of each example in tokens, including padding;
-// 0 if the examples may have different lengths: in third-party files, and in the
-// form [records.Tokens].
+// 0 if the examples may have different lengths: in third-party TFRecord files, and
+// in the form [records.Tokens].
 func (s *Shards) MaxSeqLength() int {
 	if s.form == records.Tokens {
 		return 0
@@ -233,7 +235,7 @@ func (s *Shards) MaxSeqLength() int {
 }
 
 // MaxPredictionsPerSeq returns the maximum number of predictions in each
-// example; 0 for third-party files and for records without masks.
+// example; 0 for third-party TFRecord files and for records without masks.
 func (s *Shards) MaxPredictionsPerSeq() int {
 	if !s.form.Masks() {
 		return 0
@@ -241,15 +243,16 @@ func (s *Shards) MaxPredictionsPerSeq() int {
 	return s.made.MaxPredictionsPerSeq
 }
 
-// Vocab reads the vocabulary file of the folder. Without one it returns nil and
-// no error.
+// Vocab reads the vocab.txt beside the files. Without one it returns nil and no
+// error.
 func (s *Shards) Vocab(ctx context.Context) (*tokenize.Vocab, error) {
-	raw, err := store.ReadFile(ctx, s.folder, sharding.VocabName)
+	path := store.Join(store.Dir(s.files[0].Path), sharding.VocabName)
+	raw, err := store.ReadLocation(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return tokenize.ReadVocab(store.Join(s.folder.String(), sharding.VocabName), raw)
+	return tokenize.ReadVocab(path, raw)
 }

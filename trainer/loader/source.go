@@ -13,7 +13,7 @@ import (
 )
 
 // SourceOptions configures the training order and its micro-batches. All fields
-// but Rank, Ranks and Readers affect which examples a step uses or how they are
+// but Positions, Rank, Ranks and Readers affect which examples a step uses or how they are
 // grouped.
 type SourceOptions struct {
 	// Seed of the shuffles.
@@ -37,6 +37,10 @@ type SourceOptions struct {
 	// sequences into which documents are cut. It is needed for records of the
 	// form [records.Tokens], and ignored for others.
 	MaxSeqLength int `json:"max_seq_length,omitempty"`
+
+	// Positions is the number of positions of the model. A longer sequence ends the
+	// run with a usage error, also with Quarantine; 0: any length is taken.
+	Positions int `json:"-"`
 
 	// AttendAcross makes a row of the form [records.Packed] one sequence, in
 	// which tokens attend to those of other documents. Otherwise each of its

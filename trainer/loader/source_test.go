@@ -240,6 +240,30 @@ func TestABadExampleEndsTheRunWithItsPlace(t *testing.T) {
 	}
 }
 
+// A sequence that is longer than the model is a matter of options, not of damage, so
+// that no run skips it.
+func TestALongerExampleThanTheModelsPositionsIsAUsageError(t *testing.T) {
+	shards := shardsOf(t, 12)
+	longest := 0
+	for r, err := range shards.Examples(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest = max(longest, r.Example.Tokens())
+	}
+	opts := sourceOptions()
+	opts.Positions = longest
+	draw(t, newSource(t, shards, opts), 0, 12)
+	opts.Positions--
+	for _, quarantine := range []func(error) error{nil, func(error) error { return nil }} {
+		opts.Quarantine = quarantine
+		_, err := newSource(t, shards, opts).Step(0, 12)
+		if wrong := (interface{ Usage() bool })(nil); !errors.As(err, &wrong) {
+			t.Errorf("got %v, want a usage error", err)
+		}
+	}
+}
+
 func TestAQuarantinedExampleKeepsItsPositionAsAHole(t *testing.T) {
 	opts := sourceOptions()
 	called := 0

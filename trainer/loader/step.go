@@ -1,10 +1,12 @@
 package loader
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
+	"pretext/internal/failure"
 	"pretext/records"
 	"pretext/trainer"
 )
@@ -155,18 +157,26 @@ func (s *Source) check(r Record) error {
 	case s.opts.Rules.Form == records.Packed && !s.opts.AttendAcross:
 		n = int(slices.Max(r.Example.SequenceLengths))
 	}
+	if most := s.opts.Positions; most > 0 && n > most {
+		return failure.Usagef("%s: record %d has %d tokens, the model %d positions: make the data with --max-seq-length %d, or give a model with more max_position_embeddings",
+			r.File, r.Index, n, most, most)
+	}
 	if n > s.opts.MicroBatchTokens {
 		return r.fault(fmt.Errorf("%d tokens do not fit into micro-batches of %d", n, s.opts.MicroBatchTokens))
 	}
 	return nil
 }
 
+// A usageError reports that the options do not suit the data, which is then not
+// corrupt.
+type usageError interface{ Usage() bool }
+
 // settle calls Quarantine for every bad example of the step, in order of
 // position. It returns the error that ends the run, or nil.
 func (s *Source) settle(d *stepData) error {
 	for i := range d.parts {
 		for _, bad := range d.parts[i].bad {
-			if s.opts.Quarantine == nil {
+			if unsuitable := usageError(nil); s.opts.Quarantine == nil || errors.As(bad, &unsuitable) {
 				return bad
 			}
 			if err := s.opts.Quarantine(bad); err != nil {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,8 +30,8 @@ type Corpus struct {
 }
 
 // OpenCorpus opens a split of a folder of shards with [loader.Open]. vocab is
-// the path of the vocab.txt of third-party records, which have none beside
-// them; otherwise "".
+// the path of the vocabulary of records that have none beside them, or "". If they
+// have one, the file must have the same content.
 func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error) {
 	shards, err := loader.Open(ctx, path, loader.Options{Split: split})
 	if errors.Is(err, sharding.ErrNoShards) {
@@ -40,7 +41,7 @@ func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error)
 		return nil, err
 	}
 	c := &Corpus{path: path, shards: shards}
-	if err := c.readVocab(vocab); err != nil {
+	if err := c.readVocab(ctx, vocab); err != nil {
 		return nil, err
 	}
 	if c.hash, err = c.dataHash(); err != nil {
@@ -149,23 +150,48 @@ func (c *Corpus) suits(maxSeqLength int, attendAcross bool) error {
 // the given path.
 func (c *Corpus) folder() string { return store.Dir(c.shards.Files()[0].Path) }
 
-func (c *Corpus) readVocab(given string) error {
-	path := store.Join(c.folder(), sharding.VocabName)
-	_, err := store.Stat(context.Background(), path)
-	if file := c.shards.Made().Tokenizer; file != nil {
-		if given != "" {
-			return usagef("--vocab %s: the data was made with its %s, which is used: leave --vocab out", given, sharding.TokenizerName)
+// readVocab reads the vocabulary beside the records or, if there is none, the file
+// given. It returns a usage error if there is one and another file is given.
+func (c *Corpus) readVocab(ctx context.Context, given string) error {
+	file := c.shards.Made().Tokenizer
+	path := store.Join(c.folder(), c.shards.Made().TokenFile())
+	own, err := store.ReadLocation(ctx, path)
+	switch {
+	case err == nil && given != "":
+		if err := c.compareVocab(ctx, given, path, own); err != nil {
+			return err
 		}
+		given = ""
+	case errors.Is(err, fs.ErrNotExist) && file == nil && given == "":
+		return usagef("no %s beside the records of %s: give --vocab FILE, the one they were made with", sharding.VocabName, c.path)
+	case errors.Is(err, fs.ErrNotExist) && file == nil:
+		path = given
+	case err != nil:
+		return err
+	}
+	if file != nil {
 		return c.readTokenizer(&fileVocab{TokenizerInfo: file})
 	}
-	switch {
-	case given != "" && err == nil:
-		return usagef("--vocab %s: not needed, the data has a vocabulary, %s", given, path)
-	case given != "":
-		path = given
-	case errors.Is(err, fs.ErrNotExist):
-		return usagef("no %s beside the records of %s: give --vocab FILE, the one they were made with", sharding.VocabName, c.path)
+	if err := c.readWords(path, given); err != nil || given == "" {
+		return err
 	}
+	return c.checkIDs(ctx, given)
+}
+
+// compareVocab returns a usage error unless the file given has the content own, that
+// of the vocabulary at path, which lies beside the records.
+func (c *Corpus) compareVocab(ctx context.Context, given, path string, own []byte) error {
+	raw, err := store.ReadLocation(ctx, given)
+	if err != nil || bytes.Equal(raw, own) {
+		return err
+	}
+	return usagef("--vocab %s (SHA-256 %.8s…) is not the vocabulary that the data was made with, %s (SHA-256 %.8s…): leave --vocab out",
+		given, sharding.Hash(raw), path, sharding.Hash(own))
+}
+
+// readWords reads the vocab.txt or tokenizer.json at path. given is the path if
+// --vocab names it, else "".
+func (c *Corpus) readWords(path, given string) error {
 	t, err := readTokenizer(path)
 	if given != "" && errors.Is(err, errDamaged) {
 		return usagef("--vocab: %v: give the vocabulary that the records were made with", err) // not what is damaged: another file helps
@@ -182,6 +208,45 @@ func (c *Corpus) readVocab(given string) error {
 	}
 	c.tokenizer = c.asMade(t)
 	return nil
+}
+
+// sampled is the number of examples of a file, and filesSampled the number of files,
+// in which [Corpus.sample] looks.
+const sampled, filesSampled = 32, 8
+
+// sample calls look with the first examples of the first files. Corrupt examples end
+// their file: readers of the whole file report them.
+func (c *Corpus) sample(ctx context.Context, look func(r loader.Record) error) error {
+	files, last := 0, ""
+	for r, err := range c.shards.Head(ctx, sampled) {
+		if err != nil {
+			return err
+		}
+		if r.File != last {
+			files, last = files+1, r.File
+		}
+		if files > filesSampled {
+			break
+		}
+		if err := look(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkIDs returns a usage error if the first examples have ids that are not in the
+// vocabulary given.
+func (c *Corpus) checkIDs(ctx context.Context, given string) error {
+	return c.sample(ctx, func(r loader.Record) error {
+		for _, id := range r.Example.InputIDs {
+			if int(id) >= c.vocab.Len() {
+				return usagef("--vocab %s has %d tokens, but record %d of %s has the id %d: give the vocabulary that the records were made with",
+					given, c.vocab.Len(), r.Index, r.File, id)
+			}
+		}
+		return nil
+	})
 }
 
 // asMade returns t with do_lower_case as in the manifest of the records;

@@ -77,7 +77,7 @@ func openHeldOut(ctx context.Context, o EvalOptions) (h *heldOut, err error) {
 	if h.data, err = openForEvaluation(ctx, o.Data, o.Vocab); err != nil {
 		return h, err
 	}
-	if err := fits(h.files.Config, h.data); err != nil {
+	if err := Fits(ctx, h.files.Config, h.data); err != nil {
 		return h, err
 	}
 	if err := h.data.cached(ctx, cacheBelow(o.Cache, sharding.Eval), false, io.Discard); err != nil {
@@ -125,6 +125,6 @@ func (h *heldOut) load(ctx context.Context, o EvalOptions) error {
 		return err
 	}
 	h.source, err = loader.NewSource(ctx, h.data.shards, loader.SourceOptions{MicroBatchTokens: tokens, Heads: heads, Rules: h.data.rules(),
-		Masking: masking, MaxSeqLength: cut, AttendAcross: o.AttendAcross})
+		Masking: masking, MaxSeqLength: cut, Positions: h.files.Config.MaxPositions, AttendAcross: o.AttendAcross})
 	return err
 }

@@ -102,7 +102,7 @@ func (o *MaskOptions) masking(seed uint64, data *Corpus, batch int) (*loader.Mas
 		return nil, nil
 	}
 	made := data.shards.Made()
-	if data.shards.Manifest() == nil || !form.Masks() {
+	if made.Recipe == "" || !form.Masks() { // not known, or without options for masks
 		made = sharding.DefaultExamplesOptions()
 	}
 	if o.DoWholeWordMask != nil {

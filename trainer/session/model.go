@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +14,10 @@ import (
 	"strings"
 
 	"pretext/internal/failure"
+	"pretext/records"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
+	"pretext/trainer/loader"
 )
 
 // ModelFiles is a saved model, ours or third-party. Close it after use.
@@ -158,14 +161,26 @@ func settings(c trainer.Config) map[string]any {
 	return m
 }
 
-// fits returns an error if the model cannot be trained on the corpus.
-func fits(c trainer.Config, data *Corpus) error {
+// Fits returns a usage error if a model cannot be trained or evaluated on a corpus,
+// because their vocabularies have other sizes or examples are longer than its
+// positions. Of records without a manifest it looks at the first examples only.
+func Fits(ctx context.Context, c trainer.Config, data *Corpus) error {
 	if n := data.vocab.Len(); n != c.VocabSize {
 		return usagef("%s: its vocabulary has %d tokens, the model's vocab_size is %d: the data must be made with the model's vocab.txt", data.path, n, c.VocabSize)
 	}
-	if n := data.shards.MaxSeqLength(); n > c.MaxPositions {
+	longest := data.shards.MaxSeqLength()
+	if longest == 0 && data.shards.Form() != records.Tokens {
+		err := data.sample(ctx, func(r loader.Record) error {
+			longest = max(longest, r.Example.Tokens())
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if longest > c.MaxPositions {
 		return usagef("%s: its examples have up to %d tokens, the model %d positions: make the data with --max-seq-length %d, or give a model with more max_position_embeddings",
-			data.path, n, c.MaxPositions, c.MaxPositions)
+			data.path, longest, c.MaxPositions, c.MaxPositions)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func (r *run) open(ctx context.Context) error {
 		if data == nil {
 			continue
 		}
-		if err := fits(r.config, data); err != nil {
+		if err := Fits(ctx, r.config, data); err != nil {
 			return err
 		}
 	}
@@ -248,7 +248,7 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	// After a signal the current step is finished, so its examples must stay readable.
 	ctx = context.WithoutCancel(ctx)
 	options := loader.SourceOptions{Seed: int64(r.o.Seed), MicroBatchTokens: r.state.Tokens, MicroBatchMultiple: r.state.Multiple, Heads: r.state.Heads, Rules: r.data.rules(),
-		MaxSeqLength: r.seqLength(), AttendAcross: r.o.AttendAcross, Readers: r.o.Readers, Masking: r.masking, Rank: r.group.Rank(), Ranks: r.group.Size()}
+		MaxSeqLength: r.seqLength(), Positions: r.config.MaxPositions, AttendAcross: r.o.AttendAcross, Readers: r.o.Readers, Masking: r.masking, Rank: r.group.Rank(), Ranks: r.group.Size()}
 	var evalDamage *quarantine
 	if r.o.skips() {
 		r.damage, evalDamage = newQuarantine(r.log, ""), newQuarantine(r.log, sharding.Eval)

@@ -160,14 +160,20 @@ func (s *steps) next() (trainer.Share, error) {
 // vocabulary. If o.MicroBatchTokens is 0, config sets it to what fits the device.
 func (o *Options) config(ctx context.Context, device *session.Opened) (c trainer.Config, err error) {
 	vocab, longest := o.VocabSize, o.Length
+	var data *session.Corpus
 	if o.Data != "" {
-		data, err := session.OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab)
-		if err != nil {
+		if data, err = session.OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab); err != nil {
 			return c, err
 		}
 		vocab, longest = data.VocabSize(), data.Longest(o.Length)
 	}
-	if c, err = session.NamedConfig(o.Model, vocab); err != nil || o.MicroBatchTokens > 0 {
+	if c, err = session.NamedConfig(o.Model, vocab); err != nil {
+		return c, err
+	}
+	if data != nil {
+		err = session.Fits(ctx, c, data)
+	}
+	if err != nil || o.MicroBatchTokens > 0 {
 		return c, err
 	}
 	o.MicroBatchTokens, err = device.AutoTokens(c, trainer.PretrainHeads(), longest)
