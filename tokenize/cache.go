@@ -3,14 +3,16 @@ package tokenize
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 )
 
-// A wordCache maps words of at most 15 bytes to at most 4 ids each. It is
-// direct-mapped: a new word replaces the word that was in its slot. Two slots
-// share a cache line. 65,536 slots of 32 bytes make 2 MiB; a larger cache is
-// hardly faster.
-type wordCache [1 << 16]cacheSlot
+// A wordCache maps words of at most 15 bytes to at most 4 ids each. A word is
+// kept in one of the two slots of its set, which is a cache line. 65,536 sets
+// make 4 MiB; a larger cache is hardly faster.
+type wordCache [1 << setBits]wordSet
+
+const setBits = 16
 
 const (
 	maxCached    = 15 // maximum length of a word in bytes
@@ -18,33 +20,81 @@ const (
 	lowBytes     = 1<<(8*7) - 1 // mask of the bytes of cacheSlot.hi that belong to the word
 )
 
-// A cacheSlot holds a word, zero-padded, and its ids. Words contain no zero
-// bytes, so the length need not be stored, and a slot of zeros is empty.
+// A wordSet holds two words. A new word replaces the second one. When that is
+// looked up again, the two change places, so that a word that occurred twice is
+// not lost to words that occur once.
+type wordSet [2]cacheSlot
+
+// A cacheSlot holds a word and its ids. Words contain no zero bytes, so the
+// length need not be stored, and a slot of zeros is empty.
 type cacheSlot struct {
-	lo, hi uint64 // the word; the highest byte of hi is the number of ids
+	lo, hi uint64 // the wordKey; the highest byte of hi is the number of ids
 	ids    [maxCachedIDs]int32
 }
 
-// slotOf returns the slot number of a word of at most 15 bytes: lo holds its
-// first eight bytes, hi the rest, both little-endian and zero-padded.
-func slotOf(lo, hi uint64) uint16 {
-	// Multiplying by the fraction of the golden ratio (Knuth, The Art of
-	// Computer Programming 6.4) mixes both halves into the highest bits.
-	const golden = 0x9e3779b97f4a7c15
-	return uint16((lo ^ bits.RotateLeft64(hi*golden, 32)) * golden >> 48)
+// golden is the fraction of the golden ratio. Multiplying by it mixes the bits
+// of a number into the highest ones (Knuth, The Art of Computer Programming
+// 6.4).
+const golden = 0x9e3779b97f4a7c15
+
+// set returns the number of the word's set in a wordCache.
+func (k wordKey) set() uint16 {
+	return uint16((k.lo ^ bits.RotateLeft64(k.hi*golden, 32)) * golden >> (64 - setBits))
 }
 
-// fillSlot appends the ids of a word of 1 to 15 bytes that is not cached, and
-// caches them if there are at most maxCachedIDs. lo and hi hold the word as in
-// slotOf.
-func (e *Encoder) fillSlot(dst []int32, lo, hi uint64) []int32 {
-	slot := &e.cache[slotOf(lo, hi)]
+// has reports whether the slot holds the word.
+func (s *cacheSlot) has(k wordKey) bool { return s.lo == k.lo && s.hi&lowBytes == k.hi }
+
+// find moves a word to the first slot of the set. It returns false if neither
+// slot holds it.
+func (s *wordSet) find(k wordKey) bool {
+	if s[0].has(k) {
+		return true
+	}
+	if !s[1].has(k) {
+		return false
+	}
+	s[0], s[1] = s[1], s[0]
+	return true
+}
+
+// appendQueue appends the ids of the first n words of e.cuts.queue to dst.
+func (e *Encoder) appendQueue(dst []int32, n int) []int32 {
+	c := &e.cuts
+	dst = slices.Grow(dst, maxCachedIDs*n)
+	for i, key := range c.queue[:n] {
+		set := &e.cache[c.sets[i]]
+		if !set[0].has(key) && !set.find(key) {
+			dst = slices.Grow(e.appendNew(dst, set, key), maxCachedIDs*(n-i))
+			continue
+		}
+		// Copying all ids is faster than asking how many there are.
+		at := len(dst)
+		dst = dst[:at+maxCachedIDs]
+		*(*[maxCachedIDs]int32)(dst[at:]) = set[0].ids
+		dst = dst[:at+int(set[0].hi>>56&7)]
+	}
+	return dst
+}
+
+// appendCached appends the ids of a word of 1 to 15 bytes.
+func (e *Encoder) appendCached(dst []int32, key wordKey) []int32 {
+	set := &e.cache[key.set()]
+	if !set.find(key) {
+		return e.appendNew(dst, set, key)
+	}
+	return append(dst, set[0].ids[:set[0].hi>>56&7]...)
+}
+
+// appendNew appends the ids of a word that is not in its set, and puts it there
+// if it has at most maxCachedIDs.
+func (e *Encoder) appendNew(dst []int32, set *wordSet, key wordKey) []int32 {
 	var word [16]byte
-	binary.LittleEndian.PutUint64(word[:], lo)
-	binary.LittleEndian.PutUint64(word[8:], hi)
-	size := (bits.Len64(lo) + 7) / 8
-	if hi != 0 {
-		size = 8 + (bits.Len64(hi)+7)/8
+	binary.LittleEndian.PutUint64(word[:], key.lo)
+	binary.LittleEndian.PutUint64(word[8:], key.hi)
+	size := (bits.Len64(key.lo) + 7) / 8
+	if key.hi != 0 {
+		size = 8 + (bits.Len64(key.hi)+7)/8
 	}
 	start := len(dst)
 	if utf8.RuneCount(word[:size]) > e.words.limit {
@@ -52,10 +102,10 @@ func (e *Encoder) fillSlot(dst []int32, lo, hi uint64) []int32 {
 	} else {
 		dst = e.trie.appendPieces(dst, word[:size], e.vocab.unk)
 	}
-	if n := copy(slot.ids[:], dst[start:]); n == len(dst)-start {
-		slot.lo, slot.hi = lo, hi|uint64(n)<<56
-	} else {
-		*slot = cacheSlot{}
+	slot := &set[1]
+	if n := len(dst) - start; n <= maxCachedIDs {
+		copy(slot.ids[:], dst[start:])
+		slot.lo, slot.hi = key.lo, key.hi|uint64(n)<<56
 	}
 	return dst
 }
@@ -81,12 +131,13 @@ type pieceSlot struct {
 	ids   [maxPieceIDs]int32
 }
 
-// A pieceKey is a piece of at most 31 bytes, zero-padded.
+// A pieceKey is a piece of at most maxPiece bytes, zero-padded.
 type pieceKey [4]uint64
+
+const maxPiece = 31
 
 // slot returns the piece's slot number.
 func (k *pieceKey) slot() uint16 {
-	const golden = 0x9e3779b97f4a7c15 // see slotOf
 	h := (k[0] ^ bits.RotateLeft64(k[1]*golden, 32)) * golden
 	h = (h ^ bits.RotateLeft64(k[2]*golden, 29) ^ k[3]) * golden
 	return uint16(h >> (64 - pieceBits))

@@ -1,17 +1,17 @@
 package tokenize
 
 import (
-	"math/bits"
 	"unicode/utf8"
 )
 
-// An Encoder turns text into token ids. It caches the words it has seen, in 6
+// An Encoder turns text into token ids. It caches the words it has seen, in 8
 // MiB. It must not be used by several goroutines at once; make one for each
 // with [Tokenizer.NewEncoder].
 type Encoder struct {
 	*Tokenizer
 
 	words  WordSplitter
+	cuts   cuts
 	lower  uint64 // 0x20 in every byte if DoLowerCase, else 0
 	cache  *wordCache
 	pieces *pieceCache
@@ -66,107 +66,121 @@ func (e *Encoder) AppendTokens(dst []string, text string) []string {
 }
 
 // appendIDs appends the ids of the words of s, none of which is a special
-// token. It handles the common cases itself: white space, ASCII punctuation,
-// and words of at most 15 ASCII letters and digits that end before white space
-// or ASCII punctuation. appendOther handles all other text.
-//
-// It is longer than other functions, because splitting it up costs a third more
-// time.
+// token.
 func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	for i := 0; i < len(s); {
-		lo, hi := load16(s, i)
-		capitals := letters(lo)
-		n := 0 // bytes of the word; 16 if appendOther must handle it
-		if end := others(lo, capitals); end != 0 {
-			n = bits.TrailingZeros64(end) >> 3
-			if n == 0 {
-				if id := e.ascii[s[i]]; id >= 0 {
-					dst = append(dst, id)
-					i++
-					continue
-				} else if id == asciiSpace {
-					i++
-					continue
-				}
-				n = 16
-			}
-			lo = (lo | capitals>>2&e.lower) & (1<<(8*uint(n)&63) - 1)
-			hi = 0
-		} else {
-			lo |= capitals >> 2 & e.lower
-			capitals = letters(hi)
-			n = 8 + bits.TrailingZeros64(others(hi, capitals))>>3
-			hi = (hi | capitals>>2&e.lower) & (1<<(8*uint(n-8)&63) - 1)
-		}
-		end := int32(asciiSpace) // the character after the word
-		if i+n < len(s) {
-			end = e.ascii[s[i+n]]
-		}
-		if n == 16 || end == asciiOther {
-			dst, i = appendOther(e, dst, s, i)
+		parts, length := take(&e.cuts, s[i:], e.lower)
+		if length == 0 { // one part, longer than a stretch
+			dst, i = appendLong(e, dst, s, i)
 			continue
 		}
-		i += n
-		if end == asciiSpace {
-			i++
-		}
-		slot := &e.cache[slotOf(lo, hi)]
-		switch {
-		case slot.lo != lo || slot.hi&lowBytes != hi:
-			dst = e.fillSlot(dst, lo, hi)
-		case slot.hi>>56 == 1:
-			dst = append(dst, slot.ids[0])
-		default:
-			dst = append(dst, slot.ids[:slot.hi>>56&7]...)
-		}
+		var end int
+		dst, end = appendParts(e, dst, s, i, parts)
+		i += max(length, end)
 	}
 	return dst
 }
 
-// appendOther appends the ids of the text at s[i] that appendIDs does not
-// handle: a run of three-byte characters that are words by themselves, else a
-// piece for the pieceCache, else a single word. It returns the position after
-// that text.
-func appendOther[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, int) {
-	for wide := false; ; wide = true {
-		id, ok := wideID(e.Tokenizer, s, i)
-		if !ok && wide {
-			return dst, i
-		} else if !ok {
+// appendParts appends the ids of the first parts of e.cuts, which was taken at
+// s[i]. It returns the end of the last word in the text of e.cuts if that is
+// after the parts: characters that are deleted join words.
+func appendParts[T bytestring](e *Encoder, dst []int32, s T, i, parts int) ([]int32, int) {
+	c := &e.cuts
+	other, end := c.nextOther(0), 0
+	for k := 0; k < parts; {
+		n := c.fill(k, parts, other, e.cache)
+		dst = e.appendQueue(dst, n)
+		if k += n; k == parts || n == queueLength {
+			continue
+		}
+		dst, end = appendRun(e, dst, s, i, k)
+		for k++; k < parts && int(c.starts[k]) < end; k++ {
+			if end < int(c.ends[k]) { // the part has more words
+				c.starts[k] = uint16(end)
+				dst, end = appendRun(e, dst, s, i, k)
+			}
+		}
+		if other < end {
+			other = c.nextOther(min(end, int(c.ends[k-1])))
+		}
+	}
+	return dst, end
+}
+
+// appendRun appends the ids of part k of e.cuts, which was taken at s[base]. It
+// returns the end of the last word in the text of e.cuts, which may be after
+// the part.
+func appendRun[T bytestring](e *Encoder, dst []int32, s T, base, k int) ([]int32, int) {
+	c := &e.cuts
+	from, to := int(c.starts[k]), int(c.ends[k])
+	for from < to {
+		if dst, from = appendWide(e, dst, c.text[:to], from); from == to {
 			break
+		}
+		if n := to - from; n <= maxPiece && !c.controls {
+			key := c.pieceAt(from, n)
+			slot := &e.pieces[key.slot()]
+			if slot.key == key {
+				return append(dst, slot.ids[:slot.count]...), to
+			}
+			if !hasSigma(c.text[:to], from, to) {
+				return appendPiece(e, dst, slot, key, s[base+from:base+to]), to
+			}
+		}
+		from = nextWord(&e.words, s, base+from) - base
+		dst = e.appendWord(dst)
+	}
+	return dst, from
+}
+
+// appendPiece appends the ids of a piece of text, which does not depend on its
+// neighbours, and puts them into its slot of the pieceCache.
+func appendPiece[T bytestring](e *Encoder, dst []int32, slot *pieceSlot, key pieceKey, piece T) []int32 {
+	start := len(dst)
+	for i := 0; i < len(piece); {
+		i = nextWord(&e.words, piece, i)
+		dst = e.appendPieces(dst)
+	}
+	slot.keep(key, dst[start:])
+	return dst
+}
+
+// appendLong appends the ids of the three-byte characters that are words by
+// themselves at s[i], or else those of one word. It returns the position after
+// that.
+func appendLong[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, int) {
+	dst, next := appendWide(e, dst, s, i)
+	if next > i {
+		return dst, next
+	}
+	next = nextWord(&e.words, s, i)
+	return e.appendWord(dst), next
+}
+
+// appendWide appends the ids of the three-byte characters at s[i] that are words
+// by themselves, and returns the position after them.
+func appendWide[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, int) {
+	for {
+		id, ok := wideID(e.Tokenizer, s, i)
+		if !ok {
+			return dst, i
 		}
 		if id >= 0 {
 			dst = append(dst, id)
 		}
 		i += 3
 	}
-	key, n := pieceAt(e, s, i)
-	slot := &e.pieces[key.slot()]
-	if n > 0 && slot.key == key {
-		return append(dst, slot.ids[:slot.count]...), i + n
-	}
-	if n == 0 || hasSigma(s, i, i+n) {
-		i = nextWord(&e.words, s, i)
-		return e.appendWord(dst), i
-	}
-	start, end := len(dst), i+n
-	for i < end {
-		i = nextWord(&e.words, s[:end], i)
-		dst = e.appendPieces(dst)
-	}
-	slot.keep(key, dst[start:])
-	return dst, end
 }
 
 // wideID returns the id of the three-byte character at s[i] if it is always a
-// word by itself, such as an ideograph, and asciiSpace if it is white space.
+// word by itself, such as an ideograph, and wideSpace if it is white space.
 // For any other text ok is false.
 func wideID[T bytestring](t *Tokenizer, s T, i int) (id int32, ok bool) {
 	if i+2 >= len(s) || s[i] < wideFirst>>12|0xe0 || s[i] > wideLast>>12|0xe0 || s[i+1]&0xc0 != 0x80 || s[i+2]&0xc0 != 0x80 {
 		return 0, false
 	}
 	id = t.wide[int(s[i]&0x0f)<<12+int(s[i+1]&0x3f)<<6+int(s[i+2]&0x3f)-wideFirst]
-	return id, id != asciiOther
+	return id, id != wideOther
 }
 
 // hasSigma reports whether s[from:to] contains a capital sigma.
@@ -179,36 +193,12 @@ func hasSigma[T bytestring](s T, from, to int) bool {
 	return false
 }
 
-// pieceAt returns the text from s[i] up to the next ASCII white space or
-// punctuation as a key for the pieceCache, and its length n in bytes. ASCII
-// letters are lower-cased if the options say so. n is 0 if the text does not
-// fit a key, or if the next character is deleted, so that its neighbours form
-// one word. The ids of a piece do not depend on its context, unless it contains
-// a capital sigma.
-func pieceAt[T bytestring](e *Encoder, s T, i int) (key pieceKey, n int) {
-	for k := range key {
-		x, at := uint64(0), i+8*k
-		if at+8 <= len(s) {
-			x = load8(s, at)
-		} else if at < len(s) {
-			x, _ = loadTail(s, at)
-		}
-		capitals := letters(x)
-		end := others(x, capitals) &^ x
-		x |= capitals >> 2 & e.lower
-		if end == 0 {
-			key[k] = x
-			continue
-		}
-		n = bits.TrailingZeros64(end) >> 3
-		key[k] = x & (1<<(8*uint(n)&63) - 1)
-		n += 8 * k
-		if i+n < len(s) && e.ascii[s[i+n]] == asciiOther {
-			return key, 0 // a deleted character joins its neighbours
-		}
-		return key, n
-	}
-	return key, 0
+// pieceAt returns n bytes of c.text as a key for the pieceCache. The ids of a
+// run without white space and punctuation of ASCII do not depend on its context,
+// unless it contains a capital sigma or a character that is deleted.
+func (c *cuts) pieceAt(at, n int) pieceKey {
+	text, mask := c.text[at:], &keyMasks[n]
+	return pieceKey{load8(text, 0) & mask[0], load8(text, 8) & mask[1], load8(text, 16) & mask[2], load8(text, 24) & mask[3]}
 }
 
 const (
@@ -224,14 +214,6 @@ func load8[T bytestring](s T, i int) uint64 {
 	b := s[i : i+8]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-}
-
-// load16 returns the sixteen bytes of s at i, zero-padded after the end of s.
-func load16[T bytestring](s T, i int) (lo, hi uint64) {
-	if i+16 <= len(s) {
-		return load8(s, i), load8(s, i+8)
-	}
-	return loadTail(s, i)
 }
 
 // loadTail returns the bytes of s at i, of which there are fewer than sixteen,
@@ -278,11 +260,7 @@ func (e *Encoder) appendWord(dst []int32) []int32 {
 		return append(dst, e.vocab.unk)
 	case len(e.words.word) <= maxCached:
 		lo, hi := loadTail(e.words.word, 0)
-		slot := &e.cache[slotOf(lo, hi)]
-		if slot.lo == lo && slot.hi&lowBytes == hi {
-			return append(dst, slot.ids[:slot.hi>>56&7]...)
-		}
-		return e.fillSlot(dst, lo, hi)
+		return e.appendCached(dst, wordKey{lo, hi})
 	}
 	return e.trie.appendPieces(dst, e.words.word, e.vocab.unk)
 }

@@ -73,6 +73,22 @@ func TestEncoderEqualsTheReferenceOnRealText(t *testing.T) {
 	}
 }
 
+// TestEncoderEqualsTheReferenceAcrossStretches moves texts over the place where
+// a long text is cut, 1,024 bytes from its start.
+func TestEncoderEqualsTheReferenceAcrossStretches(t *testing.T) {
+	needOracle(t)
+	v := smallVocab(t)
+	for _, lower := range []bool{true, false} {
+		e := newEncoder(t, v, lower)
+		for i, text := range fuzzSeeds() {
+			filler := []string{"ab, ", "世", "x", "é"}[i%4]
+			for before := max(0, 1024-len(text)); before < 1026; before += 1 + len(text)/16 {
+				checkReference(t, e, strings.Repeat(filler, before/len(filler))+strings.Repeat(" ", before%len(filler))+text+" the end")
+			}
+		}
+	}
+}
+
 // fuzzSeeds are texts of the kinds where implementations differ.
 func fuzzSeeds() []string {
 	return []string{
