@@ -17,16 +17,16 @@ const (
 	OpArg                 // the text, then positional argument n
 	OpArgAfter            // positional argument n, then the text
 	OpQuoted              // positional argument n between the halves of the text, which "|" separates
-	OpLast                // the last positional argument
-	OpLastOf              // the last of the first n positional arguments that is not empty
-	OpJoin                // positional arguments from n on with the text between
+	OpLast                // the last positional argument, between the halves of the text
+	OpLastOf              // the last of the first n positional arguments that is not empty, between the halves of the text
+	OpJoin                // positional arguments from n on with the text between; a text of three parts is before, between and after them
 	OpAlt                 // the named argument that the text names, else positional argument n
 	OpBlock               // positional argument n, or named "text", as lines of their own
 	OpItems               // positional arguments from n on, each on a line
 	OpBreak               // ends the line
 	OpSound               // pronunciation, outside of parentheses: positional argument 1, with n = 2 the second behind a language
 	OpConvert             // {{convert}}: a quantity
-	OpNumber              // positional argument n with grouped digits
+	OpNumber              // the text, then positional argument n with grouped digits
 	OpValue               // {{val}}
 	OpFraction            // {{frac}}
 	OpLang                // {{langx}}, {{lang-xx}}: the language, then text in it; n = 1: the language is in the name
@@ -50,7 +50,7 @@ const (
 	OpEra                 // {{bd}}: birth and death
 	OpCentury             // {{s|XIX|e}} of the French Wikipedia, then the text
 	OpGiven               // the name of the template, as it stands in the source
-	OpPair                // positional arguments n and n + 1, if given, after and around the halves of the text
+	OpPair                // positional arguments n and n + 1, if given, in a text of two parts, before each, and an optional third one, after the second
 	OpAbsolute            // {{abs}}
 	OpOldStyle            // {{OldStyleDate}}
 	OpDates               // {{start and end dates}}
@@ -68,6 +68,9 @@ const (
 	OpIncise              // {{incise}}
 	OpEtCetera            // {{etc.}}
 	OpEraName             // {{BC}}, {{AD}}: positional argument 1 and the text
+	OpSiglo               // {{siglo}} of the Spanish Wikipedia: a century
+	OpTitle               // the title of the page: {{en-noun}} of Wiktionary
+	OpEtymon              // {{cog}} of Wiktionary: the language whose code argument n is and, unless there is a text, argument n + 1
 	OpVariable            // a variable of MediaWiki: function n; not in files
 )
 
@@ -82,6 +85,7 @@ var opNames = [...]string{
 	OpAbsolute: "absolute", OpOldStyle: "old-style-date", OpDates: "dates", OpFreeDate: "free-date", OpAthlete: "athlete",
 	OpVerse: "verse", OpNuclide: "nuclide", OpStacked: "stacked", OpBraKet: "bra-ket", OpAmount: "amount", OpSterling: "sterling",
 	OpGauge: "gauge", OpListing: "listing", OpMeasure: "measure", OpIncise: "incise", OpEtCetera: "et-cetera", OpEraName: "era-name",
+	OpSiglo: "siglo", OpTitle: "title", OpEtymon: "etymon",
 }
 
 // opOf maps the names of the operations to them.
@@ -95,7 +99,7 @@ var opOf = func() map[string]Op {
 
 // needsNumber lists the operations that render the positional argument n.
 var needsNumber = map[Op]bool{OpArg: true, OpArgAfter: true, OpQuoted: true, OpLastOf: true, OpJoin: true, OpAlt: true,
-	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true}
+	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true, OpEtymon: true}
 
 // needsText lists the operations that make no sense without a text, and whether
 // the text has two halves.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
@@ -28,6 +29,8 @@ type Table struct {
 	tag       language.Tag  // of the wiki's language
 	languages display.Namer // of the wiki's language; nil if CLDR has none
 	regions   display.Namer
+
+	ownCountries func() map[string]bool // names of countries, in the wiki's language
 }
 
 // An affix is a rule for all names with a prefix and a suffix.
@@ -65,6 +68,7 @@ func (s Set) Table(lang, wiki string) *Table {
 		t.tag = tag
 		t.languages, t.regions = namers(tag)
 	}
+	t.ownCountries = sync.OnceValue(t.countryNames)
 	return t
 }
 
@@ -273,6 +277,20 @@ func (t *Table) CountryName(code []byte) string {
 	}
 	return t.regions.Name(r)
 }
+
+// countryNames returns the names of countries in the language of the wiki.
+func (t *Table) countryNames() map[string]bool {
+	names := map[string]bool{}
+	for code := range countryNames() {
+		names[t.CountryName([]byte(code))] = true
+	}
+	delete(names, "")
+	return names
+}
+
+// IsOwnCountry reports whether name is that of a country in the language of the
+// wiki.
+func (t *Table) IsOwnCountry(name []byte) bool { return t.ownCountries()[string(name)] }
 
 // IsLanguage reports whether b is the code of a language that wikis use in
 // templates.

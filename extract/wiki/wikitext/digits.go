@@ -95,7 +95,12 @@ func (s *Scanner) measure(args []argument) {
 	}
 	s.number(span{p.start, p.start + digits})
 	s.put(span{p.start + digits, p.end})
+	s.affixed(" ", s.named(args, "u", "ul"), "")
 	for n := 2; n+1 < 10; n += 2 {
+		if s.arg(args, n).empty() {
+			s.affixed(" ", s.arg(args, n+1), "") // {{M|3,5||m/s}}
+			continue
+		}
 		s.affixed(" ", s.arg(args, n), "")
 		s.put(s.arg(args, n+1))
 	}

@@ -134,7 +134,7 @@ func TestTemplatesFollowTheLanguageOfTheWiki(t *testing.T) {
 	for _, c := range []struct{ lang, source, want string }{
 		{"uk", "{{lang-de|Berlin}}", "німецька: Berlin"}, {"zh", "（{{lang-en|x}}）", "（英语：x）"}, {"fr", "{{lang-en|x}}", "en anglais : x"},
 		{"ba", "{{lang-de|Berlin}}", "Berlin"}, {"oc", "{{lang-de|Berlin}}", "Berlin"}, {"ko", "{{USA}} {{flag|GER}} {{flag|France}}", "미국 독일 프랑스"},
-		{"ba", "a {{USA}} b", "a b"}, {"ru", "a {{flag|URS}} b", "a b"},
+		{"ba", "a {{USA}} b", "a b"}, {"ba", "a {{flag|URS}} b", "a b"}, {"ru", "a {{flag|URS}} b", "a СССР b"},
 		{"de", "{{circa|1350}}", "um 1350"}, {"ba", "{{circa|1350|1400}}", "1350 – 1400"}, {"pl", "{{circa|1350}}", "ok. 1350"},
 		{"de", "{{start date|2001|9|11}}", "11. September 2001"}, {"uk", "{{start date|2001|9}}", "вересень 2001 р."}, {"ja", "{{start date|2001|9|11}}", "2001年9月11日"},
 		{"cv", "{{start date|2001|9|11}}", "11 авӑн 2001 ҫ."}, {"ng", "{{start date|2001|9|11}} {{start date|2001|9}}", "2001-09-11 2001-09"},
@@ -146,6 +146,11 @@ func TestTemplatesFollowTheLanguageOfTheWiki(t *testing.T) {
 		{"ru", "{{zh|c=中|s=国|p=guo}}", "китайский: 中; китайский, упрощенное письмо: 国; guo"}, {"de", "{{INRConvert|5|c}} x", "x"},
 		{"fr", "au {{s|XIX|e}}", "au XIXe siècle"}, {"en", "the {{s|XIX}}", "the XIX"}, {"pt", "Do {{-séc|VI}} ao {{-séc|IV}}", "Do século VI a.C. ao século IV a.C."},
 		{"hu", "{{szám|180000}} török", "180 000 török"}, {"fr", "{{sclass|Nimitz|x|0}}", "Nimitz"}, {"fr", "{{floruit|1200}}", "1200"}, {"fr", "{{yes}}x", "x"},
+		{"de", "({{HuS|Zászlós}})", "(ungarisch Zászlós)"}, {"de", "{{grcS|πόλις|pólis}}", "altgriechisch πόλις pólis"}, {"de", "* {{Polen}} ⇒ Chorąży", "Polen ⇒ Chorąży"}, {"de", "{{Polen}}", ""},
+		{"es", "el {{siglo|XVI||s}} y el {{siglo|XX}}, {{Siglo|V|a|S}}", "el siglo XVI y el XX, Siglo V a. C."}, {"pt", "{{PBPE|trem|comboio}}", "trem (português brasileiro) ou comboio (português europeu)"},
+		{"it", "{{M|3,5||m/s}} {{M|10|u=km}} {{TA|3 km²}}", "3,5 m/s 10 km 3 km²"}, {"fr", "* {{Jumelage|Los Angeles|États-Unis|année=1967}}", "Los Angeles (États-Unis)"},
+		{"lt", "({{de|Bär}}), {{de}} x", "(Bär), x"}, {"ko", "{{llang|en|Berlin}}", "영어: Berlin"}, {"fi", "({{k-de|Bezirk}})", "(saksa: Bezirk)"}, {"tr", "{{dil-de|Berlin}}", "Almanca: Berlin"},
+		{"ar", "نهر {{ألمانية|Spree}} x", "نهر (بالألمانية: Spree) x"}, {"ro", "{{conversie|3|C|F}}", "3 °C (37 °F)"}, {"he", "א{{הערה|b}} ב", "א ב"}, {"br", "En {{XIIvet}} kantved", "En XIIvet kantved"},
 	} {
 		t.Run(fmt.Sprint(c.lang, " ", c.source), func(t *testing.T) {
 			if got := string(NewScanner(DefaultOptions()).AppendText(nil, []byte(c.source), Page{Lang: c.lang})); got != c.want {

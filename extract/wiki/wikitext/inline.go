@@ -158,9 +158,7 @@ func (s *Scanner) bracket(start, i, e int) (next int) {
 			return s.afterLink(l, e)
 		}
 		if l, ok := s.extLinkAt(i+1, e); ok { // [[http://a b]]
-			s.text(s.src[start : i+1])
-			s.extLink(l)
-			return l.next
+			return s.doubleBracketURL(start, i, e, l)
 		}
 		s.text(s.src[start : i+2])
 		return i + 2
@@ -171,6 +169,22 @@ func (s *Scanner) bracket(start, i, e int) (next int) {
 		return l.next
 	}
 	return i
+}
+
+// doubleBracketURL renders the external link l at s.src[i+1], before which there
+// is another "[", after writing the plain text s.src[start:i]. [[http://a b]] is
+// "[b]". In [[http://a|b]] MediaWiki takes "|b" for a part of the address and
+// shows "[[1]]"; the author meant the label "b", which is shown.
+func (s *Scanner) doubleBracketURL(start, i, e int, l extLink) (next int) {
+	bar := bytes.IndexByte(s.src[i:l.label], '|')
+	if bar < 0 || l.label < l.labelEnd || l.next >= e || s.src[l.next] != ']' {
+		s.text(s.src[start : i+1])
+		s.extLink(l)
+		return l.next
+	}
+	s.text(s.src[start:i])
+	s.inline(i+bar+1, l.labelEnd, modeArgument)
+	return l.next + 1
 }
 
 // angle renders the tag at s.src[i], after writing the plain text

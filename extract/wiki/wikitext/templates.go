@@ -107,6 +107,10 @@ func (s *Scanner) unknown(given span, i, e int) {
 	if given.empty() {
 		return
 	}
+	if s.isCountryName(given) && s.inSentence(i-2, e+2) {
+		s.put(given)
+		return
+	}
 	inSentence := s.budget.depth > 0 || s.inSentence(i-2, e+2) // what is expanded is in one
 	if inSentence && s.expand(given, i, e) {
 		return

@@ -51,6 +51,32 @@ func (s *Scanner) language(t rendering.Rule, args []argument) {
 	}
 }
 
+// pageTitle renders the headword of a page of Wiktionary: {{en-noun|head=…}}, or
+// the title.
+func (s *Scanner) pageTitle(args []argument) {
+	if head := s.named(args, "head"); !head.empty() {
+		s.put(head)
+		return
+	}
+	s.str(s.page.Title)
+}
+
+// etymon renders the language with the code in argument t.N, and the word in the
+// next one: {{cog|de|Wort}} as "German Wort".
+func (s *Scanner) etymon(t rendering.Rule, args []argument) {
+	code := s.bytes(s.arg(args, t.N))
+	name := s.table.LanguageName(code)
+	switch {
+	case name != "":
+		s.str(name)
+	case len(code) > 0:
+		s.hole()
+	}
+	if word := s.arg(args, t.N+1); t.Text == "" && string(s.bytes(word)) != "-" {
+		s.affixed(" ", word, "")
+	}
+}
+
 // chineseParts are the arguments of {{zh}} in the order in which they are
 // written, with their labels and the codes of their languages.
 var chineseParts = []struct{ key, label, code string }{
@@ -86,7 +112,12 @@ func (s *Scanner) chinese(args []argument) {
 
 // languageLabel writes the name of a language before text in it: "German: ".
 func (s *Scanner) languageLabel(name string) {
-	before, after, _ := strings.Cut(s.label("language"), "{name}")
+	form := s.label("language")
+	before, after, ok := strings.Cut(form, "{name}")
+	if !ok { // "{lower}": German adjectives
+		before, after, _ = strings.Cut(form, "{lower}")
+		name = strings.ToLower(name)
+	}
 	s.str(before)
 	s.str(name)
 	s.str(after)

@@ -21,7 +21,8 @@ func (s *Scanner) render(t rendering.Rule, args []argument) {
 		before, after, _ := strings.Cut(t.Text, "|")
 		s.affixed(before, s.arg(args, t.N), after)
 	case rendering.OpLast, rendering.OpLastOf:
-		s.put(s.lastArgument(args, t.N))
+		before, after, _ := strings.Cut(t.Text, "|")
+		s.affixed(before, s.lastArgument(args, t.N), after)
 	case rendering.OpJoin:
 		s.joined(args, t.N, t.Text)
 	case rendering.OpAlt:
@@ -50,7 +51,10 @@ func (s *Scanner) renderSpecial(t rendering.Rule, args []argument) {
 	case rendering.OpConvert:
 		s.convert(t, args)
 	case rendering.OpNumber:
-		s.number(s.arg(args, t.N))
+		if p := s.arg(args, t.N); !p.empty() {
+			s.str(t.Text)
+			s.number(p)
+		}
 	case rendering.OpValue:
 		s.value(args)
 	case rendering.OpFraction:
@@ -141,6 +145,12 @@ func (s *Scanner) renderRare(t rendering.Rule, args []argument) {
 		s.incise(args)
 	case rendering.OpEraName:
 		s.eraName(t, args)
+	case rendering.OpSiglo:
+		s.siglo(args)
+	case rendering.OpTitle:
+		s.pageTitle(args)
+	case rendering.OpEtymon:
+		s.etymon(t, args)
 	}
 }
 
@@ -166,11 +176,12 @@ func (s *Scanner) affixed(before string, p span, after string) {
 
 // pair renders two arguments, t.N and t.N+1, of which the second may be
 // missing. t.Text is the string before the first, "|", and the string before
-// the second.
+// the second; after another "|" the string after the second.
 func (s *Scanner) pair(t rendering.Rule, args []argument) {
-	before, between, _ := strings.Cut(t.Text, "|")
+	before, rest, _ := strings.Cut(t.Text, "|")
+	between, after, _ := strings.Cut(rest, "|")
 	s.affixed(before, s.arg(args, t.N), "")
-	s.affixed(between, s.arg(args, t.N+1), "")
+	s.affixed(between, s.arg(args, t.N+1), after)
 }
 
 // lastArgument returns the last non-empty positional argument. If n > 0, only
@@ -189,8 +200,13 @@ func (s *Scanner) lastArgument(args []argument, n int) span {
 }
 
 // joined renders the non-empty positional arguments from number n on, with a
-// string between them.
-func (s *Scanner) joined(args []argument, n int, between string) {
+// string between them: form, or its second of three parts, which "|" separates.
+func (s *Scanner) joined(args []argument, n int, form string) {
+	before, rest, _ := strings.Cut(form, "|")
+	between, after, ok := strings.Cut(rest, "|")
+	if !ok {
+		before, between = "", form
+	}
 	written := false
 	for place, value := range positional(args) {
 		if place < n || value.empty() {
@@ -198,9 +214,14 @@ func (s *Scanner) joined(args []argument, n int, between string) {
 		}
 		if written {
 			s.str(between)
+		} else {
+			s.str(before)
 		}
 		s.put(value)
 		written = true
+	}
+	if written {
+		s.str(after)
 	}
 }
 

@@ -29,8 +29,9 @@ func (s *Scanner) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
 //
 //   - "2e" and "XIVe" of the French Wikipedia are shown themselves.
 //   - "FRA" is shown as the name of the country in the language of the wiki.
-//   - "enS" of the German Wikipedia shows its argument, which is text in a
-//     language.
+//   - "enS" of the German Wikipedia shows a language and text in it.
+//   - "en", where it is not a word of the wiki, shows text in the language; as a
+//     mark after a link it has no text.
 func (s *Scanner) byShape(given []byte) (t rendering.Rule, ok bool) {
 	switch lang := s.baseLang(); {
 	case lang == "fr" && isOrdinal(given):
@@ -39,8 +40,12 @@ func (s *Scanner) byShape(given []byte) (t rendering.Rule, ok bool) {
 		if name := s.table.CountryName(given); name != "" {
 			return rendering.Rule{Op: rendering.OpText, Text: name}, true
 		}
-	case lang == "de" && len(given) <= 4 && bytes.HasSuffix(given, []byte("S")) && rendering.IsLanguage(given[:len(given)-1]):
+	case len(given) == 2 && lang != "en" && given[1] >= 'a' && given[1] <= 'z' && rendering.IsLanguage(fold(&s.name, given)):
 		return rendering.Rule{Op: rendering.OpArg, N: 1}, true
+	case lang == "de" && len(given) >= 3 && len(given) <= 4 && bytes.HasSuffix(given, []byte("S")):
+		if code := fold(&s.name, given[:len(given)-1]); rendering.IsLanguage(code) {
+			return rendering.Rule{Op: rendering.OpLang, N: 1, Text: rendering.LanguageCode(code)}, true
+		}
 	}
 	return rendering.Rule{}, false
 }

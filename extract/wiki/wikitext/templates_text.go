@@ -104,6 +104,13 @@ func (s *Scanner) country(args []argument) {
 	s.put(p)
 }
 
+// isCountryName reports whether a template is named after a country. On many
+// wikis, such as {{Polen}} on the German Wikipedia, it shows a flag and the name;
+// on English ones it is a navigation box.
+func (s *Scanner) isCountryName(given span) bool {
+	return !s.table.English() && s.table.IsOwnCountry(s.bytes(given))
+}
+
 // ship renders {{ship|USS|Enterprise|CVN-65}} and, with t.Text = "USS",
 // {{USS|Enterprise|CVN-65}} as "USS Enterprise (CVN-65)". One more argument
 // selects the parts to show: the sum of 4 for the prefix, 2 for the name and 1
@@ -225,6 +232,24 @@ func (s *Scanner) century(t rendering.Rule, args []argument) {
 	}
 	if s.ordinalEnding(last); written > 0 {
 		s.str(t.Text)
+	}
+}
+
+// siglo renders the centuries of the Spanish Wikipedia: {{siglo|XVI}} as "XVI",
+// {{siglo|XVI||s}} as "siglo XVI" and {{siglo|V|a|S}} as "Siglo V a. C.".
+func (s *Scanner) siglo(args []argument) {
+	switch word := s.bytes(s.arg(args, 3)); {
+	case len(word) > 0 && word[0] == 's':
+		s.str("siglo ")
+	case len(word) > 0 && word[0] == 'S':
+		s.str("Siglo ")
+	}
+	s.put(s.arg(args, 1))
+	switch string(s.bytes(s.arg(args, 2))) {
+	case "a":
+		s.str(" a. C.")
+	case "d":
+		s.str(" d. C.")
 	}
 }
 
