@@ -11,9 +11,22 @@ import (
 // A trie finds the longest vocabulary piece at the beginning of a word. It is a
 // double-array trie over bytes. The child of state s for byte b is the state c
 // = nodes[s].base+b, which exists only if nodes[c].parent is s.
+//
+// Walking it is waiting for memory, so the nodes are packed into a third of the
+// bytes if the vocabulary allows: packed[s] has the byte that leads to s in bits
+// 0 to 7, whether a piece ends at s in bit 8, and the base above. No two states
+// with children have the same base, so a byte leads to c only from c's parent.
 type trie struct {
-	nodes []trieNode
+	nodes  []trieNode // nil if packed
+	packed []uint32
+	ids    []int32 // by state, for packed: the id of the piece that ends there
 }
+
+const (
+	pieceEnds = 1 << 8 // in trie.packed
+	baseShift = 9
+	maxPacked = 1 << (32 - baseShift) // number of states that can be packed
+)
 
 type trieNode struct {
 	base   int32 // state number of the child for byte 0
@@ -36,6 +49,15 @@ const subwordPrefix = "##"
 // cannot match a word of at most maxChars characters, such as "" and "##", are
 // omitted.
 func newTrie(tokens []string, maxChars int) *trie {
+	t := newPlainTrie(tokens, maxChars)
+	if len(t.nodes) <= maxPacked {
+		t.pack()
+	}
+	return t
+}
+
+// newPlainTrie is newTrie without packing.
+func newPlainTrie(tokens []string, maxChars int) *trie {
 	var roots [2][]trieKey
 	bytes := 0
 	for id, token := range tokens {
@@ -79,6 +101,7 @@ type trieRange struct {
 type trieBuilder struct {
 	nodes []trieNode
 	used  []uint64    // one bit for each state: whether it is in use; longer than nodes
+	bases []uint64    // as used: whether it is a base
 	stack []trieRange // states whose children are not placed yet
 	bytes []byte      // buffer: labels of the children to place
 }
@@ -89,7 +112,7 @@ func (b *trieBuilder) take(state int, parent int32) {
 		b.nodes = append(b.nodes, trieNode{base: noState, parent: noState, id: noPiece})
 	}
 	for len(b.used) <= (state+searchStates+256)/64+1 {
-		b.used = append(b.used, 0)
+		b.used, b.bases = append(b.used, 0), append(b.bases, 0)
 	}
 	b.nodes[state].parent = parent
 	b.used[state/64] |= 1 << (state % 64)
@@ -112,6 +135,7 @@ func (b *trieBuilder) place(r trieRange) {
 	}
 	base := b.findBase()
 	b.nodes[r.state].base = int32(base)
+	b.bases[base/64] |= 1 << (base % 64)
 	rest := r.keys
 	for _, label := range b.bytes {
 		n := 1
@@ -129,11 +153,11 @@ func (b *trieBuilder) place(r trieRange) {
 // searches for gaps. Searching all states would take quadratic time.
 const searchStates = 4096
 
-// findBase returns a base at which the states for all labels in b.bytes are
-// free. It tests 64 bases at once. All states after the last used one are free.
+// findBase returns an unused base at which the states for all labels in b.bytes
+// are free. It tests 64 bases at once. All states after the last used one are free.
 func (b *trieBuilder) findBase() int {
 	for base := max(0, len(b.nodes)-searchStates); ; base += 64 {
-		fits := ^uint64(0)
+		fits := ^(b.bases[base/64]>>(base%64) | b.bases[base/64+1]<<(64-base%64))
 		for _, label := range b.bytes {
 			at := base + int(label)
 			fits &^= b.used[at/64]>>(at%64) | b.used[at/64+1]<<(64-at%64)
@@ -162,10 +186,56 @@ func (b *trieBuilder) finish() *trie {
 	return &trie{nodes: slices.Clip(b.nodes)}
 }
 
+// pack replaces t.nodes by t.packed and t.ids.
+func (t *trie) pack() {
+	t.packed, t.ids = make([]uint32, len(t.nodes)), make([]int32, len(t.nodes))
+	for state, node := range t.nodes {
+		packed := uint32(node.base) << baseShift
+		if node.parent >= 0 {
+			packed |= uint32(state) - uint32(t.nodes[node.parent].base)
+		}
+		if node.id != noPiece {
+			packed |= pieceEnds
+		}
+		t.packed[state], t.ids[state] = packed, node.id
+	}
+	t.nodes = nil
+}
+
 // appendPieces appends the ids of the pieces of word, greedily: the longest
 // piece at its beginning, then the longest that continues it, and so on. If
-// that fails, it appends only unk.
+// that fails, it appends only unk. word must not contain zero bytes.
 func (t *trie) appendPieces(dst []int32, word []byte, unk int32) []int32 {
+	if t.packed == nil {
+		return t.appendPlain(dst, word, unk)
+	}
+	start, packed := len(dst), t.packed
+	base := packed[rootWord] >> baseShift
+	for len(word) > 0 {
+		last, end := uint32(0), 0
+		for i, b := range word {
+			state := base + uint32(b)
+			node := packed[state]
+			if byte(node) != b {
+				break
+			}
+			if node&pieceEnds != 0 {
+				last, end = state, i+1
+			}
+			base = node >> baseShift
+		}
+		if end == 0 {
+			return append(dst[:start], unk)
+		}
+		dst = append(dst, t.ids[last])
+		word = word[end:]
+		base = packed[rootSubword] >> baseShift
+	}
+	return dst
+}
+
+// appendPlain is appendPieces for t.nodes.
+func (t *trie) appendPlain(dst []int32, word []byte, unk int32) []int32 {
 	start := len(dst)
 	root := int32(rootWord)
 	for len(word) > 0 {
