@@ -10,17 +10,41 @@ import (
 )
 
 func TestTheChecksumEqualsThePlainOne(t *testing.T) {
-	crcs := newCRCTables()
-	rapid.Check(t, func(t *rapid.T) {
-		p := rapid.SliceOf(rapid.Byte()).Draw(t, "p")
-		cut := rapid.IntRange(0, len(p)).Draw(t, "cut")
-		if got, want := crcs.update(crcs.update(0, p[:cut]), p[cut:]), plainCRC(p); got != want {
-			t.Fatalf("got %08x, want %08x", got, want)
+	folding := newCRCTables()
+	tables := *folding
+	tables.fold = false
+	for _, crcs := range []*crcTables{folding, &tables} {
+		rapid.Check(t, func(t *rapid.T) {
+			p := rapid.SliceOf(rapid.Byte()).Draw(t, "p")
+			p = bytes.Repeat(p, rapid.IntRange(1, 40).Draw(t, "repeats"))
+			p = p[:rapid.IntRange(0, len(p)).Draw(t, "length")]
+			cut := rapid.IntRange(0, len(p)).Draw(t, "cut")
+			if got, want := crcs.update(crcs.update(0, p[:cut]), p[cut:]), plainCRC(p); got != want {
+				t.Fatalf("got %08x, want %08x", got, want)
+			}
+		})
+		if got := crcs.update(0, []byte("123456789")); got != 0xfc891918 {
+			t.Errorf("got %08x for the check value of CRC-32/BZIP2", got)
+		}
+	}
+}
+
+// FuzzCRC checks both ways to compute the checksum against the plain one.
+func FuzzCRC(f *testing.F) {
+	f.Add([]byte("123456789"), uint32(0))
+	f.Add(bytes.Repeat([]byte{0, 255, 1}, 100), uint32(65))
+	folding := newCRCTables()
+	tables := *folding
+	tables.fold = false
+	f.Fuzz(func(t *testing.T, p []byte, cut uint32) {
+		k := int(cut % uint32(len(p)+1))
+		want := plainCRC(p)
+		for _, crcs := range []*crcTables{folding, &tables} {
+			if got := crcs.update(crcs.update(0, p[:k]), p[k:]); got != want {
+				t.Fatalf("got %08x, want %08x", got, want)
+			}
 		}
 	})
-	if got := crcs.update(0, []byte("123456789")); got != 0xfc891918 {
-		t.Errorf("got %08x for the check value of CRC-32/BZIP2", got)
-	}
 }
 
 func TestAMagicNumberIsFoundAtAnyBit(t *testing.T) {

@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package bzip2
+
+const hasCLMUL = false
+
+func foldCRC(uint32, *byte, int, *crcFactors, *[16]byte) {
+	panic("BUG: bzip2: no vector instructions")
+}
