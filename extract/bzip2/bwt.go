@@ -1,5 +1,7 @@
 package bzip2
 
+import "encoding/binary"
+
 // tableSize is the number of entries of a [table]: the power of two above
 // maxBlock, so that indexes are masked and need no bounds check.
 const (
@@ -23,10 +25,20 @@ func (t *table) link(col *column) {
 		next[c] = sum
 		sum += n
 	}
-	for i, c := range col.data() {
+	if col.vector {
+		linkParts(t, &col.buf[0], col.parts, &next)
+		return
+	}
+	row := uint32(0) // in the upper 24 bits
+	for at := 0; at < col.parts*partSize; at += partSize {
+		part := binary.LittleEndian.Uint16(col.buf[at:])
+		c := part & 0xff
 		j := next[c]
-		next[c] = j + 1
-		t[j&tableMask] = uint32(i)<<8 | uint32(c)
+		for end := row + uint32(part&^0xff); row < end; row += 1 << 8 {
+			t[j&tableMask] = row | uint32(c)
+			j++
+		}
+		next[c] = j
 	}
 }
 

@@ -48,7 +48,7 @@ func (d *decoder) decode(limit int) error {
 		return errOrigin
 	}
 	d.table.link(&d.column)
-	d.walker.scratch = d.column.data() // not needed any more
+	d.walker.scratch = d.column.buf[:] // not needed any more
 	d.walker.walk(&d.table, d.text[:d.size], d.header.origin)
 	return d.check()
 }

@@ -14,29 +14,47 @@ const (
 	// reads from the file, with the bytes that refilling reads ahead.
 	groupBytes = groupSize*maxCodeLen/8 + 16
 
-	// vectorRun is the longest run that is written by one store of decodeVector;
-	// plainRun is that of decodePlain.
-	vectorRun = 32
-	plainRun  = 8
-
-	// columnSlack is the number of bytes that may be written after the end of a
-	// column, because its length is checked once for each group: a run for each
-	// symbol, and one store.
-	columnSlack = (groupSize + 1) * vectorRun
+	// maxPart is the maximum length of a part of a column; a longer run is
+	// several parts.
+	maxPart  = 255
+	partSize = 2 // bytes of a part in memory
 )
 
 // A column is the last column of the sorted rotations of a block's text (the
 // Burrows-Wheeler transform). bzip2's entropy coder encodes this column.
+//
+// It consists of parts: runs of a byte, each stored as the byte and its length,
+// 0 to maxPart. The part that is being decoded may be written beyond the last
+// one, and as the length of a column is checked once for each group, there is
+// room for a group's parts after maxBlock.
 type column struct {
-	buf   [1 + maxBlock + columnSlack]byte // the column begins at buf[1]
-	n     int                              // length of the column
-	count [256]uint32                      // how often each byte value occurs
+	buf   [(maxBlock + groupSize + 2) * partSize]byte
+	parts int         // number of parts
+	n     int         // length of the column in bytes
+	count [256]uint32 // how often each byte value occurs
 
 	vector bool // decode with vector instructions
-}
 
-// data returns the column.
-func (col *column) data() []byte { return col.buf[1 : 1+col.n] }
+	// State of decoding between two codes. decodeVector uses it, too.
+	bits  uint64 // bits, have and pos as in bitReader
+	have  uint
+	pos   int
+	run   int  // how often to write the byte at place 0
+	shift uint // weight of the run's next digit
+	group int  // groups begun
+	left  int  // symbols of the group not decoded yet
+
+	lastPos int // maximum of pos at which a group may begin without loading more of the file
+	limit   int // maximum of n at which a group may begin
+
+	// For decodeVector: first bytes of the window, of the selectors and of the
+	// list, and the tables.
+	window    *byte
+	selectors *uint8
+	groups    int // number of selectors
+	tables    *[maxTables]huffman
+	list      *[256]byte
+}
 
 // A placeMask selects the entries of a move-to-front list that change when one
 // entry moves to the front: that entry and the entries before it. lo and hi are
@@ -54,16 +72,16 @@ var placeMasks = [16]placeMask{
 // Huffman codes of places in a move-to-front list, with runs of place 0 written
 // as a number in bijective base 2.
 //
-// A byte is not written when its place is read, but when the run that follows
-// it has ended: mostly by a single store of several bytes. So the first write is
-// of the byte at the front of the list before any place was read; it goes to
-// buf[0], which is not a part of the column.
+// A part is not written when its place is read, but when the run that follows it
+// has ended. So the first part, usually of length 0, is the byte at the front of
+// the list before any place was read.
 func (col *column) read(b *bitReader, h *header, limit int) error {
-	col.count = [256]uint32{}
-	col.count[h.bytes[0]] = ^uint32(0) // -1: buf[0] does not count
-	s := symbolDecoder{bits: b.bits, have: b.n, pos: b.pos, run: 1, lastPos: b.end - groupBytes, lastN: limit + 1, h: h, col: col,
-		window: &b.win[0], column: &col.buf[0], selectors: unsafe.SliceData(h.selectors), groups: len(h.selectors),
-		tables: &h.tables, list: &h.bytes, count: &col.count}
+	col.n, col.parts, col.count = 0, 0, [256]uint32{}
+	col.bits, col.have, col.pos = b.bits, b.n, b.pos
+	col.run, col.shift, col.group, col.left = 0, 0, 0, 0
+	col.lastPos, col.limit = b.end-groupBytes, limit
+	col.window, col.tables, col.list = &b.win[0], &h.tables, &h.bytes
+	col.selectors, col.groups = unsafe.SliceData(h.selectors), len(h.selectors)
 	steps := math.MaxInt
 	if col.vector {
 		steps = 1 // of what decodeVector leaves
@@ -71,49 +89,21 @@ func (col *column) read(b *bitReader, h *header, limit int) error {
 	var done bool
 	var err error
 	for !done && err == nil {
-		if col.vector && s.left > 0 {
-			decodeVector(&s)
+		if col.vector && col.left > 0 {
+			decodeVector(col)
 		}
-		done, err = s.plain(b, steps)
+		done, err = col.plain(b, h, steps)
 	}
-	b.bits, b.n, b.pos = s.bits, s.have, s.pos
-	col.n = max(s.n-1, 0)
-	if err == nil && s.n > s.lastN {
+	b.bits, b.n, b.pos = col.bits, col.have, col.pos
+	if err == nil && col.n > limit {
 		err = errTooLong
 	}
 	return err
 }
 
-// A symbolDecoder is the state of [column.read] between two codes. decodeVector
-// reads and writes its fields, too.
-type symbolDecoder struct {
-	bits  uint64 // bits, have and pos as in bitReader
-	have  uint
-	pos   int
-	n     int  // bytes written, with buf[0]
-	run   int  // how often to write the byte at place 0
-	shift uint // weight of the run's next digit
-	group int  // groups begun
-	left  int  // symbols of the group not decoded yet
-
-	lastPos int // maximum of pos at which a group may begin without loading more of the file
-	lastN   int // maximum of n at which a group may begin
-	h       *header
-	col     *column
-
-	// For decodeVector: the same, by their first bytes.
-	window    *byte
-	column    *byte
-	selectors *uint8
-	groups    int // number of selectors
-	tables    *[maxTables]huffman
-	list      *[256]byte
-	count     *[256]uint32
-}
-
-// plain decodes up to the given number of codes, or pairs of codes that a table
-// has one entry for. It returns true after the end of the block, or if the column
-// is too long.
+// plain decodes up to the given number of codes, or of sequences of codes that a
+// table has one entry for. It returns true after the end of the block, or if the
+// column is too long.
 //
 // The first 16 places of the list are in two words, place 0 in the lowest byte,
 // so that moving to the front is shifts and masks.
@@ -122,18 +112,17 @@ type symbolDecoder struct {
 // position, run, list) must stay in registers: without vector instructions it
 // takes half of the time of decoding. Sizes are checked once for each group of
 // symbols, which the padding of the buffers permits.
-func (s *symbolDecoder) plain(b *bitReader, steps int) (done bool, err error) {
+func (col *column) plain(b *bitReader, h *header, steps int) (done bool, err error) {
 	var (
-		h, col          = s.h, s.col
 		lo, hi          = binary.LittleEndian.Uint64(h.bytes[:]), binary.LittleEndian.Uint64(h.bytes[8:])
-		n, run, shift   = s.n, s.run, s.shift
-		group, left     = s.group, s.left
-		bits, have, pos = s.bits, s.have, s.pos
+		bits, have, pos = col.bits, col.have, col.pos
+		n, run, shift   = col.n, col.run, col.shift
+		group, left     = col.group, col.left
 		win             = b.win
 	)
 	for ; steps > 0; steps-- {
 		if left <= 0 {
-			if n > s.lastN {
+			if n > col.limit {
 				done = true
 				break
 			}
@@ -141,10 +130,10 @@ func (s *symbolDecoder) plain(b *bitReader, steps int) (done bool, err error) {
 				err = errSelectors
 				break
 			}
-			if pos > s.lastPos {
+			if pos > col.lastPos {
 				b.pos = pos
 				b.ensure(groupBytes)
-				s.lastPos = b.end - groupBytes
+				col.lastPos = b.end - groupBytes
 				if pos = b.pos; pos > b.end+8 {
 					err = errTruncated
 					break
@@ -163,8 +152,8 @@ func (s *symbolDecoder) plain(b *bitReader, steps int) (done bool, err error) {
 			lut = &t.one
 		}
 		e := lut[bits>>(64-lutBits)]
-		if e == 0 {
-			if e = t.long(bits); e == 0 {
+		if e == noEntry {
+			if e = t.long(bits); e == noEntry {
 				err = errCode
 				break
 			}
@@ -183,16 +172,17 @@ func (s *symbolDecoder) plain(b *bitReader, steps int) (done bool, err error) {
 			continue
 		}
 		front := byte(lo)
+		n += run
 		col.count[front] += uint32(run)
-		binary.LittleEndian.PutUint64(col.buf[n:], uint64(front)*0x0101010101010101)
-		if run > plainRun {
-			if run > vectorRun && run > s.lastN-n { // shorter ones fit into columnSlack
+		if run > maxPart {
+			if n > col.limit {
 				err = errTooLong
 				break
 			}
-			fill(col.buf[n:n+run], front)
+			run = col.split(front, run)
 		}
-		n += run
+		binary.LittleEndian.PutUint16(col.buf[col.parts*partSize:], uint16(run)<<8|uint16(front))
+		col.parts++
 		run, shift = 1, 0
 		if place < 16 {
 			word := lo
@@ -215,9 +205,19 @@ func (s *symbolDecoder) plain(b *bitReader, steps int) (done bool, err error) {
 		hi = hi<<8 | lo>>56
 		lo = lo<<8 | uint64(c)
 	}
-	s.bits, s.have, s.pos = bits, have, pos
-	s.n, s.run, s.shift, s.group, s.left = n, run, shift, group, left
+	col.bits, col.have, col.pos = bits, have, pos
+	col.n, col.run, col.shift, col.group, col.left = n, run, shift, group, left
 	binary.LittleEndian.PutUint64(h.bytes[:], lo)
 	binary.LittleEndian.PutUint64(h.bytes[8:], hi)
 	return done, err
+}
+
+// split adds the first parts of a long run of the byte c, and returns the length
+// of its last part.
+func (col *column) split(c byte, run int) int {
+	for ; run > maxPart; run -= maxPart {
+		binary.LittleEndian.PutUint16(col.buf[col.parts*partSize:], maxPart<<8|uint16(c))
+		col.parts++
+	}
+	return run
 }

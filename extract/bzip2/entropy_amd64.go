@@ -23,9 +23,10 @@ var moves = func() (m [vectorPlaces][vectorPlaces]byte) {
 	return m
 }()
 
-// decodeVector decodes codes, of a group that was begun, until it meets one that
-// is not in a table, whose place is vectorPlaces or more, or with which the run
-// exceeds vectorRun; or the end of a group after which something must be checked.
+// decodeVector decodes codes, of a group that was begun, until it meets one whose
+// place is 2*vectorPlaces or more, or that ends the block, or that makes a part
+// longer than maxPart; or the end of a group after which something must be
+// checked that only plain checks.
 //
 //go:noescape
-func decodeVector(s *symbolDecoder)
+func decodeVector(col *column)

@@ -2,158 +2,237 @@
 #include "textflag.h"
 
 // AX  bits, left-aligned
-// BX  number of valid bits
-// CX  weight of the run's next digit, as a shift
-// DX  entry of a table, then the place in it
+// BX  number of valid bits; from bit 8 on, symbols left in the group
+// CX  weight of the run's next digit, as a shift (higher bits are garbage)
+// DX  entry of a table
 // SI  next byte of the window
-// DI  decodeVector's state
-// R8  next byte of the column
+// DI  the column
+// R8  where the next part goes
 // R9  run
-// R10 symbols left in the group
+// R10 how far to shift bits for the index of an entry
 // R11 current table
-// R12 counts
+// R12 length of the column
 // R13 moves
-// R14, R15 scratch
+// R14, R15, BP scratch
 // Z0  the first 64 entries of the move-to-front list
+
+#define LEFT(symbols) (symbols<<8)
 
 // TABLE turns the number of a table in R11 into its address.
 #define TABLE \
 	IMULQ $huffman__size, R11 \
-	ADDQ symbolDecoder_tables(DI), R11
+	ADDQ column_tables(DI), R11
 
-// REFILL makes at least 56 bits valid.
+// REFILL makes at least 56 bits valid, enough for five entries of a table.
 #define REFILL \
 	MOVBEQ (SI), R14 \
 	SHRXQ BX, R14, R14 \
 	ORQ R14, AX \
-	MOVL $63, R15 \
-	SUBL BX, R15 \
+	MOVL BX, R15 \
+	NOTL R15 \
+	ANDL $63, R15 \
 	SHRL $3, R15 \
 	ADDQ R15, SI \
 	ORL $56, BX
 
-// LOOKUP loads the entry for the next bits from a table at offset into R11.
+// LOOKUP loads the entry for the next bits from a table at offset into R11, and
+// jumps to odd if there is none, or its place is vectorPlaces or more.
 #define LOOKUP(offset) \
-	MOVQ AX, DX \
-	SHRQ $(64-const_lutBits), DX \
-	MOVL offset(R11)(DX*4), DX
+	SHRXQ R10, AX, DX \
+	MOVL offset(R11)(DX*4), DX \
+	CMPL DX, $(const_vectorPlaces<<const_placeField) \
+	JAE odd
 
-// STEP executes the entry in DX, or jumps to slow before it has changed
-// anything but scratch registers.
+// TAKE takes the codes of the entry in DX, and writes the part that they end; or
+// it jumps to slow, before it has changed anything but scratch registers, if the
+// part is too long.
 //
 // Entries with and without a place take the same way, because which of them
 // comes next cannot be predicted. R15 is all ones in those without, which keep
-// run and shift; the others write the run and begin a new one.
-#define STEP \
-	LEAL -1(DX), R14 \
-	CMPL R14, $((64<<const_placeField)-1) \
-	JAE slow \
-	MOVL DX, R14 \
-	SHRL $const_runField, R14 \
-	MOVBLZX R14, R14 \
+// run and shift; the others begin a new run.
+#define TAKE \
+	RORXL $const_runField, DX, R14 \
+	ANDL $15, R14 \
 	SHLXQ CX, R14, R14 \
 	ADDQ R9, R14 \
-	CMPQ R14, $const_vectorRun \
+	CMPQ R14, $const_maxPart \
 	JA slow \
-	VPBROADCASTB X0, Y1 \
-	VMOVDQU Y1, (R8) \
-	MOVQ R14, R9 \
 	SHLXQ DX, AX, AX \
-	MOVL DX, R14 \
-	ANDL $63, R14 \
-	SUBL R14, BX \
-	MOVL DX, R14 \
-	SHRL $const_symbolsField, R14 \
-	ANDL $3, R14 \
-	SUBQ R14, R10 \
-	MOVL DX, R14 \
-	SHRL $const_digitsField, R14 \
-	ANDL $7, R14 \
-	ADDL R14, CX \
+	MOVWLZX DX, R15 \
+	SUBL R15, BX \
+	RORXL $const_digitsField, DX, R15 \
+	ADDL R15, CX \
 	CMPL DX, $(1<<const_placeField) \
 	SBBQ R15, R15 \
 	ANDL R15, CX \
-	ANDNQ R9, R15, R14 \
+	VPEXTRB $0, X0, BP \
+	MOVB BP, (R8) \
+	MOVB R14, 1(R8) \
+	LEAQ 2(R8)(R15*2), R8 \
+	MOVQ R14, R9 \
 	ANDQ R15, R9 \
 	LEAQ 1(R9)(R15*1), R9 \
-	ADDQ R14, R8 \
-	VMOVD X0, R15 \
-	MOVBLZX R15, R15 \
-	ADDL R14, (R12)(R15*4) \
+	ANDNQ R14, R15, R14 \
+	ADDQ R14, R12 \
+	ADDL R14, column_count(DI)(BP*4)
+
+// MOVE moves the place of the entry in DX, less than vectorPlaces, to the front.
+#define MOVE \
 	SHRL $const_placeField, DX \
 	SHLL $6, DX \
 	VMOVDQU64 (R13)(DX*1), Z2 \
 	VPERMB Z0, Z2, Z0
 
-// func decodeVector(s *symbolDecoder)
-TEXT ·decodeVector(SB), NOSPLIT, $0-8
-	MOVQ s+0(FP), DI
-	MOVQ symbolDecoder_bits(DI), AX
-	MOVQ symbolDecoder_have(DI), BX
-	MOVQ symbolDecoder_pos(DI), SI
-	ADDQ symbolDecoder_window(DI), SI
-	MOVQ symbolDecoder_n(DI), R8
-	ADDQ symbolDecoder_column(DI), R8
-	MOVQ symbolDecoder_run(DI), R9
-	MOVQ symbolDecoder_shift(DI), CX
-	MOVQ symbolDecoder_left(DI), R10
-	MOVQ symbolDecoder_group(DI), R14
-	MOVQ symbolDecoder_selectors(DI), R15
+// func decodeVector(col *column)
+TEXT ·decodeVector(SB), NOSPLIT, $8-8
+	MOVQ col+0(FP), DI
+	MOVQ column_bits(DI), AX
+	MOVQ column_have(DI), BX
+	MOVQ column_pos(DI), SI
+	ADDQ column_window(DI), SI
+	MOVQ column_parts(DI), R8
+	LEAQ column_buf(DI)(R8*2), R8
+	MOVQ column_run(DI), R9
+	MOVQ column_shift(DI), CX
+	MOVQ column_left(DI), R14
+	SHLL $8, R14
+	ORL R14, BX
+	MOVL $(64-const_lutBits), R10
+	MOVQ column_group(DI), R14
+	MOVQ column_selectors(DI), R15
 	MOVBLZX -1(R14)(R15*1), R11
 	TABLE
-	MOVQ symbolDecoder_count(DI), R12
+	MOVQ column_n(DI), R12
 	LEAQ ·moves(SB), R13
-	MOVQ symbolDecoder_list(DI), R14
+	MOVQ column_list(DI), R14
 	VMOVDQU64 (R14), Z0
-	CMPQ R10, $const_maxSeveral
+
+next:
+	CMPL BX, $LEFT(const_maxSeveral)
 	JLT few
 
 several:
 	REFILL
 	LOOKUP(huffman_several)
-	STEP
-	CMPQ R10, $const_maxSeveral
+	TAKE
+	MOVE
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+	LOOKUP(huffman_several)
+	TAKE
+	MOVE
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+	LOOKUP(huffman_several)
+	TAKE
+	MOVE
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+	LOOKUP(huffman_several)
+	TAKE
+	MOVE
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+	LOOKUP(huffman_several)
+	TAKE
+	MOVE
+	CMPL BX, $LEFT(const_maxSeveral)
 	JGE several
 
 few:
-	TESTQ R10, R10
-	JLE group
+	CMPL BX, $LEFT(1)
+	JLT group
 	REFILL
 	LOOKUP(huffman_one)
-	STEP
+	TAKE
+	MOVE
 	JMP few
 
 group:
 	MOVQ SI, R14
-	SUBQ symbolDecoder_window(DI), R14
-	CMPQ R14, symbolDecoder_lastPos(DI)
+	SUBQ column_window(DI), R14
+	CMPQ R14, column_lastPos(DI)
 	JGT slow
-	MOVQ R8, R14
-	SUBQ symbolDecoder_column(DI), R14
-	CMPQ R14, symbolDecoder_lastN(DI)
+	CMPQ R12, column_limit(DI)
 	JGT slow
-	MOVQ symbolDecoder_group(DI), R14
-	CMPQ R14, symbolDecoder_groups(DI)
+	MOVQ column_group(DI), R14
+	CMPQ R14, column_groups(DI)
 	JGE slow
-	MOVQ symbolDecoder_selectors(DI), R15
+	MOVQ column_selectors(DI), R15
 	MOVBLZX (R14)(R15*1), R11
 	TABLE
 	INCQ R14
-	MOVQ R14, symbolDecoder_group(DI)
-	MOVL $const_groupSize, R10
+	MOVQ R14, column_group(DI)
+	ORL $LEFT(const_groupSize), BX
 	JMP several
 
+odd:
+	// A code that is not in the table: find its length.
+	REFILL
+	CMPL DX, $const_noEntry
+	JNE far
+	MOVQ AX, R14
+	SHRQ $32, R14
+	VPBROADCASTD R14, Z2
+	VPCMPUD $1, huffman_above(R11), Z2, K1 // R14 < above
+	KMOVW K1, R15
+	TESTL R15, R15
+	JZ slow
+	TZCNTL R15, R15
+	JZ slow // of lutBits or fewer: the end of the block
+	MOVL $(32-const_lutBits), BP
+	SUBL R15, BP
+	SHRXL BP, R14, R14
+	MOVLQSX (huffman_first+4*const_lutBits)(R11)(R15*4), R15
+	ADDQ R15, R14
+	MOVL huffman_entries(R11)(R14*4), DX
+	CMPL DX, $(const_vectorPlaces<<const_placeField)
+	JAE far
+	TAKE
+	MOVE
+	JMP next
+
+far:
+	// Places 64 to 127 lie in memory: those before it move by one.
+	CMPL DX, $((2*const_vectorPlaces)<<const_placeField)
+	JAE slow
+	TAKE
+	SHRL $const_placeField, DX
+	MOVQ column_list(DI), R14
+	VMOVDQU64 Z0, (R14)
+	VPBROADCASTB (R14)(DX*1), Z3
+	VMOVDQU64 63(R14), Z4
+	LEAL -63(DX), CX // places 64 to DX: 1 to 64 bytes
+	MOVQ $-1, R15
+	NEGL CX
+	SHRXQ CX, R15, R15
+	KMOVQ R15, K1
+	VMOVDQU8 Z4, K1, 64(R14)
+	VMOVDQU64 (64*(const_vectorPlaces-1))(R13), Z2
+	VPERMB Z0, Z2, Z0
+	MOVL $1, R15
+	KMOVQ R15, K1
+	VMOVDQU8 Z3, K1, Z0
+	XORL CX, CX // TAKE began a new run
+	JMP next
+
 slow:
-	MOVQ AX, symbolDecoder_bits(DI)
-	MOVQ BX, symbolDecoder_have(DI)
-	SUBQ symbolDecoder_window(DI), SI
-	MOVQ SI, symbolDecoder_pos(DI)
-	SUBQ symbolDecoder_column(DI), R8
-	MOVQ R8, symbolDecoder_n(DI)
-	MOVQ R9, symbolDecoder_run(DI)
-	MOVQ CX, symbolDecoder_shift(DI)
-	MOVQ R10, symbolDecoder_left(DI)
-	MOVQ symbolDecoder_list(DI), R14
+	MOVQ AX, column_bits(DI)
+	MOVBLZX BX, R14
+	MOVQ R14, column_have(DI)
+	SHRL $8, BX
+	MOVQ BX, column_left(DI)
+	SUBQ column_window(DI), SI
+	MOVQ SI, column_pos(DI)
+	LEAQ column_buf(DI), R14
+	SUBQ R14, R8
+	SHRQ $1, R8
+	MOVQ R8, column_parts(DI)
+	MOVQ R12, column_n(DI)
+	MOVQ R9, column_run(DI)
+	ANDL $63, CX
+	MOVQ CX, column_shift(DI)
+	MOVQ column_list(DI), R14
 	VMOVDQU64 Z0, (R14)
 	VZEROUPPER
 	RET

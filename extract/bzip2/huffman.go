@@ -1,5 +1,7 @@
 package bzip2
 
+import "math"
+
 const (
 	maxCodeLen = 20  // longest Huffman code that decoders accept
 	maxSymbols = 258 // two digits of runs, 255 places, end of block
@@ -12,31 +14,33 @@ const (
 )
 
 // An entry of a decoding table tells what the next bits mean: digits of a run,
-// then perhaps a place in the move-to-front list, or the end of the block. The
-// value 0 means that there is no entry.
+// then perhaps a place in the move-to-front list, or the end of the block.
 //
-//	bits  0- 5  length of the codes, in bits
-//	bits  6- 7  number of symbols, at most maxSeveral
-//	bits  8-15  value of the digits, the first with weight 1
-//	bits 16-18  number of digits
+//	bits  0- 7  length of the codes, in bits
+//	bits  8-15  number of symbols, at most maxSeveral
+//	bits 16-19  value of the digits, the first with weight 1
+//	bits 20-22  number of digits
 //	bits 23-31  the place (1 to 255), endOfBlock, or 0
 //
 // decodeVector knows this layout, too.
 type entry uint32
 
-func (e entry) length() uint { return uint(e & 63) }
-func (e entry) symbols() int { return int(e >> 6 & 3) }
-func (e entry) run() int     { return int(e >> runField & 0xff) }
+func (e entry) length() uint { return uint(e & 0xff) }
+func (e entry) symbols() int { return int(e >> symbolsField & 0xff) }
+func (e entry) run() int     { return int(e >> runField & 0xf) }
 func (e entry) digits() uint { return uint(e >> digitsField & 7) }
 func (e entry) place() uint  { return uint(e >> placeField) }
 
 // First bits of fields of an entry.
 const (
-	symbolsField = 6
-	runField     = 8
-	digitsField  = 16
+	symbolsField = 8
+	runField     = 16
+	digitsField  = 20
 	placeField   = 23
 )
+
+// noEntry stands for bits that no code begins with, or not one in the table.
+const noEntry entry = 511 << placeField
 
 // newEntry returns the entry for one symbol of an alphabet of the given number
 // of symbols. length is that of its code in bits.
@@ -55,7 +59,7 @@ func newEntry(symbol, symbols int, length uint) entry {
 // join returns the entry for the symbols of e, which must be only digits,
 // followed by those of f.
 func (e entry) join(f entry) entry {
-	const sums = 63 | 3<<symbolsField | 7<<digitsField // fields that add up
+	const sums = 0xff | 0xff<<symbolsField | 7<<digitsField // fields that add up
 	return e + f&sums + entry(f.run())<<(runField+e.digits()) + f&^(1<<placeField-1)
 }
 
@@ -69,6 +73,11 @@ type huffman struct {
 	entries [maxSymbols]entry      // in the order of their codes
 	limit   [maxCodeLen + 1]uint32 // by length: one more than the last code of this length
 	first   [maxCodeLen + 1]int32  // by length: index in entries minus code, may be negative
+
+	// above is limit for the lengths from lutBits on, left-aligned in 32 bits, for
+	// decodeVector. It cannot express the limit of all codes, so that the last code
+	// may seem not to be assigned.
+	above [16]uint32
 }
 
 // init builds the table of a code from the lengths of its codes, each in [1,
@@ -91,7 +100,9 @@ func (h *huffman) init(lens []uint8) error {
 		return errOversubscribed
 	}
 	h.sort(lens, &count)
-	h.one = [lutSize]entry{}
+	for i := range h.one {
+		h.one[i] = noEntry
+	}
 	code, index := uint32(0), 0
 	for l := uint(1); l <= maxCodeLen; l++ {
 		h.first[l] = int32(index) - int32(code)
@@ -101,6 +112,9 @@ func (h *huffman) init(lens []uint8) error {
 		code += uint32(count[l])
 		index += count[l]
 		h.limit[l] = code
+		if l >= lutBits {
+			h.above[l-lutBits] = uint32(min(uint64(code)<<(32-l), math.MaxUint32))
+		}
 		code <<= 1
 	}
 	h.combine()
@@ -157,9 +171,9 @@ func (h *huffman) fill(entries []entry, code uint32, l uint) {
 // decoder end with a place.
 func (h *huffman) combine() {
 	for i, e := range h.one {
-		for e.place() == 0 && e != 0 && e.symbols() < maxSeveral {
+		for e.place() == 0 && e.symbols() < maxSeveral {
 			f := h.one[i<<e.length()&(lutSize-1)]
-			if f == 0 || e.length()+f.length() > lutBits {
+			if f == noEntry || e.length()+f.length() > lutBits {
 				break
 			}
 			e = e.join(f)
@@ -170,7 +184,7 @@ func (h *huffman) combine() {
 
 // long returns the entry for the code at the top of bits, for a code that is
 // not in the tables: it is longer than lutBits, or the end of the block. It
-// returns 0 for a code that is not assigned.
+// returns noEntry for a code that is not assigned.
 func (h *huffman) long(bits uint64) entry {
 	for l := uint(1); l <= maxCodeLen; l++ {
 		code := uint32(bits >> (64 - l))
@@ -178,5 +192,5 @@ func (h *huffman) long(bits uint64) entry {
 			return h.entries[int32(code)+h.first[l]]
 		}
 	}
-	return 0
+	return noEntry
 }

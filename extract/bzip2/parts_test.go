@@ -2,6 +2,7 @@ package bzip2
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -166,7 +167,7 @@ func readBoth(tb rapid.TB, file []byte, at int64, limit int) {
 		tb.Fatalf("got error %v, want %v", got.err, want.err)
 	case got.bits.bit() != want.bits.bit() || got.header.bytes != want.header.bytes:
 		tb.Fatalf("ended at bit %d with the list %v, want bit %d and %v", got.bits.bit(), got.header.bytes, want.bits.bit(), want.header.bytes)
-	case !bytes.Equal(got.column.data(), want.column.data()) || got.column.count != want.column.count:
+	case !bytes.Equal(got.column.data(), want.column.data()) || got.column.n != want.column.n || got.column.count != want.column.count:
 		tb.Fatalf("got a column of %d bytes, want another of %d", got.column.n, want.column.n)
 	}
 }
@@ -219,6 +220,31 @@ func TestSymbolsAreDecodedAlikeWithVectorInstructions(t *testing.T) {
 	})
 }
 
+// set makes data the column.
+func (col *column) set(data []byte) {
+	col.n, col.parts, col.count = len(data), 0, [256]uint32{}
+	for len(data) > 0 {
+		c, n := data[0], 1
+		for n < len(data) && data[n] == c {
+			n++
+		}
+		col.count[c] += uint32(n)
+		last := col.split(c, n)
+		binary.LittleEndian.PutUint16(col.buf[col.parts*partSize:], uint16(last)<<8|uint16(c))
+		col.parts++
+		data = data[n:]
+	}
+}
+
+// data returns the column.
+func (col *column) data() (data []byte) {
+	for k := range col.parts {
+		part := col.buf[k*partSize:]
+		data = append(data, bytes.Repeat(part[:1], int(part[1]))...)
+	}
+	return data
+}
+
 // walkBoth checks that both walks of a column give the same text.
 func walkBoth(tb testing.TB, data []byte, origin uint32) {
 	tb.Helper()
@@ -227,10 +253,7 @@ func walkBoth(tb testing.TB, data []byte, origin uint32) {
 		tab table
 		w   walker
 	)
-	col.n = copy(col.buf[1:], data)
-	for _, c := range data {
-		col.count[c]++
-	}
+	col.set(data)
 	tab.link(&col)
 	want, got := make([]byte, len(data)), make([]byte, len(data))
 	tab.walk(want, origin)
@@ -291,9 +314,12 @@ func TestAnEntryOfSeveralSymbolsMeansTheSymbolsInTurn(t *testing.T) {
 		for i, e := range h.several {
 			var length, digits, run int
 			var place uint
+			if e == noEntry {
+				length, place = int(e.length()), e.place()
+			}
 			for n := e.symbols(); n > 0; n-- {
 				one := h.one[i<<length&(lutSize-1)]
-				if place != 0 || one == 0 {
+				if place != 0 || one == noEntry {
 					t.Fatalf("%v: entry %d: %v goes on behind its end", lens, i, e)
 				}
 				run += one.run() << digits
@@ -304,7 +330,7 @@ func TestAnEntryOfSeveralSymbolsMeansTheSymbolsInTurn(t *testing.T) {
 			if length != int(e.length()) || digits != int(e.digits()) || run != e.run() || place != e.place() || length > lutBits {
 				t.Fatalf("%v: entry %d: got %v, want length %d, digits %d, run %d, place %d", lens, i, e, length, digits, run, place)
 			}
-			if (e == 0) != (h.one[i] == 0) {
+			if (e == noEntry) != (h.one[i] == noEntry) {
 				t.Fatalf("%v: entry %d: got %v for %v", lens, i, e, h.one[i])
 			}
 		}
@@ -325,10 +351,10 @@ func checkCode(tb testing.TB, h *huffman, bits uint64, symbol, symbols int, leng
 	tb.Helper()
 	want := newEntry(symbol, symbols, length)
 	if symbol < 0 {
-		want = 0
+		want = noEntry
 	}
 	got := h.one[bits>>(64-lutBits)]
-	if got == 0 {
+	if got == noEntry {
 		got = h.long(bits)
 	}
 	if got != want {
