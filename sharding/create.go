@@ -40,7 +40,8 @@ type Writer struct {
 // Create starts a folder of shards in dir, which must not contain one. It
 // copies the vocabulary or tokenizer to dir and plans as many shards as the
 // tokenizer's options ask for ([ExamplesOptions.Shards]), at least one, in each
-// split. inputs are the sources of the examples, see [SourceInput].
+// split. inputs are the sources of the examples, see [SourceInput]. Invalid options
+// are a usage error, and so is a [Mix]: it chooses documents, and Create reads none.
 func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Writer, error) {
 	folder, err := store.Open(dir)
 	if err != nil {
@@ -50,6 +51,12 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 		if _, err := folder.Stat(ctx, name); err == nil {
 			return nil, failure.Usagef("create shards in %s: the directory already has a %s: give another directory", dir, name)
 		}
+	}
+	if err := t.Options.Validate(); err != nil {
+		return nil, failure.Usage(fmt.Errorf("create shards in %s: %w", dir, err))
+	}
+	if t.Options.Mix.Enabled() {
+		return nil, failure.Usagef("create shards in %s: the options have a mix, which chooses documents, but the caller makes the examples: leave Mix nil and repeat or leave out documents yourself", dir)
 	}
 	w := &Writer{folder: folder, options: t.Options}
 	w.options.Shards = max(1, w.options.Shards)

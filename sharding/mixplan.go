@@ -144,8 +144,9 @@ func (r *mixResolver) total(block int, d *CountedDocument) error {
 	return nil
 }
 
-// mixBuckets is the number of ranges of keys of which documents and tokens are added
-// up.
+// mixBuckets is the number of buckets for the documents of a row. A bucket holds the
+// documents whose keys ([choiceKey]) are in one range of equal size, and counts them
+// and their tokens.
 const mixBuckets = 4096
 
 // A partial is the choice of the documents that a row's last pass reads.

@@ -95,7 +95,7 @@ func choiceKey(seed int64, pass int, id uint64) Choice {
 	binary.BigEndian.PutUint64(in[:], uint64(seed))
 	binary.BigEndian.PutUint64(in[8:], uint64(pass))
 	binary.BigEndian.PutUint64(in[16:], id)
-	return Choice(xxhash.Sum64(in[:]) >> 1) // so that there is always a next number
+	return Choice(xxhash.Sum64(in[:]) >> 1) // below 2^63, so that key + 1 never overflows
 }
 
 // chosen reports whether a document of the row is read in a pass, from 0.

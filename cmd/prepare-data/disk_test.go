@@ -52,7 +52,8 @@ func diskWorks(t *testing.T) []work {
 	return append([]work{{"run", run[:len(run)-2]}}, works(t)...)
 }
 
-// diskSizes is the number of disks of each of the works.
+// diskSizes returns how many sizes of a disk a work is tried with: PRETEXT_DISKS for
+// the run, half as many for a single stage.
 func diskSizes(t *testing.T, w work) int {
 	sizes := torture.Times(t, "PRETEXT_DISKS", 3, 50)
 	if w.name != "run" {

@@ -3,6 +3,7 @@ package survey
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ import (
 type RecordStats struct {
 	Bare []string `json:"-"` // names of the files, if no manifest lists them
 
+	Format               string         `json:"format,omitempty"` // of converted shards; "": TFRecord
 	Files                int            `json:"files"`
 	Bytes                int64          `json:"bytes"` // size of the files
 	Records              int64          `json:"records"`
@@ -144,8 +146,20 @@ func collectConverted(ctx context.Context, path string, folders []stage, opts Op
 	if err != nil {
 		return nil, err
 	}
+	o, _ := parts[0].Options()
 	s := &recordSurvey{opts: opts, files: recordFiles(parts)}
-	return s.collect(ctx, opts.Vocab)
+	if o.Examples != nil {
+		s.how = new(making)
+		if err := json.Unmarshal(o.Examples, s.how); err != nil {
+			return nil, fmt.Errorf("%s: the options of its shards: %w: %v", path, sharding.ErrFormat, err)
+		}
+	}
+	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(store.Dir(parts[0].Path))))
+	if err != nil {
+		return nil, err
+	}
+	r.Format = o.Format
+	return r, nil
 }
 
 // collectBare surveys TFRecord files without a manifest.

@@ -12,10 +12,10 @@ import (
 type worker struct {
 	model wordModel
 	short []shortWord // cache of short words, by their hash
-	added int         // words added to short since it has its size
+	added int         // number of words added to short since it was last enlarged
 	seed  maphash.Seed
-	long  map[string]span // cache of others
-	ids   []int32         // of the words in long
+	long  map[string]span // cache of words of more than maxShortWord bytes: where their ids are in the field ids
+	ids   []int32         // ids of the words in long
 
 	symbols []symbol    // of the word that bpe merges
 	heap    []candidate // merges that are possible

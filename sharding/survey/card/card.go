@@ -67,7 +67,9 @@ type view struct {
 	Configs     []config
 	Made        *survey.DocumentStats // documents of which the examples were made, nil: unknown
 	Check       string                // path for verify, below the card's folder
-	RecordFiles string                // Python: the files of records
+	RecordFiles string                // Python: the TFRecord files
+	Reader      reader                // of examples in another format
+	Exact       bool                  // the examples are those of google-research/bert's script
 	Sources     []source
 	Unknown     bool // the licence
 	Credit      *credit
@@ -114,7 +116,10 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if o.Name == "" {
 		o.Name = store.Base(store.Absolute(s.Path))
 	}
-	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s), Configs: configs(s.Documents)}
+	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s), Configs: configs(s.Documents), Exact: exact(s)}
+	if s.Records != nil && s.Records.Format != "" {
+		v.Reader = converted(s)
+	}
 	if n := len(s.Documents); n > 0 {
 		v.Made = s.Documents[n-1]
 		v.Credit = credits(s.Documents)
@@ -126,7 +131,7 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if v.Front, err = marshal(f); err != nil {
 		return fmt.Errorf("write card: %w", err)
 	}
-	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "url": plainURL, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "things": things, "options": survey.OptionList, "feature": features, "parser": parser, "python": pythonString, "shell": ShellWord}).Parse(cardText)
+	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "url": plainURL, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "things": things, "options": survey.OptionList, "feature": features, "kind": kind, "container": container, "parser": parser, "python": pythonString, "shell": ShellWord}).Parse(cardText)
 	if err != nil {
 		panic("BUG: card.md: " + err.Error())
 	}
@@ -146,7 +151,7 @@ func marshal(f front) (string, error) {
 
 func (v *view) front(o Options) front {
 	f := front{PrettyName: o.Name, License: o.Licences, Tasks: []string{"fill-mask"},
-		Tags: []string{"bert", "pretraining", "masked-language-modeling", "next-sentence-prediction", "tfrecord"}, Language: languages(v.Stats)}
+		Tags: tags(v.Records), Language: languages(v.Stats)}
 	if len(f.License) == 0 {
 		f.License = licences(v.Sources)
 		if slices.Equal(f.License, []string{unknownLicence}) {

@@ -63,8 +63,24 @@ func form(r *survey.RecordStats) records.Form {
 	return records.Pairs
 }
 
-// features returns the features of a record; see docs/format.md.
+// features returns the features of a record; see docs/format.md. It returns nil for
+// formats with columns of their own.
 func features(r *survey.RecordStats) []feature {
+	switch r.Format {
+	case "hdf5", "lddl", "megatron":
+		return nil
+	case "":
+		return recordFeatures(r)
+	}
+	all := recordFeatures(r)
+	for i := range all {
+		all[i].Type = strings.Replace(all[i].Type, "int64", "int32", 1)
+	}
+	return all
+}
+
+// recordFeatures returns the features of a TFRecord.
+func recordFeatures(r *survey.RecordStats) []feature {
 	s, p := strconv.Itoa(r.MaxSeqLength), strconv.Itoa(r.MaxPredictionsPerSeq)
 	all := []feature{
 		{"input_ids", "int64", "[CLS] A [SEP] B [SEP] with masks, then padding", s},
