@@ -55,8 +55,8 @@ func mayBeInclusion(tag []byte) bool {
 // the page is parsed, because a list, heading or attribute may follow. The same
 // holds for an <includeonly> with its content at the start of a line or inside a
 // tag; others are left for [Scanner.extension], which repairs the place.
-// before is the offset of the last "<", or -1.
-func (s *Scanner) inclusionEnd(i, before int) int {
+// tag follows the tags before.
+func (s *Scanner) inclusionEnd(i int, tag *openTag) int {
 	if !mayBeInclusion(s.src[i+1:]) {
 		return i
 	}
@@ -76,13 +76,40 @@ func (s *Scanner) inclusionEnd(i, before int) int {
 			return end + 1
 		}
 	case tagIncludeOnly:
-		inTag := before >= 0 && class[s.src[before+1]]&classLetter != 0 && bytes.IndexByte(s.src[before:i], '>') < 0
 		atStart := i == 0 || s.src[i-1] == '\n'
-		if t, ok := s.extTagAt(i, e); !closing && ok && (inTag || atStart) {
+		if t, ok := s.extTagAt(i, e); !closing && ok && (atStart || tag.at(i)) {
 			return t.next
 		}
 	}
 	return i
+}
+
+// An openTag follows whether the text is inside a tag: after "<" and a letter,
+// without a ">" in the text that is kept.
+type openTag struct {
+	src  []byte
+	open bool
+	seen int // the text before is known
+}
+
+// begin notes the "<" at src[i].
+func (t *openTag) begin(i int) {
+	t.open, t.seen = i+1 < len(t.src) && class[t.src[i+1]]&classLetter != 0, i
+}
+
+// at reports whether src[i] is inside a tag.
+func (t *openTag) at(i int) bool {
+	if t.open && t.seen < i {
+		t.open = bytes.IndexByte(t.src[t.seen:i], '>') < 0
+	}
+	t.seen = max(t.seen, i)
+	return t.open
+}
+
+// skip notes that src[i:next] is removed.
+func (t *openTag) skip(i, next int) {
+	t.at(i)
+	t.seen = next
 }
 
 // withoutComments returns src without comments. They are removed first, as in
@@ -103,20 +130,21 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 		s.clean = nil
 	}
 	out, start := slices.Grow(s.clean[:0], len(src)), 0
-	before := -1 // the last "<" that is kept
+	tag := openTag{src: src}
 	for i := 0; ; {
 		k := bytes.IndexByte(src[i:], '<')
 		if k < 0 {
 			break
 		}
 		i += k
-		if next := s.inclusionEnd(i, before); next > i && !s.asTemplate {
+		if next := s.inclusionEnd(i, &tag); next > i && !s.asTemplate {
+			tag.skip(i, next)
 			out = append(out, src[start:i]...)
 			i, start = next, next
 			continue
 		}
-		before = i
 		if next := s.opaqueEnd(i, len(src)); next > i {
+			tag.skip(i, next)
 			i = next
 		} else if from, to := s.commentAt(i, start); to > from {
 			out = append(out, src[start:from]...)
@@ -124,7 +152,9 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 				to++ // keep one of the two spaces around the comment
 			}
 			start = to
+			tag.skip(from, to)
 		} else {
+			tag.begin(i)
 			i++
 		}
 	}

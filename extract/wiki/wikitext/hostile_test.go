@@ -26,6 +26,7 @@ var hostilePieces = []string{
 	"'' [[a|{{b|<table></ref>{|<ref>\n", // lines begin inside of what a look ahead stepped over
 	"{{{a|[[File:a|-->|\n</ref><!--", "[[File:a|<!--{{{a|\n-->",
 	"<!---->", "<!-- a -->", " ", "{{nowrap|a}}", "{{nowrap|}}", "{{a}}\n", "[[Category:a]]\n", "[[a]]", "<b>a</b>", "<ref>a</ref>", "<ref/>",
+	"<b <ref></ref>", "<b x=\"<ref></ref>", "<b <includeonly></includeonly>", "<b <noinclude>", "<b x=\"<nowiki>", "[[http://a|", "[[http://a|b]]",
 	"<poem>", "<poem>\na\n", "<poem></poem>", "<pre>\n* a\n", "</pre>", "</div>", "<meta ", "<meta itemprop>", "[[Category:a]]*", "[[es:a]]", "[[es:a|", "__TOC__", "__TOC__[[es:a]]",
 	"<!-- a -->\n", "\n<!-- a --> <!-- b -->", "\n <!---->x", "<ref><!--</ref>", "<!--<ref>", "{{a|<!--}}-->", "*<!---->", "<r<!---->ef>", "<poem><!--", "\n|}", "{{\n|} a", "&רלמ;", "&ר",
 	"#REDIRECT [[", "{{{{{", "}}}}}", "{{{{a}}", "[[[[a]]", "[[File:a|[[File:a|", "[[File:a|{{b|", "{{a|[[File:b|", "{{{a|{{b|[[c|", "<div><span><b>", "{|\n|{{a|\n{|\n|", "'''''a'''b''",

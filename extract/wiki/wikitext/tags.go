@@ -131,8 +131,9 @@ type htmlTag struct {
 }
 
 // tagAt parses the tag at s.src[i], which is "<". The tag ends at the first ">"
-// outside of quoted attribute values. ok is false if its name is unknown or
-// another "<" comes first: then it is text.
+// outside of quoted attribute values and extension tags, which MediaWiki takes
+// out first. ok is false if its name is unknown or another "<" comes first: then
+// it is text.
 func (s *Scanner) tagAt(i, e int) (t htmlTag, ok bool) {
 	j := i + 1
 	if j < e && s.src[j] == '/' {
@@ -150,7 +151,11 @@ func (s *Scanner) tagAt(i, e int) (t htmlTag, ok bool) {
 			t.next = j + 1
 			return t, true
 		case '<':
-			return t, false
+			ext, ok := s.extTagAt(j, e)
+			if !ok {
+				return t, false
+			}
+			j = ext.next - 1
 		case '"':
 			if s.src[j-1] == '=' {
 				j = s.quotedEnd(j, e)
@@ -167,7 +172,13 @@ func (s *Scanner) quotedEnd(j, e int) int {
 		switch s.src[k] {
 		case '"':
 			return k
-		case '<', '\n':
+		case '<':
+			ext, ok := s.extTagAt(k, e)
+			if !ok {
+				return j
+			}
+			k = ext.next - 1
+		case '\n':
 			return j
 		}
 	}
