@@ -169,7 +169,10 @@ var pluralCategories = map[plural.Form]string{plural.Zero: "zero", plural.One: "
 func namers(tag language.Tag) (languages, regions display.Namer) {
 	want, _ := tag.Base()
 	for _, have := range display.Supported.Tags() {
-		if b, _ := have.Base(); b == want || b.String() == "no" && want.String() == "nb" {
+		switch b, _ := have.Base(); {
+		case b == want && b.String() == "fil":
+			return nil, display.Regions(tag) // CLDR has English names of languages for Filipino
+		case b == want, b.String() == "no" && want.String() == "nb":
 			return display.Languages(tag), display.Regions(tag)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"pretext/extract/wiki/rendering"
 	"pretext/internal/realdata"
@@ -31,7 +32,7 @@ func englishWords() *regexp.Regexp {
 		}
 	}
 	for _, month := range monthNames[1:] {
-		words = append(words, `\b`+month+`\b`)
+		words = append(words, `\b`+month+`(?:\PL|$)`) // not Turkish "Mayıs"
 	}
 	words = append(words, `\b[Aa]s of\b`, `\b[Ss]ince\b`, `\bc\. \d`, `romanized:`, `\blit\.`, `simplified`, `traditional`, `\bsq (mi|ft|in|yd)\b`, `\bcu (mi|ft|in|yd)\b`,
 		`\bmph\b`, `\bacres?\b`, `\bO\.S\.`, `-class\b`, `\bBCE?\b`, `\bAD\b`, `\b(thousand|million|billion|trillion|lakh|crore)\b`, `\bborn\b`, `\bdied\b`, `\bfl\. `, `\br\. \d`, `\d to \d`, `\bYes\b`, `\bNo\b`)
@@ -48,7 +49,7 @@ func ownNames(lang string) map[string]bool {
 			own[table.CountryName([]byte(e.Name))] = true
 		}
 	}
-	for k := range 12 {
+	for k := range 12 { // and what the wiki's own data say
 		own[table.Text(rendering.Month, fmt.Sprintf("%02d", k+1))] = true
 	}
 	return own
@@ -59,24 +60,13 @@ func ownNames(lang string) map[string]bool {
 // have.
 func TestNoEnglishInTextOfOtherLanguages(t *testing.T) {
 	english := englishWords()
-	files, err := filepath.Glob(realdata.Path(t, "wiki") + "/minidumps/*.xml.bz2")
-	if err != nil || len(files) == 0 {
-		t.Fatal(len(files), err)
-	}
-	dumps := map[string]string{"zhwiki-sample.xml.bz2": "zh", "frwiki-sample.xml.bz2": "fr", "dewiki-20170701-sample.xml.bz2": "de", "jawiki-articles-multistream.xml.bz2": "ja",
-		"elwikivoyage-medium-pages-articles.xml.bz2": "el", "ltgwiki-pages-articles.xml.bz2": "ltg", "ngwiki-20130702-pages-articles.xml.bz2": "ng"}
-	for _, f := range files {
-		lang, _, _ := strings.Cut(filepath.Base(f), "wiki")
-		if lang != "simple" {
-			dumps["minidumps/"+filepath.Base(f)] = lang
-		}
-	}
+	dumps := foreignDumps(t)
 	templates := 0
 	for name, lang := range dumps {
 		s := NewScanner(DefaultOptions())
 		own := ownNames(lang)
 		for _, p := range readPages(t, name) {
-			if p.ns != "0" {
+			if p.ns != "0" && p.ns != "" {
 				continue
 			}
 			for _, source := range innermost(p.text) {
@@ -86,16 +76,119 @@ func TestNoEnglishInTextOfOtherLanguages(t *testing.T) {
 					continue
 				}
 				for _, word := range english.FindAll(text, -1) {
-					if !bytes.Contains(bytes.ToLower(noBrackets.ReplaceAll(source, nil)), bytes.ToLower(bytes.Trim(word, " -:0123456789"))) && !own[string(word)] {
+					if !bytes.Contains(bytes.ToLower(noBrackets.ReplaceAll(source, nil)), bytes.ToLower(bytes.Trim(word, " -:.,)0123456789"))) && !own[string(bytes.TrimRight(word, " ,.)"))] {
 						t.Errorf("%s: page %s: %s gives %q: %q", name, p.title, source, text, word)
 					}
 				}
 			}
 		}
 	}
+	if len(dumps) < 70 {
+		t.Errorf("%d dumps, want 70", len(dumps))
+	}
 	if templates < 10000 {
 		t.Errorf("%d templates, want more than 10,000", templates)
 	}
+}
+
+// foreignDumps returns the dumps in other languages than English, with their
+// languages: all whose name is not known to be of an English wiki.
+func foreignDumps(t *testing.T) map[string]string {
+	root := realdata.Path(t, "wiki")
+	dumps := map[string]string{}
+	for _, pattern := range []string{"*.xml", "*.xml.bz2", "minidumps/*.xml.bz2"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, len(files), err)
+		}
+		for _, f := range files {
+			lang, _, _ := strings.Cut(filepath.Base(f), "wik")
+			switch lang {
+			case "en", "simple", "shinto":
+				continue
+			}
+			name, err := filepath.Rel(root, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dumps[name] = lang
+		}
+	}
+	return dumps
+}
+
+// The test of the dumps would see what English templates write.
+func TestEnglishWordsAreFound(t *testing.T) {
+	english := englishWords()
+	for _, text := range []string{"German: Berlin", "5 miles (8 km)", "United States", "As of March 2015", "c. 1350", "11 September 2001", "44 BC", "Nimitz-class", "since 2001", "5 to 10", "3 million", "100 sq mi", "romanized: x"} {
+		if !english.MatchString("Це x " + text + " є") {
+			t.Errorf("%q is not found", text)
+		}
+	}
+}
+
+// foreignLanguages are those in which templates with English names are tested:
+// of the largest wikis, and some that CLDR does not know.
+var foreignLanguages = strings.Fields("ar az ba be bg bn bs ca ceb cs cv cy da de el eo es et eu fa fi fr ga gl he hi hr hu hy id is it ja ka kk ko ky la lb lt ltg lv mk ml mn mr ms ne ng nl nn no oc pl pms pt ro ru sah sh sk sl sq sr sv sw ta te tg th tl tr tt uk ur uz vec vi war yo zh")
+
+// foreignTemplates are templates of the English Wikipedia that others have under
+// the same name, with arguments that are no English words.
+var foreignTemplates = []string{
+	"{{lang-de|Berlin}}", "{{lang-ru|Москва|Moskva}}", "{{lang-sr-Latn|x}}", "{{langx|de|Berlin}}", "{{langx|grc|πόλις|pólis|lit=x}}", "{{lang|fr|Paris}}", "{{lang-xyz|x}}",
+	"{{flag|FRA}}", "{{flag|France}}", "{{flagcountry|GER}}", "{{flagu|USA}}", "{{USA}}", "{{GBR}}", "{{URS}}", "{{flag|URS}}", "{{fb|BRA}}", "{{flagathlete|X|KEN}}", "{{noc|JPN}}",
+	"{{convert|29|mi|km}}", "{{convert|29|mi}}", "{{convert|1|ft}}", "{{convert|5|to|10|km|mi}}", "{{convert|5|and|10|lb}}", "{{convert|5|by|10|ft}}", "{{convert|5|x|10|ft|abbr=off}}", "{{convert|3|e6acre}}", "{{convert|3|e9USgal}}",
+	"{{convert|5|ft|10|in}}", "{{convert|100|acre}}", "{{convert|20|C}}", "{{convert|60|mph}}", "{{convert|5|sqmi}}", "{{convert|10|hp}}", "{{convert|3|st|4|lb}}", "{{convert|5|km|abbr=off}}", "{{convert|7|nmi|disp=or}}", "{{convert|3|to about|5|mi}}",
+	"{{cvt|5|mi}}", "{{convert|9|in|adj=on}}", "{{convert|10|USgal}}", "{{convert|10|cuft}}", "{{convert|2|hand}}", "{{convert|12|stone}}", "{{convert|5|LT}}",
+	"{{birth date|1990|5|1}}", "{{birth date and age|1990|5|1}}", "{{death date and age|2001|9|11|1950|1|2}}", "{{start date|2001|9|11}}", "{{start date|2001|9}}", "{{end date|2001}}", "{{film date|2001|9|11}}", "{{dts|2001|9|11}}",
+	"{{start and end dates|2001|1|2|2003|4|5}}", "{{date|11 September 2001}}", "{{date|2001-09-11}}", "{{date|September 2001}}", "{{age|1990|5|1|2000|4|30}}", "{{birth-date|11 September 2001}}", "{{release date|2001|9|11}}", "{{OldStyleDate|3 x|1700|22 y}}",
+	"{{as of|2015}}", "{{as of|2015|3}}", "{{as of|2015|3|1|lc=y}}", "{{as of|since=y|2015}}", "{{circa|1350}}", "{{circa|1350|1400}}", "{{c.|1350}}", "{{ca|1350}}", "{{floruit|1200}}", "{{fl.|1200|1210}}", "{{r.|1200|1210}}", "{{reign|1200|1210}}",
+	"{{BC|44}}", "{{BCE|44}}", "{{AD|14}}", "{{CE|14}}", "{{born|1900}}", "{{died|1900}}", "{{b.|1900}}", "{{d.|1900}}", "{{née|X}}", "{{nee|X}}", "{{lit|x}}", "{{literal translation|x}}", "{{yes}}", "{{no}}",
+	"{{zh|c=中|s=国|t=國|p=guo|l=x}}", "{{nihongo|X|東京|Tōkyō}}", "{{nihongo3|X|東京|Tōkyō}}", "{{korean|hangul=가|hanja=家|rr=ga}}", "{{transl|ru|Moskva}}", "{{ill|X|de|X}}", "{{IPA|/x/}}", "{{IPA-de|x}}", "{{IPAc-en|x}}", "{{pronunciation|x}}",
+	"{{ship|USS|X|CVN-65}}", "{{sclass|X|y}}", "{{sclass-|X|y|0}}", "{{HMS|X}}", "{{height|ft=5|in=10}}", "{{frac|1|2}}", "{{val|5|e=6|u=m}}", "{{val|5|ul=km/h}}", "{{e|6}}", "{{INRConvert|5|c}}", "{{INRConvert|5|l}}", "{{US$|5}}", "{{USD|5}}", "{{€|5}}", "{{£|5}}", "{{£sd|l=1|s=2|d=3}}",
+	"{{harvtxt|X|2001}}", "{{harvs|last=X|year=2001}}", "{{bibleverse||X|3:16}}", "{{track gauge|sg}}", "{{track gauge|1435mm}}", "{{nuclide|U|235}}", "{{music|flat}}", "{{sic|x}}", "{{abbr|x|y}}", "{{formatnum:12345.6}}", "{{nowrap|x}}", "{{inflation|US|100|1900}}", "{{bd|1900年|1月1日|1980年|2月2日}}",
+	"{{citation needed|date=May 2010}}", "{{when|date=May 2010}}", "{{who}}", "{{clarify}}", "{{coord|52|31|N|13|23|E}}", "{{quote|x}}", "{{US patent|1234}}", "{{section link|X|y}}", "{{CURRENTMONTHNAME}}",
+	"{{cite book|title=X|year=2001}}", "{{sfn|X|2001}}", "{{rp|5}}", "{{efn|x}}", "{{see also|X}}", "{{main|X}}", "{{further|X}}", "{{percentage|1|2}}", "{{ordinal|5}}", "{{population density|5|6}}", "{{time ago|2001}}", "{{carbon}}", "{{uk}}", "{{gender|a}}",
+}
+
+// TestTemplatesWithEnglishNamesWriteNoEnglish renders each template in each
+// language.
+func TestTemplatesWithEnglishNamesWriteNoEnglish(t *testing.T) {
+	english := englishWords()
+	written := 0
+	for _, lang := range foreignLanguages {
+		own, units := ownNames(lang), ownUnits(lang)
+		s := NewScanner(DefaultOptions())
+		for _, source := range foreignTemplates {
+			text := s.AppendText(nil, []byte("* x "+source+" x"), Page{Lang: lang, Title: "X"})
+			if len(text) > len("x x") {
+				written++
+			}
+			for _, word := range english.FindAll(text, -1) {
+				word := strings.TrimFunc(string(word), func(r rune) bool { return !unicode.IsLetter(r) && r != '.' && r != ':' })
+				if !strings.Contains(source, word) && !own[word] && !strings.Contains(units, word) {
+					t.Errorf("%s: %s gives %q: %q", lang, source, text, word)
+				}
+			}
+		}
+	}
+	if written < 100*len(foreignLanguages) {
+		t.Errorf("%d of %d give text", written, len(foreignLanguages)*len(foreignTemplates))
+	}
+}
+
+// ownUnits returns a language's names of units and its labels, which may have
+// words that English has too.
+func ownUnits(lang string) string {
+	var b strings.Builder
+	for _, e := range rendering.NewSet().Known(lang, "") {
+		switch e.Kind {
+		case rendering.UnitName, rendering.UnitSymbol, rendering.Label:
+			if e.Scope != "all" {
+				b.WriteString(e.Value + "\n")
+			}
+		}
+	}
+	return b.String()
 }
 
 // noBrackets matches the brackets of links.

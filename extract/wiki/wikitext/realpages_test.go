@@ -3,11 +3,13 @@ package wikitext
 import (
 	"bytes"
 	"compress/bzip2"
+	"encoding/binary"
 	"html"
 	"io"
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"pretext/internal/realdata"
 )
@@ -34,6 +36,13 @@ func readPages(tb testing.TB, name string) []realPage {
 	data, err := io.ReadAll(r)
 	if err != nil && len(data) == 0 {
 		tb.Fatal(err)
+	}
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) {
+		units := make([]uint16, 0, len(data)/2)
+		for k := 2; k+1 < len(data); k += 2 {
+			units = append(units, binary.LittleEndian.Uint16(data[k:]))
+		}
+		data = []byte(string(utf16.Decode(units)))
 	}
 	var pages []realPage
 	for {
