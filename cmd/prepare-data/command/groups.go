@@ -20,5 +20,6 @@ var flagGroups = []cli.Group{
 	{Heading: "With --runner flink", Flags: []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-logs"}},
 	{Heading: "Machines to plan for", Flags: []string{"machines", "machine-cores", "machine-network", "machine-disk", "store-latency", "simulation-seed"}},
 	{Heading: "Connections", Flags: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "wiki-layout", "multistream", "mirror", "allow-host", "allow-private"}},
+	{Heading: "Templates", Flags: []string{"pairs", "min-uses", "min-explained"}},
 	{Heading: "Reporting", Flags: []string{"max-rejects", "strict", "quiet", "json", "record-paths"}},
 }

@@ -32,7 +32,8 @@ its scope ([all], [LANGUAGE] or [WIKI]), is given to extract and run with --temp
   template höhe | arg-after 1 " m"
   label circa | "um "
 
-templates collect writes such a file with the definitions of a wiki's own templates.`,
+templates collect writes such a file with the definitions of a wiki's own templates,
+templates learn one with lines that explain what pages of a wiki as HTML show.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parsed, err := readTemplates(files)
@@ -50,7 +51,7 @@ templates collect writes such a file with the definitions of a wiki's own templa
 	cmd.Flags().StringVar(&wiki, "wiki-name", "", "name of the wiki, such as dewiktionary")
 	addTemplates(cmd.Flags(), &files)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the list as JSON")
-	cmd.AddCommand(newCollect())
+	cmd.AddCommand(newCollect(), newLearn())
 	return cmd
 }
 

@@ -178,7 +178,7 @@ func parseEntry(line string) (Entry, error) {
 		}
 		var err error
 		e.Value = value
-		e.Rule, err = parseRule(value)
+		e.Rule, err = ParseRule(value)
 		return e, err
 	}
 	e.Value = value

@@ -132,7 +132,7 @@ func FuzzParse(f *testing.F) {
 		table := NewSet(file).Table("de", "dewiki")
 		for _, e := range file.Entries {
 			if e.Kind == Template && e.Value != "" {
-				if _, err := parseRule(e.Rule.String()); err != nil {
+				if _, err := ParseRule(e.Rule.String()); err != nil {
 					t.Errorf("%s: %v", e.Rule, err)
 				}
 			}

@@ -117,8 +117,8 @@ type Rule struct {
 // names of arguments.
 const maxNumber = 9
 
-// parseRule parses a rule as files hold it: `arg 1 "US$"`.
-func parseRule(value string) (Rule, error) {
+// ParseRule parses a rule as files hold it: `arg 1 "US$"`.
+func ParseRule(value string) (Rule, error) {
 	word, rest, _ := strings.Cut(value, " ")
 	op, ok := opOf[word]
 	if !ok {

@@ -21,6 +21,8 @@ type converter struct {
 	poem    within // a poem: its line ends count
 	entity  within // what was a character reference in wikitext
 	code    within // a block of source code
+
+	transcluded *transclusions // nil: not wanted
 }
 
 // A within tells whether an element is open. It counts elements of one name, so
@@ -56,7 +58,10 @@ func (w *within) end(name string) bool {
 // p what the head of the HTML states. It stops, with ok = false, when the
 // wikitext is longer than limit.
 func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
-	*c = converter{writer: writer{out: c.out[:0], bol: true}, page: p, title: c.title[:0]}
+	*c = converter{writer: writer{out: c.out[:0], bol: true}, page: p, title: c.title[:0], transcluded: c.transcluded}
+	if c.transcluded != nil {
+		c.transcluded.reset()
+	}
 	z := html.NewTokenizer(bytes.NewReader(src))
 	for len(c.out) <= limit {
 		switch z.Next() {
@@ -79,6 +84,9 @@ func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
 }
 
 func (c *converter) textToken(text []byte) {
+	if c.transcluded != nil {
+		c.transcluded.textToken(text, c.skip.depth == 0 && c.code.depth == 0)
+	}
 	switch {
 	case c.inTitle:
 		c.title = append(c.title, text...)
@@ -117,6 +125,7 @@ func (c *converter) startTag(z *html.Tokenizer) {
 	empty := voids[name]
 	if c.skip.depth > 0 {
 		c.skip.start(name)
+		c.transcluded.nested(name)
 		return
 	}
 	c.attrs.n = 0
@@ -126,6 +135,9 @@ func (c *converter) startTag(z *html.Tokenizer) {
 	switch name {
 	case "html", "link", "meta":
 		c.page.element(name, &c.attrs)
+		if c.transcluded != nil && c.code.depth == 0 {
+			c.transcluded.startTag(name, inline, &c.attrs, len(c.out))
+		}
 		return
 	case "title":
 		c.inTitle = len(c.title) == 0
@@ -134,11 +146,15 @@ func (c *converter) startTag(z *html.Tokenizer) {
 	c.noteTemplates()
 	if c.code.depth > 0 {
 		c.code.start(name)
+		c.transcluded.nested(name)
 		return
 	}
 	c.poem.start(name)
 	c.entity.start(name)
 	e := effectOf(name, &c.attrs)
+	if c.transcluded != nil {
+		c.transcluded.startTag(name, e, &c.attrs, len(c.out))
+	}
 	c.apply(e, name)
 	if !empty {
 		c.enter(e, name)
@@ -197,6 +213,13 @@ func (c *converter) apply(e effect, name string) {
 
 // endTag applies an end tag.
 func (c *converter) endTag(name string) {
+	c.applyEnd(name)
+	if c.transcluded != nil {
+		c.transcluded.endTag(name, len(c.out))
+	}
+}
+
+func (c *converter) applyEnd(name string) {
 	if name == "title" {
 		c.inTitle = false
 		return

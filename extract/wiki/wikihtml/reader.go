@@ -54,7 +54,10 @@ type Reader struct {
 
 	rejected extract.Rejected
 	onReject func(*extract.Rejected)
-	yield    func(*extract.Document, error) bool
+
+	onTransclusion func(*Transclusion)
+
+	yield func(*extract.Document, error) bool
 }
 
 // maxSource is the maximum size of a line of a snapshot, or of a file with a
@@ -325,6 +328,9 @@ func (r *Reader) finish(p *page, src []byte, name string) error {
 		r.rejected.ID, r.rejected.Place = p.wiki+":"+name, nil
 	}
 	reject := r.judge(p, fits)
+	if r.onTransclusion != nil {
+		r.transclusions(p, reject)
+	}
 	if reject != "" {
 		r.reject(reject)
 		return nil

@@ -53,6 +53,11 @@ func read(t testing.TB, data []byte, o wiki.Options) (res result) {
 	return readInput(t, Input{Name: "test.tar.gz", Open: func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }}, o)
 }
 
+// opens returns a function that opens one file with the given text.
+func opens(text string) func(string) (io.ReadCloser, error) {
+	return func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
+}
+
 func readInput(t testing.TB, in Input, o wiki.Options) (res result) {
 	t.Helper()
 	r := NewReader(in, o)

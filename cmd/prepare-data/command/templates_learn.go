@@ -1,0 +1,182 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"pretext/cmd/internal/cli"
+	"pretext/extract/wiki/learn"
+	"pretext/internal/humanize"
+	"pretext/internal/store"
+	"pretext/pipeline"
+)
+
+// learnFlags are the flags of templates learn.
+type learnFlags struct {
+	html       []string
+	templates  []string
+	out, pairs string
+	options    learn.Options
+	workers    int
+	json       bool
+}
+
+func newLearn() *cobra.Command {
+	f := learnFlags{options: learn.DefaultOptions()}
+	cmd := &cobra.Command{
+		Use:   "learn --wiki-html PATH --out FILE",
+		Short: "Propose what templates show, from pages of a wiki as HTML",
+		Long: `Reads pages of a wiki as HTML, which has each template with its arguments beside
+the text that it shows, and writes a file for --templates with the lines that
+explain what the pages show:
+
+  [elwikivoyage]
+  # 45 of 45 uses, 12 different; elwikivoyage:7: {{ύψος|12}} → "12 μ."
+  template ύψος | arg-after 1 " μ."
+
+Only templates inside sentences, list items and definitions count. A line must
+explain the fraction --min-explained of at least --min-uses uses with at least two
+different argument lists. Templates of which the text is known already are left out.
+Where known data show something else, the line is commented out. --pairs writes the
+uses that were compared, at most 64 for each template. Read the file before you use
+it: a line holds for the pages that were read.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringArrayVar(&f.html, "wiki-html", nil, "pages of a wiki as HTML: a snapshot of Wikimedia Enterprise (.tar.gz, .ndjson), or a directory or pattern of them, or of .html files; may be repeated")
+	addTemplates(fs, &f.templates)
+	fs.StringVarP(&f.out, "out", "o", "", "file to write")
+	fs.StringVar(&f.pairs, "pairs", "", "`file` for the uses that were compared, as JSON lines")
+	fs.Int64Var(&f.options.MinUses, "min-uses", f.options.MinUses, "uses that a template must have")
+	fs.Float64Var(&f.options.MinExplained, "min-explained", f.options.MinExplained, "fraction of its uses that a line must explain, over 0.5 to 1")
+	fs.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "files read at once; does not affect the output's bytes")
+	fs.BoolVar(&f.json, "json", false, "write counts, lines and templates without a line as JSON")
+	return cmd
+}
+
+func (f *learnFlags) check() error {
+	if len(f.html) == 0 || f.out == "" {
+		return usagef("give --wiki-html PATH and --out FILE")
+	}
+	if f.workers < 1 {
+		return usagef("--workers %d: must be at least 1", f.workers)
+	}
+	if err := f.options.Validate(); err != nil {
+		return misuse(err)
+	}
+	return nil
+}
+
+// learned is what templates learn --json writes.
+type learned struct {
+	File   string       `json:"file"`
+	Counts learn.Counts `json:"counts"`
+	*learn.Result
+}
+
+func (f *learnFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	if f.options.Known, err = readTemplates(f.templates); err != nil {
+		return err
+	}
+	inputs, err := pipeline.HTMLInputs(ctx, f.html, func(note string) { fmt.Fprintf(stderr, "prepare-data: %s\n", note) })
+	if err != nil {
+		return err
+	}
+	table := learn.NewTable()
+	counts, err := table.Read(ctx, inputs, f.workers)
+	if err != nil {
+		return err
+	}
+	res := table.Propose(f.options)
+	var names []string
+	for _, path := range f.html {
+		names = append(names, store.Base(path))
+	}
+	if err := writePath(ctx, f.out, res.AppendFile(nil, strings.Join(names, ", "))); err != nil {
+		return err
+	}
+	if f.pairs != "" {
+		if err := writePairs(ctx, f.pairs, table); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		return printJSON(stdout, learned{f.out, counts, res})
+	}
+	return printLearned(stdout, learned{f.out, counts, res})
+}
+
+// writePath writes a file atomically.
+func writePath(ctx context.Context, path string, data []byte) error {
+	folder, err := store.Open(store.Dir(path))
+	if err != nil {
+		return err
+	}
+	return store.WriteFile(ctx, folder, store.Base(path), data)
+}
+
+// writePairs writes the pairs of a table as JSON lines.
+func writePairs(ctx context.Context, path string, table *learn.Table) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for _, t := range table.Templates() {
+		for _, p := range t.Pairs {
+			if err := enc.Encode(struct {
+				Wiki string `json:"wiki"`
+				Name string `json:"name"`
+				learn.Pair
+			}{t.Wiki, t.Name, p}); err != nil {
+				return err
+			}
+		}
+	}
+	return writePath(ctx, path, b.Bytes())
+}
+
+func printLearned(w io.Writer, l learned) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name string, n int64, note string) { fmt.Fprintf(t, "%s\t%s\t%s\n", name, humanize.Count(n), note) }
+	row("pages", l.Counts.Pages, "")
+	row("uses of templates", l.Counts.Elements.Elements, "")
+	row("  in sentences", l.Uses, "")
+	for _, c := range []struct {
+		name string
+		n    int64
+	}{
+		{"elsewhere: boxes, headings, lines of their own", l.Counts.Elements.Elsewhere}, {"of several templates at once", l.Counts.Elements.Several},
+		{"of functions and variables", l.Counts.Elements.Functions}, {"malformed", l.Counts.Elements.Malformed}, {"too long", l.Counts.Elements.TooLong},
+		{"without end", l.Counts.Elements.Unclosed}, {"on pages that are not read", l.Counts.Elements.OtherPage},
+	} {
+		if c.n > 0 {
+			row("  "+c.name, c.n, "")
+		}
+	}
+	row("templates in sentences", l.Templates, "")
+	row("  known", l.Known, "")
+	row("  proposed", l.Proposed, "in "+l.File)
+	row("  known otherwise", l.Disputed, "commented out")
+	row("  too rare", l.Rare, "")
+	row("  not explained", l.Open, "")
+	if l.Unsampled > 0 {
+		row("uses not compared", l.Unsampled, "beyond the sample of each template")
+	}
+	for _, o := range l.OpenTemplates[:min(len(l.OpenTemplates), droppedShown)] {
+		fmt.Fprintf(t, "  {{%s}}\t%s\t%s → %q\n", cli.OneLine(o.Name), humanize.Count(o.Uses), cli.OneLine(o.Example.Call), o.Example.Text)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,60 @@
+package learn
+
+import (
+	"strings"
+
+	"pretext/extract/wiki/rendering"
+	"pretext/extract/wiki/wikitext"
+)
+
+// A shower renders uses of templates as package wikitext does inside a sentence.
+type shower struct {
+	scanner *wikitext.Scanner
+	page    wikitext.Page
+	src     []byte
+	out     []byte
+}
+
+func newShower(lang, wiki string, files ...*rendering.File) *shower {
+	o := wikitext.DefaultOptions()
+	o.Rendering = files
+	return &shower{scanner: wikitext.NewScanner(o), page: wikitext.Page{Title: "Page", Lang: lang, Wiki: wiki}}
+}
+
+// before and after are the sentence around a use.
+const before, after = "Aa ", " bb."
+
+// show returns the text of a use, without white space at its ends; ok is false
+// if it changes the sentence around it.
+func (s *shower) show(call string) (text string, ok bool) {
+	s.src = append(append(append(s.src[:0], before...), call...), after...)
+	s.out = s.scanner.AppendText(s.out[:0], s.src, s.page)
+	text = plain(string(s.out))
+	text, ok = strings.CutPrefix(text, strings.TrimSpace(before))
+	if ok {
+		text, ok = strings.CutSuffix(text, strings.TrimSpace(after))
+	}
+	return strings.TrimSpace(text), ok
+}
+
+// knows reports whether there is a rule for the template: a use of it is not
+// counted as dropped.
+func (s *shower) knows(name, call string) bool {
+	s.scanner.ResetTally()
+	s.show(call)
+	for dropped := range s.scanner.Dropped() {
+		if dropped == name || len(dropped) >= len(name)/2 && strings.HasPrefix(name, dropped) && len(dropped) > maxCounted {
+			return false
+		}
+	}
+	return true
+}
+
+// maxCounted is less than the length from which package wikitext truncates the
+// names that it counts.
+const maxCounted = 60
+
+// plain collapses white space.
+func plain(text string) string {
+	return strings.Join(strings.Fields(text), " ") // U+00A0 too
+}
