@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 )
 
 const (
@@ -114,6 +115,18 @@ func (b *bitReader) take(k uint) uint32 {
 	b.bits <<= k
 	b.n -= k
 	return v
+}
+
+// ones returns the number of ones before the next zero, at most 32, and skips them
+// and the zero.
+func (b *bitReader) ones() uint {
+	if b.n <= 32 {
+		b.refill()
+	}
+	k := min(uint(bits.LeadingZeros64(^b.bits)), 32)
+	b.bits <<= k + 1
+	b.n -= k + 1
+	return k
 }
 
 // take48 returns the next 48 bits, the length of a magic number.

@@ -23,7 +23,7 @@ type decoder struct {
 
 func newDecoder() *decoder {
 	d := &decoder{crcs: newCRCTables()}
-	d.column.vector = hasVBMI
+	d.column.vector, d.runs.vector = hasVBMI, hasAVX2
 	return d
 }
 

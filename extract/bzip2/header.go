@@ -76,12 +76,9 @@ func (h *header) readSelectors(b *bitReader, tables int) error {
 	h.selectors = h.selectors[:n]
 	order := [maxTables]uint8{0, 1, 2, 3, 4, 5}
 	for i := range h.selectors {
-		place := 0
-		for b.take(1) == 1 {
-			place++
-			if place >= tables {
-				return errSelector
-			}
+		place := int(b.ones())
+		if place >= tables {
+			return errSelector
 		}
 		table := order[place]
 		copy(order[1:place+1], order[:place])

@@ -104,17 +104,19 @@ func TestRunsExpandWhateverTheRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(genText().Draw(t, "text"))
 		room := rapid.IntRange(runRoom, 2*runRoom).Draw(t, "room")
-		r := runs{src: shorten(text)}
-		var got []byte
-		for len(r.src) > 0 {
-			part := r.expand(make([]byte, 0, room))
-			if len(part) == 0 {
-				t.Fatal("no progress")
+		for _, vector := range []bool{false, hasAVX2} {
+			r := runs{src: shorten(text), vector: vector}
+			var got []byte
+			for len(r.src) > 0 {
+				part := r.expand(make([]byte, 0, room))
+				if len(part) == 0 {
+					t.Fatal("no progress")
+				}
+				got = append(got, part...)
 			}
-			got = append(got, part...)
-		}
-		if !bytes.Equal(got, text) {
-			t.Fatalf("got %q, want %q", got, text)
+			if !bytes.Equal(got, text) {
+				t.Fatalf("got %q, want %q", got, text)
+			}
 		}
 	})
 }
@@ -130,11 +132,31 @@ func TestRunsOfAnyCountExpand(t *testing.T) {
 		{"xaaa\xffy", "xaaa\xffy"},
 		{"aaaa\xff", string(bytes.Repeat([]byte("a"), 259))},
 	} {
-		r := runs{src: []byte(test.src)}
-		if got := r.expand(make([]byte, 0, 1000)); string(got) != test.want {
-			t.Errorf("%q: got %q, want %q", test.src, got, test.want)
+		for _, vector := range []bool{false, hasAVX2} {
+			r := runs{src: []byte(test.src), vector: vector}
+			if got := r.expand(make([]byte, 0, 1000)); string(got) != test.want {
+				t.Errorf("%q: got %q, want %q", test.src, got, test.want)
+			}
 		}
 	}
+}
+
+// FuzzRuns checks that both ways to expand runs give the same.
+func FuzzRuns(f *testing.F) {
+	f.Add([]byte("aaaa\x05 some text that is longer than a chunk of bytes, with aaaa\x00aaaa"), uint16(0))
+	f.Add(bytes.Repeat([]byte("no run aaa, "), 30), uint16(300))
+	f.Fuzz(func(t *testing.T, src []byte, room uint16) {
+		expand := func(vector bool) (got []byte) {
+			r := runs{src: src, vector: vector}
+			for len(r.src) > 0 {
+				got = append(got, r.expand(make([]byte, 0, runRoom+int(room)))...)
+			}
+			return got
+		}
+		if got, want := expand(hasAVX2), expand(false); !bytes.Equal(got, want) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
 }
 
 // readBoth checks that the symbols of a block are decoded alike with and without

@@ -18,7 +18,8 @@ const (
 // after four equal bytes, one byte tells how many more follow, 0 to 255. At the
 // end of the block this count may be missing, which means 0.
 type runs struct {
-	src []byte // not yet expanded
+	src    []byte // not yet expanded
+	vector bool   // with vector instructions
 }
 
 // expand appends expanded bytes to dst, within its capacity, and returns it. It
@@ -31,6 +32,10 @@ func (r *runs) expand(dst []byte) []byte {
 			break
 		}
 		part := r.src[:min(len(r.src), room)]
+		if r.vector {
+			n := copyChunks(&dst[:len(dst)+1][len(dst)], &part[0], len(part))
+			dst, part, r.src = dst[:len(dst)+n], part[n:], r.src[n:]
+		}
 		k := findRun(part)
 		if k < 0 {
 			k = len(part)

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package bzip2
+
+const hasAVX2 = false
+
+func copyChunks(*byte, *byte, int) int { panic("BUG: bzip2: no vector instructions") }
