@@ -20,6 +20,7 @@ type dirWriter struct {
 	name    string // final name, for errors
 	to      string // final path
 	size    int64
+	ahead   reservation
 }
 
 func (d dir) newWriter(t *tempFile, name, to string) *dirWriter {
@@ -32,6 +33,7 @@ func (w *dirWriter) Write(p []byte) (n int, err error) {
 	if err = at(StepWrite, w.path()); err != nil {
 		n, _ = w.file.Write(p[:len(p)/2]) // a simulated failure writes half, as a full disk may
 	} else {
+		w.ahead.extend(w.file, w.size, int64(len(p)))
 		n, err = w.file.Write(p)
 	}
 	w.size += int64(n)
@@ -86,6 +88,7 @@ func (w *dirWriter) complete() error {
 	if w.file == nil { // by an earlier Commit that found another file
 		return nil
 	}
+	w.ahead.trim(w.file, w.size)
 	for _, s := range []struct {
 		step Step
 		do   func() error
