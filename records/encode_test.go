@@ -92,6 +92,33 @@ func TestPartsAreWrittenAsTheirExample(t *testing.T) {
 	})
 }
 
+// TestTheTemplateIsThePlainEncoding compares both encodings, in memory of exactly the
+// capacity that Longest returns.
+func TestTheTemplateIsThePlainEncoding(t *testing.T) {
+	templates := 0
+	rapid.Check(t, func(t *rapid.T) {
+		enc, parts, _ := anyParts(t)
+		if rapid.Bool().Draw(t, "one segment") {
+			enc = enc.For(Masked)
+		}
+		memory := bytes.Repeat([]byte{0xa5}, enc.Longest()+1)
+		got, ok := enc.appendMasks(memory[:0:enc.Longest()], parts)
+		if !ok {
+			return
+		}
+		templates++
+		if want := enc.appendPlain(nil, parts); !bytes.Equal(got, want) {
+			t.Fatalf("got  %x\nwant %x", got, want)
+		}
+		if &got[0] != &memory[0] || memory[enc.Longest()] != 0xa5 {
+			t.Fatalf("a payload of %d bytes did not fit %d", len(got), enc.Longest())
+		}
+	})
+	if templates == 0 {
+		t.Error("no example fitted the template")
+	}
+}
+
 func TestPackedListsAreVarints(t *testing.T) {
 	values := []int32{0, 1, 127, 128, 16383, 16384, 1<<21 - 1, 1 << 21, 1<<28 - 1}
 	for _, more := range [][]int32{nil, {1 << 28}, {math.MaxInt32}, {-1}} {

@@ -66,6 +66,8 @@ type Encoder struct {
 	ones   []byte // S ones, then S zeros: every mask is a part of it
 	floats []byte // P ones, then P zeros, as 4-byte floats
 	pads   []byte // S padding ids
+
+	template
 }
 
 // NewEncoder returns an Encoder with S = maxSeqLength and P =
@@ -91,6 +93,7 @@ func NewEncoder(maxSeqLength, maxPredictionsPerSeq int, pad int32) *Encoder {
 	for i := range p {
 		binary.LittleEndian.PutUint32(e.floats[4*i:], math.Float32bits(1))
 	}
+	e.template = e.newTemplate()
 	return e
 }
 
@@ -99,6 +102,7 @@ func (e *Encoder) For(f Form) *Encoder {
 	other := *e
 	if other.form = f; f != Pairs && f != "" {
 		other.label = nil
+		other.template = other.newTemplate()
 	}
 	return &other
 }
@@ -114,6 +118,14 @@ func (e *Encoder) Append(dst []byte, p Parts) []byte {
 	if !e.form.Masks() {
 		return e.appendIDs(dst, p)
 	}
+	if out, ok := e.appendMasks(dst, p); ok {
+		return out
+	}
+	return e.appendPlain(dst, p)
+}
+
+// appendPlain is Append for a form with masks of any size.
+func (e *Encoder) appendPlain(dst []byte, p Parts) []byte {
 	zeros := e.ones[e.seq:]
 	padding, unused := e.seq-p.Tokens, e.predictions-p.Predictions
 	ids := listLayout(InputIDs, len(p.IDs)+padding*e.pad)

@@ -71,12 +71,19 @@ func BuildShard(ctx context.Context, b Maker, c *Corpus, files []*ShardWriter) e
 	first.sources.Add(c.Counts)
 	first.body.WithoutPunkt = c.WithoutPunkt
 	write := first.Write
+	memory := func(_, n int) []byte { return first.frames.Space(n) }
 	if len(files) > 1 {
 		byBin := map[int]*ShardWriter{}
 		for _, f := range files {
 			byBin[f.name.Bin] = f
 		}
 		write = func(r pretrain.Record) error { return byBin[r.Bin].Write(r) }
+		memory = func(bin, n int) []byte { return byBin[bin].frames.Space(n) }
+	}
+	if m, ok := b.(interface {
+		MakeIn(memory func(bin, n int) []byte)
+	}); ok {
+		m.MakeIn(memory)
 	}
 	made, err := b.Build(ctx, c.Corpus, first.body.RandomSeed, write)
 	first.made.CutDocuments += made.CutDocuments

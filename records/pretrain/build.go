@@ -61,6 +61,7 @@ type Builder struct {
 	binned  map[int]*records.Encoder // by length; nil without LengthBins
 	longest int                      // size in bytes of the longest instance in the store
 	payload []byte
+	memory  func(bin, n int) []byte // see [Builder.MakeIn]
 	counts  Counts
 	touched byte // result of store.touch, so that the compiler keeps its loads
 }
@@ -177,7 +178,7 @@ func (b *Builder) keepCurrent() error {
 	if err != nil {
 		return err
 	}
-	b.store.commit(len(in.appendCompact(place[:0])))
+	b.store.commit(in.putCompact(place))
 	b.places = append(b.places, address)
 	b.count(in)
 	return nil
@@ -209,6 +210,22 @@ func (in *instance) compose(p pair, corpus *Corpus, v Vocab) {
 	in.tokens[2+a+b] = v.SEP
 }
 
+// MakeIn sets where payloads are made. memory returns memory for a payload of up to n
+// bytes of a record of the given length bin, or nil. A writer can thus have payloads
+// where it needs them.
+func (b *Builder) MakeIn(memory func(bin, n int) []byte) { b.memory = memory }
+
+// encode returns the payload of an example.
+func (b *Builder) encode(e *records.Encoder, bin int, p records.Parts) []byte {
+	if b.memory != nil {
+		if memory := b.memory(bin, e.Longest()); memory != nil {
+			return e.Append(memory, p)
+		}
+	}
+	b.payload = e.Append(b.payload[:0], p)
+	return b.payload
+}
+
 // touchAhead is the number of instances that emit loads into the processor's
 // cache together. Each is at a random address, so one after the other would wait
 // for memory.
@@ -238,8 +255,7 @@ func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
 			bin = b.opts.PaddedLength(parts.Tokens)
 			encoder = b.binned[bin]
 		}
-		b.payload = encoder.Append(b.payload[:0], parts)
-		r := Record{Payload: b.payload, Bin: bin, Tokens: parts.Tokens, Predictions: parts.Predictions, RandomNext: parts.RandomNext}
+		r := Record{Payload: b.encode(encoder, bin, parts), Bin: bin, Tokens: parts.Tokens, Predictions: parts.Predictions, RandomNext: parts.RandomNext}
 		if err := yield(r); err != nil {
 			return err
 		}

@@ -15,48 +15,49 @@ type instance struct {
 	positions  []int32 // positions to predict, ascending
 	labels     []int32 // original ids at these positions
 	randomNext bool
-
-	lists []byte // tokens, positions and labels as packed varints, one list after the other
 }
 
-// The compact form is how an instance is stored until the final shuffle: six
-// varints, then the three lists packed as in the wire format. Ids are packed
-// once, while they are in the processor's cache; the payload is then made by
-// copying.
+// The compact form is how an instance is stored until the final shuffle: six numbers,
+// then the three lists packed as in the wire format. Ids are packed once, while they
+// are in the processor's cache; the payload is then made by copying.
 //
 //	tokens<<1 | randomNext, second, predictions,
-//	bytes of ids, bytes of positions, bytes of labels
+//	bytes of ids, bytes of positions, bytes of labels: four bytes each
 //	ids, positions, labels
-//
-// maxHeaderBytes is the maximum size of the six varints.
-const maxHeaderBytes = 6 * 4 // each number is below 2^28
+const compactHeader = 6 * 4
 
-// maxCompactBytes returns the maximum size in bytes of the compact form of an
-// instance with these options and this vocabulary.
+// packSpare is the room behind its result that [records.AppendPacked] wants.
+const packSpare = 64
+
+// maxCompactBytes returns the size in bytes of the memory in which the compact form of
+// an instance with these options and this vocabulary is made.
 func maxCompactBytes(o Options, v Vocab) int {
-	id := len(binary.AppendUvarint(nil, uint64(v.Size)))
-	position := len(binary.AppendUvarint(nil, uint64(o.MaxSeqLength)))
-	return maxHeaderBytes + o.MaxSeqLength*id + o.MaxPredictionsPerSeq*(id+position)
+	const least = 3 // bytes of a number, for which AppendPacked reserves memory
+	id := max(least, len(binary.AppendUvarint(nil, uint64(v.Size))))
+	position := max(least, len(binary.AppendUvarint(nil, uint64(o.MaxSeqLength))))
+	return compactHeader + o.MaxSeqLength*id + o.MaxPredictionsPerSeq*(id+position) + packSpare
 }
 
-// appendCompact appends the compact form of in to dst.
-func (in *instance) appendCompact(dst []byte) []byte {
-	in.lists = records.AppendPacked(in.lists[:0], in.tokens)
-	ids := len(in.lists)
-	in.lists = records.AppendPacked(in.lists, in.positions)
-	positions := len(in.lists) - ids
-	in.lists = records.AppendPacked(in.lists, in.labels)
-	labels := len(in.lists) - ids - positions
-
-	first := uint64(len(in.tokens)) << 1
+// putCompact writes the compact form of in to place and returns its size. place must
+// have [maxCompactBytes].
+func (in *instance) putCompact(place []byte) int {
+	lists := records.AppendPacked(place[:compactHeader], in.tokens)
+	ids := len(lists) - compactHeader
+	lists = records.AppendPacked(lists, in.positions)
+	positions := len(lists) - compactHeader - ids
+	lists = records.AppendPacked(lists, in.labels)
+	labels := len(lists) - compactHeader - ids - positions
+	if &lists[0] != &place[0] {
+		panic("BUG: pretrain: the memory of an example is too small")
+	}
+	first := uint32(len(in.tokens)) << 1
 	if in.randomNext {
 		first |= 1
 	}
-	dst = binary.AppendUvarint(dst, first)
-	for _, n := range [...]int{in.second, len(in.positions), ids, positions, labels} {
-		dst = binary.AppendUvarint(dst, uint64(n))
+	for i, n := range [...]uint32{first, uint32(in.second), uint32(len(in.positions)), uint32(ids), uint32(positions), uint32(labels)} {
+		binary.LittleEndian.PutUint32(place[4*i:], n)
 	}
-	return append(dst, in.lists...)
+	return len(lists)
 }
 
 var errScratch = errors.New("read scratch file: the example differs from the one written")
@@ -65,15 +66,18 @@ var errScratch = errors.New("read scratch file: the example differs from the one
 // the memory of b. A scratch file may return corrupt data and the encoder does
 // not check it, so readCompact checks every number against the options.
 func readCompact(b []byte, o Options) (p records.Parts, err error) {
+	if len(b) < compactHeader {
+		return p, errScratch
+	}
 	var numbers [6]int
 	for i := range numbers {
-		v, n := binary.Uvarint(b)
-		if n <= 0 || v >= chunkBytes {
+		v := binary.LittleEndian.Uint32(b[4*i:])
+		if v >= chunkBytes {
 			return p, errScratch
 		}
 		numbers[i] = int(v)
-		b = b[n:]
 	}
+	b = b[compactHeader:]
 	p.Tokens, p.RandomNext = numbers[0]>>1, numbers[0]&1 != 0
 	p.Second, p.Predictions = numbers[1], numbers[2]
 	ids, positions, labels := numbers[3], numbers[4], numbers[5]

@@ -27,7 +27,7 @@ type ScratchFile interface {
 }
 
 // chunkBytes is the size of a chunk of the store. No instance crosses a chunk
-// border. The longest possible instance takes 851,979 bytes: 65,535 tokens of
+// border. The longest possible instance takes 852,043 bytes: 65,535 tokens of
 // five bytes each, all of them predicted.
 const chunkBytes = 1 << 20
 

@@ -111,6 +111,13 @@ func AppendFrame(dst, payload []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, maskedCRC(payload))
 }
 
+// putFrame completes a frame that has its payload.
+func putFrame(frame []byte) {
+	end := len(frame) - footerBytes
+	appendHeader(frame[:0], end-headerBytes)
+	binary.LittleEndian.PutUint32(frame[end:], maskedCRC(frame[headerBytes:end]))
+}
+
 func appendHeader(dst []byte, length int) []byte {
 	start := len(dst)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(length))

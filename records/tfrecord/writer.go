@@ -65,12 +65,37 @@ func (w *Writer) Write(payload []byte) error {
 			return err
 		}
 	}
-	w.buf = AppendFrame(w.buf, payload)
+	if w.inPlace(payload) {
+		w.buf = w.buf[:len(w.buf)+length]
+		putFrame(w.buf[len(w.buf)-length:])
+	} else {
+		w.buf = AppendFrame(w.buf, payload)
+	}
 	if w.opts.Index {
 		w.index = AppendIndex(w.index, Span{Offset: w.offset, Length: int64(length)})
 	}
 	w.offset += int64(length)
 	return w.err
+}
+
+// Space returns memory for a payload of up to n bytes, which [Writer.Write] need not
+// copy if it is the next call of a method. The memory has length 0 and capacity n. It
+// is nil if n is too large for the buffer.
+func (w *Writer) Space(n int) []byte {
+	if n > writerBufferBytes-FrameBytes {
+		return nil
+	}
+	if len(w.buf)+FrameBytes+n > cap(w.buf) {
+		w.Flush() // Write returns the error
+	}
+	at := len(w.buf) + headerBytes
+	return w.buf[at : at : at+n]
+}
+
+// inPlace reports whether a payload is where Space returned memory.
+func (w *Writer) inPlace(payload []byte) bool {
+	at := len(w.buf) + headerBytes
+	return len(payload) > 0 && at < cap(w.buf) && &payload[0] == &w.buf[:cap(w.buf)][at]
 }
 
 // Offset returns the number of bytes framed so far, before compression: the

@@ -1,6 +1,7 @@
 package tfrecord
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -52,6 +53,36 @@ func TestWriterKeepsItsError(t *testing.T) {
 	}
 	if again := w.Flush(); again == nil {
 		t.Error("Flush after an error returned nil")
+	}
+}
+
+// TestPayloadsMadeInSpaceAreWritten mixes payloads that are made in the writer's memory
+// with others, of sizes from none to more than the buffer.
+func TestPayloadsMadeInSpaceAreWritten(t *testing.T) {
+	var got, want bytes.Buffer
+	a, b := NewWriter(&got, WriterOptions{Index: true}), NewWriter(&want, WriterOptions{Index: true})
+	own := make([]byte, 2*writerBufferBytes)
+	for i := range own {
+		own[i] = byte(i * i >> 3)
+	}
+	made := 0
+	for i, size := range []int{5, 0, 1000, 100_000, 100_000, 100_000, writerBufferBytes - FrameBytes, writerBufferBytes, 2 * writerBufferBytes, 70_000, 1, 3} {
+		payload := own[:size]
+		if space := a.Space(max(1, size)); space != nil && i%4 != 3 {
+			payload = append(space, payload...)
+			made++
+		} else if large := size > writerBufferBytes-FrameBytes; (space == nil) != large {
+			t.Errorf("%d bytes: got memory of %d", size, cap(space))
+		}
+		if err := errors.Join(a.Write(payload), b.Write(own[:size])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(a.Close(), b.Close()); err != nil || made < 6 {
+		t.Fatal(made, err)
+	}
+	if !bytes.Equal(got.Bytes(), want.Bytes()) || !bytes.Equal(a.Index(), b.Index()) {
+		t.Error("the files differ")
 	}
 }
 
