@@ -152,11 +152,7 @@ func (c *comparison) err() error {
 // rows returns the table: a header, and a row for the whole run and each stage.
 func (c *comparison) rows() [][]string {
 	rows := [][]string{{"CPU seconds of", "then", "now", "now / then, medians", "minima", "within a round"}}
-	names := slices.Sorted(maps.Keys(c.Now.Runs[0].Stages))
-	slices.SortStableFunc(names, func(a, b string) int {
-		return boolToInt(b == wholeRunName) - boolToInt(a == wholeRunName)
-	})
-	for _, name := range names {
+	for _, name := range wholeFirst(c.Now.Runs[0].Stages) {
 		then, now := c.Then.seconds(name), c.Now.seconds(name)
 		var ratios []float64
 		for i := range then {
@@ -168,11 +164,13 @@ func (c *comparison) rows() [][]string {
 	return rows
 }
 
-func boolToInt(b bool) int {
-	if b {
-		return 1
+// wholeFirst returns the names of stages in order, after that of the whole run.
+func wholeFirst[V any](stages map[string]V) []string {
+	names := slices.Sorted(maps.Keys(stages))
+	if i := slices.Index(names, wholeRunName); i > 0 {
+		names = slices.Insert(slices.Delete(names, i, i+1), 0, wholeRunName)
 	}
-	return 0
+	return names
 }
 
 // seconds returns the CPU seconds of a stage in each run.

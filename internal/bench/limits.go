@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -25,7 +28,7 @@ type limits struct {
 
 // A stageLimits is what one stage wrote to its run.json.
 type stageLimits struct {
-	Stage string
+	Stage string // name of its directory
 	Times stage.TaskTimes
 }
 
@@ -48,24 +51,39 @@ func measureLimits(ctx context.Context, o options, dir string) (*limits, error) 
 	}
 	l := &limits{Records: s.Records, CPU: limit{Whole: s.CPU.Seconds()}, Wall: limit{Whole: time.Since(begun).Seconds()}}
 	for _, st := range stages {
-		var info struct{ Tasks *stage.TaskTimes }
-		raw, err := os.ReadFile(filepath.Join(out, folderOf[st.Stage], "run.json"))
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(raw, &info); err != nil {
-			return nil, fmt.Errorf("run.json of stage %s: %w", st.Stage, err)
-		}
-		if info.Tasks != nil {
-			l.Stages = append(l.Stages, stageLimits{st.Stage, *info.Tasks})
+		for _, folder := range foldersOf[st.Stage] {
+			times, err := taskTimes(filepath.Join(out, folder, "run.json"))
+			if err != nil {
+				return nil, err
+			}
+			if times != nil {
+				l.Stages = append(l.Stages, stageLimits{path.Base(folder), *times})
+			}
 		}
 	}
 	l.compute()
 	return l, nil
 }
 
-// folderOf is the directory of a stage, below that of the run.
-var folderOf = map[string]string{"extract": "documents", "vocab": "vocab", "examples": "shards"}
+// foldersOf are the directories, below that of the run, to which a stage and the
+// stages that it runs before write.
+var foldersOf = map[string][]string{"extract": {"documents/templates", "documents"}, "vocab": {"vocab"}, "examples": {"shards"}}
+
+// taskTimes reads the times of tasks from a stage's run.json. It returns nil if
+// the stage did not run, or ran no task.
+func taskTimes(name string) (*stage.TaskTimes, error) {
+	raw, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var info struct{ Tasks *stage.TaskTimes }
+	if err := json.Unmarshal(raw, &info); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return info.Tasks, nil
+}
 
 func (l *limits) compute() {
 	l.CPU.Serial, l.Wall.Serial = l.CPU.Whole, l.Wall.Whole

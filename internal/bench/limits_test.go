@@ -31,14 +31,14 @@ func TestTheTimesOfTasksAreReadFromARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(l.Stages) != 1 || l.Stages[0].Times.Count != 3 || l.Stages[0].Stage != "examples" || math.Abs(l.Wall.Infinite-l.Wall.Serial-0.125) > 1e-9 {
+	if len(l.Stages) != 1 || l.Stages[0].Times.Count != 3 || l.Stages[0].Stage != "shards" || math.Abs(l.Wall.Infinite-l.Wall.Serial-0.125) > 1e-9 {
 		t.Errorf("got %+v", l)
 	}
 	var text bytes.Buffer
 	if err := writeLimits(context.Background(), o, t.TempDir(), &text, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\nCPU ", "\nclock ", "examples 0.125 (1 of 3)"} {
+	for _, want := range []string{"\nCPU ", "\nclock ", "shards 0.125 (1 of 3)"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, text.String())
 		}

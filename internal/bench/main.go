@@ -5,6 +5,7 @@
 //	go run ./internal/bench -peers .venv-peers/bin/python     # what make bench-peers does
 //	go run ./internal/bench -against OTHER/prepare-data       # what make bench-against does
 //	go run ./internal/bench -limits                           # the part of a run that is serial
+//	go run ./internal/bench -scaling 2                        # one worker and two, by the clock
 //
 // A run consists of rounds. Each round does every piece of work once, one after
 // the other, so that a temporary slowdown of the machine affects all of them.
@@ -48,6 +49,7 @@ type options struct {
 	page               string // file in which the table of results is replaced
 	against            string // path of another prepare-data, whose whole run is compared
 	limits             bool
+	scaling            int      // number of workers that are compared with one; 0: none
 	runFlags           []string // of prepare-data run, for both programs
 	nowFlags           []string // of prepare-data run, for binary alone
 }
@@ -71,6 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if o.scaling != 0 {
+		return writeScaling(ctx, o, dir, stdout, stderr)
+	}
 	if o.limits {
 		return writeLimits(ctx, o, dir, stdout, stderr)
 	}
@@ -148,7 +153,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	fs.StringVar(&o.page, "write", "", "Markdown file whose table between the bench marks is replaced")
 	fs.StringVar(&o.against, "against", "", "another prepare-data: compare the whole run of both")
 	fs.BoolVar(&o.limits, "limits", false, "run with one worker: the serial part, and the time with infinitely many workers")
-	runFlags := fs.String("run-flags", "", "with -against or -limits: flags of prepare-data run; with -against \"--shards 8\" if none are given")
+	fs.IntVar(&o.scaling, "scaling", 0, "run with one worker and with this many in turns, by the clock; the machine must be idle")
+	runFlags := fs.String("run-flags", "", "with -against, -limits or -scaling: flags of prepare-data run; with -against \"--shards 8\" if none are given")
 	nowFlags := fs.String("now-flags", "", "with -against: flags of prepare-data run, for -binary alone")
 	only := fs.String("only", "", "measure only works whose names match this regular expression")
 	if err := fs.Parse(args); err != nil {

@@ -15,10 +15,11 @@ import (
 
 // A stageSummary is a stage in the output of prepare-data run --json.
 type stageSummary struct {
-	Stage  string           `json:"stage"`
-	Bytes  int64            `json:"bytes"`
-	Counts map[string]int64 `json:"counts"`
-	CPU    float64          `json:"cpu_seconds"`
+	Stage   string           `json:"stage"`
+	Bytes   int64            `json:"bytes"`
+	Counts  map[string]int64 `json:"counts"`
+	Seconds float64          `json:"seconds"`
+	CPU     float64          `json:"cpu_seconds"`
 }
 
 // Names of the works that compare the default runner with Prism.

@@ -173,13 +173,13 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 	if r.name() == Flink {
 		defer watchSideCars(ctx, folder, meter)()
 	}
+	freeMemory() // the buffers of the stage before, which this one does not reuse
 	j := newJob(ctx, max(1, r.Workers), meter)
 	j.loaded = c.Loaded
 	err := j.run(r, spec, c.Order())
 	if r.name() == Flink && !errors.Is(err, flink.ErrUnknown) { // a killed worker leaves its temporary files
 		err = cmp.Or(err, sweep(folder))
 	}
-	freeMemory() // the next stage does not reuse these buffers
 	if err != nil {
 		estimateNeed(err, folder, meter)
 	}

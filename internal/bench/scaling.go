@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// scaling compares the time by the clock of prepare-data run with one worker and
+// with several. All times are in seconds, by round.
+type scaling struct {
+	Workers int                `json:"workers"`
+	Load    []string           `json:"load"` // one-minute load average before the first round and after each
+	Wall    map[string]seconds `json:"wall"` // by the name of a stage, or wholeRunName
+	CPU     seconds            `json:"cpu"`  // of the whole run
+}
+
+// seconds are times with one worker and with several.
+type seconds struct {
+	One     []float64 `json:"one"`
+	Several []float64 `json:"several"`
+}
+
+// speedup returns the ratio of the medians, and the spread of the ratios of each
+// round.
+func (s seconds) speedup() (medians float64, rounds spread) {
+	var ratios []float64
+	for i := range s.One {
+		ratios = append(ratios, s.One[i]/s.Several[i])
+	}
+	return spreadOf(s.One).Median / spreadOf(s.Several).Median, spreadOf(ratios)
+}
+
+// measureScaling runs prepare-data with one worker and with o.scaling workers in
+// turns. Each round begins with the other number.
+func measureScaling(ctx context.Context, o options, dir string, progress io.Writer) (*scaling, error) {
+	c := &scaling{Workers: o.scaling, Load: []string{load()}, Wall: map[string]seconds{}}
+	turn := []int{1, o.scaling}
+	for round := range o.rounds {
+		for _, workers := range turn {
+			fmt.Fprintf(progress, "round %d of %d: %s --workers %d\n", round+1, o.rounds, o.binary, workers)
+			if err := c.run(ctx, o, filepath.Join(dir, "run"), workers); err != nil {
+				return nil, err
+			}
+		}
+		c.Load = append(c.Load, load())
+		slices.Reverse(turn)
+	}
+	return c, nil
+}
+
+// run runs the program once and adds its times.
+func (c *scaling) run(ctx context.Context, o options, out string, workers int) error {
+	defer os.RemoveAll(out)
+	begun := time.Now()
+	stages, s, err := runInto(ctx, o, out, append(slices.Clone(o.runFlags), "--workers", strconv.Itoa(workers))...)
+	if err != nil {
+		return err
+	}
+	add := func(to seconds, value float64) seconds {
+		if workers == 1 {
+			to.One = append(to.One, value)
+		} else {
+			to.Several = append(to.Several, value)
+		}
+		return to
+	}
+	c.CPU = add(c.CPU, s.CPU.Seconds())
+	c.Wall[wholeRunName] = add(c.Wall[wholeRunName], time.Since(begun).Seconds())
+	for _, stage := range stages {
+		c.Wall[stage.Stage] = add(c.Wall[stage.Stage], stage.Seconds)
+	}
+	return nil
+}
+
+// writeScaling measures and writes a row for the whole run and for each stage.
+func writeScaling(ctx context.Context, o options, dir string, stdout, progress io.Writer) error {
+	machine := describe()
+	if o.scaling < 2 || o.scaling > machine.Cores {
+		return fmt.Errorf("-scaling %d: want 2 to %d workers, the number of processors", o.scaling, machine.Cores)
+	}
+	c, err := measureScaling(ctx, o, dir, progress)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		enc := json.NewEncoder(stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(c)
+	}
+	fmt.Fprintf(stdout, "%s, %d cores, %s, %s; %s; %d rounds in turns; load average before and after each round %s; input: %s; flags: %s\n\n", machine.CPU, machine.Cores, machine.OS, machine.Go,
+		time.Now().UTC().Format("2006-01-02 15:04 UTC"), o.rounds, strings.Join(c.Load, ", "), strings.Join(inputs(o), ", "), strings.Join(o.runFlags, " "))
+	tw := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "seconds by the clock\t1 worker\t%d workers\ttimes as fast, medians\twithin a round\n", c.Workers)
+	for _, name := range wholeFirst(c.Wall) {
+		c.Wall[name].row(tw, name)
+	}
+	c.CPU.row(tw, "CPU seconds, whole run")
+	return tw.Flush()
+}
+
+func (s seconds) row(w io.Writer, name string) {
+	medians, rounds := s.speedup()
+	fmt.Fprintf(w, "%s\t%v\t%v\t%.2f\t%.2f (%.2f–%.2f)\n", name, spreadOf(s.One), spreadOf(s.Several), medians, rounds.Median, rounds.Min, rounds.Max)
+}
