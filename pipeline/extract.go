@@ -143,6 +143,8 @@ type ExtractConfig struct {
 	stage.Target
 	Reading
 	Sources []Source
+
+	spool *wiki.Spool // of the pages of dumps; nil: there is none
 }
 
 // extractWork are the options of extract workers.
@@ -232,6 +234,7 @@ func (c *ExtractConfig) run(ctx context.Context, r stage.Runner, plan *sourcePla
 		if err := c.claim(ctx, folder, plan); err != nil {
 			return nil, err
 		}
+		defer c.openSpool(folder, r, plan, dumps)()
 		if err := c.collect(ctx, r, plan, dumps); err != nil {
 			return nil, err
 		}
@@ -265,6 +268,7 @@ func (c *ExtractConfig) claim(ctx context.Context, folder store.Folder, plan *so
 func (c *ExtractConfig) config(plan *sourcePlan, templates []string) stage.Config {
 	return stage.Config{Target: c.Target, Stage: "extract", Options: c.Extract, Inputs: plan.inputs, Paths: plan.paths(),
 		Work: extractWork{plan.sources, c.Extract, templates}, Tasks: stage.Tasks(plan.tasks), Sizes: plan.sizes(), Total: plan.bytes,
+		Loaded: c.spool,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			if c.Extract.Definitions == nil && c.Overwrite {
 				return removeTemplates(ctx, folder)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,8 @@ type extractWorker struct {
 
 // extractTools are the buffers of a running task. The next task reuses them.
 type extractTools struct {
-	wiki   *wiki.Reader    // nil before the first task that reads a wiki
+	wiki   *wiki.Reader // nil before the first task that reads a wiki
+	pages  *wiki.SpoolReader
 	blocks *extract.Writer // nil before the first task
 }
 
@@ -143,7 +145,7 @@ type reading struct {
 func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools, rejected func(*extract.Rejected)) (*reading, error) {
 	switch s.Kind {
 	case KindWiki:
-		reading, err := w.openWiki(ctx, s, *t.Range, tools)
+		reading, err := w.openWiki(ctx, s, t, tools)
 		if err == nil {
 			tools.wiki.OnReject(rejected)
 		}
@@ -158,7 +160,8 @@ func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, t
 	panic("BUG: source of kind " + s.Kind)
 }
 
-func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Range, tools *extractTools) (*reading, error) {
+func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools) (*reading, error) {
+	rng := *t.Range
 	f, err := store.OpenPath(ctx, s.Paths[0])
 	if err != nil {
 		return nil, err
@@ -178,6 +181,15 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		r = wiki.NewReader(dump, rng, options)
 		tools.wiki = r
 	}
+	spool, _ := w.Loaded().(*wiki.Spool)
+	var pages *wiki.SpoolReader
+	if spool != nil {
+		if pages = spool.Open(s.fileName(t.Number), tools.pages); pages != nil {
+			tools.pages = pages
+			r.ReadSpool(pages)
+			w.Meter.Add(t.bytes(s))
+		}
+	}
 	own, err := w.definitions(ctx, s)
 	if err != nil {
 		f.Close()
@@ -188,11 +200,14 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 	}
 	// Bytes after the last bzip2 stream, usually padding of a download, are met
 	// after all pages were read. They are noted and are no error.
-	var trailing error
+	trailing := ""
+	if pages != nil {
+		trailing = pages.End().Trailing
+	}
 	documents := func(yield func(*extract.Document, error) bool) {
 		for doc, err := range r.Documents() {
 			if errors.Is(err, bzip2.ErrTrailing) {
-				trailing = err
+				trailing = err.Error()
 				return
 			}
 			if !yield(doc, err) {
@@ -201,8 +216,10 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		}
 	}
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
-		sum, err := hash.Sum()
-		if err != nil {
+		var sum [sha256.Size]byte
+		if pages != nil {
+			sum = pages.End().SHA256
+		} else if sum, err = hash.Sum(); err != nil {
 			return nil, sharding.DocumentsBody{}, err
 		}
 		st := r.Stats()
@@ -227,9 +244,9 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, page %s (at byte %d of the file), byte %d of its text",
 				store.Base(s.Paths[0]), p.Page, p.Offset, p.Byte))
 		}
-		if trailing != nil {
+		if trailing != "" {
 			counts["trailing_garbage"] = 1
-			notes = append(notes, trailing.Error())
+			notes = append(notes, trailing)
 		}
 		return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes,
 			Wiki: r.Wiki(), Sentences: st.Sentences, HoleCount: st.Holes, Holes: holes}, nil

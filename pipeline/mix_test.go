@@ -32,7 +32,7 @@ func threeLanguages(t *testing.T) ExamplesConfig {
 	for _, name := range []string{"enwiki-small-pages-articles", "elwikivoyage-medium-pages-articles", "dewiki-20170701-sample"} {
 		documents := filepath.Join(t.TempDir(), name)
 		sources := []Source{{KindWiki, realdata.Path(t, "wiki/"+name+".xml.bz2")}}
-		if _, err := Extract(t.Context(), testRunner, ExtractConfig{stage.Target{Out: documents, Memory: 600e6}, c.Reading, sources}); err != nil {
+		if _, err := Extract(t.Context(), testRunner, ExtractConfig{Target: stage.Target{Out: documents, Memory: 600e6}, Reading: c.Reading, Sources: sources}); err != nil {
 			t.Fatal(err)
 		}
 		c.Documents = append(c.Documents, documents)

@@ -114,7 +114,7 @@ func (c RunConfig) stages(ctx context.Context, r stage.Runner) (list []runStage)
 			}
 			sources = append(sources, downloaded...)
 		}
-		return Extract(ctx, r, ExtractConfig{t, c.Reading, sources})
+		return Extract(ctx, r, ExtractConfig{Target: t, Reading: c.Reading, Sources: sources})
 	}})
 	if c.Filter.Enabled() {
 		unfiltered := documents

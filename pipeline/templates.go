@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,7 @@ type DefinitionsFile struct {
 // templatesWork are the options of the workers that collect definitions.
 type templatesWork struct {
 	Sources []SourceSpec
+	Spool   wiki.Options // of the extract stage, which reads the spool
 }
 
 // templatesOptions are the options that determine the definitions.
@@ -87,7 +89,7 @@ func (w *templatesWorker) Do(ctx context.Context, index int) ([]stage.Result, er
 	source := w.Sources[t.Source]
 	file := stage.TaskFile{Task: index, Name: t.definitionsName(source), Size: t.bytes(source)}
 	return w.WriteFile(ctx, file, func(out *stage.Output) (sharding.Counts, error) {
-		counts, err := w.collect(ctx, source, *t.Range, out)
+		counts, err := w.collect(ctx, source, t, out)
 		if err != nil {
 			return nil, explainSource(ctx, source, err)
 		}
@@ -101,15 +103,22 @@ func (t extractTask) definitionsName(s SourceSpec) string {
 	return fmt.Sprintf("%s-%s-%05d%s", sharding.TemplatesFolder, s.Stem, t.Number, rangeDefinitions)
 }
 
-// collect writes the definitions in a range of a dump to out.
-func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, rng wiki.Range, out *stage.Output) (sharding.Counts, error) {
+// collect writes the definitions in the range of a task to out.
+func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, t extractTask, out *stage.Output) (sharding.Counts, error) {
+	rng := *t.Range
 	f, err := store.OpenPath(ctx, s.Paths[0])
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	store.Sequential(f, rng.Start, rng.End-rng.Start)
-	dump := wiki.Dump{File: &meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, Size: f.Size(), Name: store.Base(s.Paths[0]), Head: s.Head}
+	metered := &meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}
+	dump := wiki.Dump{File: metered, Size: f.Size(), Name: store.Base(s.Paths[0]), Head: s.Head}
+	hash := wiki.NewRangeHash(metered, rng)
+	pages := w.spool(s, t)
+	if pages != nil {
+		dump.File = hash
+	}
 	r, ok := w.Take().(*wiki.Reader)
 	if ok {
 		r.Reset(dump, rng)
@@ -120,9 +129,11 @@ func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, rng wiki.Ra
 	sorter := definitions.NewSorter(func() (definitions.Spill, error) { return w.TempFile() })
 	defer sorter.Close()
 	var stats wiki.DefinitionStats
-	for d, err := range r.Definitions(&stats) {
+	var end wiki.SpoolEnd
+	for d, err := range r.Definitions(&stats, pages) {
 		if errors.Is(err, bzip2.ErrTrailing) {
-			break // padding after the last page
+			end.Trailing = err.Error() // padding after the last page
+			break
 		}
 		if err == nil {
 			err = sorter.Add(d)
@@ -130,6 +141,12 @@ func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, rng wiki.Ra
 		if err != nil {
 			return nil, err
 		}
+	}
+	if pages != nil {
+		if end.SHA256, err = hash.Sum(); err != nil {
+			return nil, err
+		}
+		pages.Close(r, end)
 	}
 	if _, err := writeDefinitions(out, sorter.Sorted()); err != nil {
 		return nil, err
@@ -139,6 +156,17 @@ func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, rng wiki.Ra
 		counts["left_out."+string(why)] = n
 	}
 	return counts, nil
+}
+
+// spool returns the writer of a spool of the task's pages; nil if there is none, as
+// in other processes than the one that drives the job, or if decoding the dump
+// again costs nothing.
+func (w *templatesWorker) spool(s SourceSpec, t extractTask) *wiki.SpoolWriter {
+	spool, _ := w.Loaded().(*wiki.Spool)
+	if spool == nil || s.Head.Compression == wiki.CompressionNone {
+		return nil
+	}
+	return spool.Create(s.fileName(t.Number), w.templatesWork.Spool)
 }
 
 // Finish merges the definitions of each dump, and writes the manifest.
@@ -334,6 +362,7 @@ func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourc
 		run.Inputs, run.Paths = append(run.Inputs, s.Inputs...), append(run.Paths, s.Paths...)
 		run.Total += s.Bytes
 	}
+	work.Spool, run.Loaded = c.Extract.Wiki, c.spool
 	run.Work, run.Tasks = work, stage.Tasks(tasks)
 	m, err := stage.Run(ctx, r, run)
 	if err != nil {
@@ -351,6 +380,35 @@ func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourc
 	}
 	return nil
 }
+
+// openSpool creates the temporary file that keeps the pages of dumps between the two
+// stages. It disappears when it is closed. There is none if the directory is in
+// object storage and no local one is given, if the job runs elsewhere, or if the
+// disk has not four times the bytes of the dumps free: then dumps are decoded twice.
+func (c *ExtractConfig) openSpool(folder store.Folder, r stage.Runner, plan *sourcePlan, dumps []int) (close func()) {
+	var bytes int64
+	for _, k := range dumps {
+		if s := plan.sources[k]; s.Head.Compression != wiki.CompressionNone {
+			bytes += s.Bytes
+		}
+	}
+	place := cmp.Or(c.Temp, c.Out)
+	free, ok := freeSpace(place)
+	if bytes == 0 || r.Name == stage.Flink || !ok || free < spoolRoom*bytes {
+		return func() {}
+	}
+	file, err := store.NewScratch(folder, c.Temp)
+	if err != nil {
+		return func() {} // the stage will report what is wrong with the directory
+	}
+	c.spool = wiki.NewSpool(file)
+	return func() { file.Close() }
+}
+
+// spoolRoom is the free space of the disk, in bytes for each byte of dumps, with
+// which their pages are kept in a temporary file. That takes 1.8 bytes, measured;
+// the documents take one more at most.
+const spoolRoom = 4
 
 // isStage reports whether a directory has the plan of a stage.
 func isStage(ctx context.Context, location, name string) bool {

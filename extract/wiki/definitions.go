@@ -48,9 +48,9 @@ type DefinitionStats struct {
 }
 
 // Definitions yields the templates in the range that are wikitext which a
-// sentence can include, and counts them in stats. Like [Reader.Documents] it may
-// be called only once.
-func (r *Reader) Definitions(stats *DefinitionStats) iter.Seq2[definitions.Definition, error] {
+// sentence can include, and counts them in stats. It adds all pages to spool, unless
+// that is nil. Like [Reader.Documents] it may be called only once.
+func (r *Reader) Definitions(stats *DefinitionStats, spool *SpoolWriter) iter.Seq2[definitions.Definition, error] {
 	return func(yield func(definitions.Definition, error) bool) {
 		if r.used {
 			panic("BUG: Documents or Definitions called twice")
@@ -64,6 +64,9 @@ func (r *Reader) Definitions(stats *DefinitionStats) iter.Seq2[definitions.Defin
 			if err != nil {
 				yield(definitions.Definition{}, fmt.Errorf("read %s: %w", r.source, err))
 				return
+			}
+			if spool != nil {
+				spool.add(r, p) // before the page is decoded in place
 			}
 			if d, ok := r.definition(p, stats); ok && !yield(d, nil) {
 				return
@@ -188,7 +191,7 @@ func CollectDefinitions(ctx context.Context, d Dump, workers int) ([]definitions
 	for _, rng := range Ranges(d.Size) {
 		group.Go(func() error {
 			var stats DefinitionStats
-			for definition, err := range NewReader(d, rng, DefaultOptions()).Definitions(&stats) {
+			for definition, err := range NewReader(d, rng, DefaultOptions()).Definitions(&stats, nil) {
 				if errors.Is(err, bzip2.ErrTrailing) {
 					return nil // padding after the last page
 				}

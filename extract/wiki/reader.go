@@ -27,6 +27,7 @@ type Reader struct {
 	namespaces namespaceTable
 	page       wikitext.Page // what all pages have in common
 	split      *splitter
+	spool      *SpoolReader // has the pages instead of split; nil: it has not
 	scanner    *wikitext.Scanner
 	z          *bzip2.Reader // nil until the first bzip2 dump
 	text       []byte        // of the last document
@@ -99,6 +100,10 @@ func (r *Reader) Wiki() string { return r.dbname }
 // function.
 func (r *Reader) OnReject(f func(*extract.Rejected)) { r.onReject = f }
 
+// ReadSpool makes the reader read the pages of its range from a spool instead of
+// the dump. [Reader.Reset] ends that.
+func (r *Reader) ReadSpool(pages *SpoolReader) { r.spool = pages }
+
 // Expand makes the reader expand templates in sentences by the wiki's own
 // definitions. [Reader.Reset] removes them.
 func (r *Reader) Expand(d wikitext.Definitions) { r.page.Definitions = d }
@@ -151,7 +156,7 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 // returns io.EOF after the last page.
 func (r *Reader) next(doc *extract.Document) error {
 	for {
-		p, err := r.split.next()
+		p, err := r.nextPage()
 		if err != nil {
 			return err
 		}
@@ -167,6 +172,14 @@ func (r *Reader) next(doc *extract.Document) error {
 			return &CorruptError{Offset: r.size, Reason: "file ends inside a page", Err: io.ErrUnexpectedEOF}
 		}
 	}
+}
+
+// nextPage returns the next page, or io.EOF.
+func (r *Reader) nextPage() (rawPage, error) {
+	if r.spool != nil {
+		return r.spool.next()
+	}
+	return r.split.next()
 }
 
 // document converts the page p to a document in doc, or returns the reason for
@@ -254,6 +267,9 @@ func (r *Reader) dropInvalid(b []byte, id int64, p rawPage) []byte {
 func (r *Reader) Stats() Stats {
 	s := r.stats.clone()
 	s.Bytes, s.XMLBytes, s.Footers = r.rng.End-r.rng.Start, r.split.owned, r.split.footers
+	if r.spool != nil {
+		s.XMLBytes, s.Footers = r.spool.r.owned, r.spool.r.footers
+	}
 	for name, n := range r.scanner.Dropped() {
 		if len(s.Templates) == maxTemplates {
 			s.TemplatesSlack = int64(n) // the highest count that does not fit
