@@ -384,7 +384,7 @@ func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourc
 // openSpool creates the temporary file that keeps the pages of dumps between the two
 // stages. It disappears when it is closed. There is none if the directory is in
 // object storage and no local one is given, if the job runs elsewhere, or if the
-// disk has not four times the bytes of the dumps free: then dumps are decoded twice.
+// disk has too little room: then dumps are decoded twice.
 func (c *ExtractConfig) openSpool(folder store.Folder, r stage.Runner, plan *sourcePlan, dumps []int) (close func()) {
 	var bytes int64
 	for _, k := range dumps {
@@ -394,21 +394,28 @@ func (c *ExtractConfig) openSpool(folder store.Folder, r stage.Runner, plan *sou
 	}
 	place := cmp.Or(c.Temp, c.Out)
 	free, ok := freeSpace(place)
-	if bytes == 0 || r.Name == stage.Flink || !ok || free < spoolRoom*bytes {
+	pack := bytes > spoolPacked
+	if room := free / spoolRoom; bytes == 0 || r.Name == stage.Flink || !ok || (pack && room < bytes || !pack && room < 2*bytes) {
 		return func() {}
 	}
 	file, err := store.NewScratch(folder, c.Temp)
 	if err != nil {
 		return func() {} // the stage will report what is wrong with the directory
 	}
-	c.spool = wiki.NewSpool(file)
+	c.spool = wiki.NewSpool(file, pack)
 	return func() { file.Close() }
 }
 
-// spoolRoom is the free space of the disk, in bytes for each byte of dumps, with
-// which their pages are kept in a temporary file. That takes 1.8 bytes, measured;
-// the documents take one more at most.
-const spoolRoom = 4
+// Constants of spools.
+const (
+	// spoolPacked is the size of dumps, in bytes, above which the spool is compressed:
+	// what is below stays in the page cache of most machines.
+	spoolPacked = 512 << 20
+	// spoolRoom is the free space of the disk, in bytes for each byte of dumps, with
+	// which there is a spool. It takes 1.8 bytes, or 4 if it is not compressed,
+	// measured; the documents take one more at most.
+	spoolRoom = 4
+)
 
 // isStage reports whether a directory has the plan of a stage.
 func isStage(ctx context.Context, location, name string) bool {

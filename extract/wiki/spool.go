@@ -13,11 +13,12 @@ import (
 )
 
 // A Spool keeps the pages of ranges of dumps in a temporary file, so that a second
-// pass need not decode the dump again: S2 is decoded twenty times as fast as bzip2.
+// pass need not decode the dump again.
 // It is a cache: after an error of writing it has fewer ranges. Any number of
 // goroutines may use it.
 type Spool struct {
 	file SpoolFile
+	pack bool // compress chunks
 
 	mu     sync.Mutex
 	next   int64 // offset of the next chunk in file
@@ -45,11 +46,11 @@ type SpoolEnd struct {
 	Trailing string   // the error for bytes after the last bzip2 stream; "": none
 }
 
-// A spoolChunk is a chunk of the file: an S2 block.
+// A spoolChunk is a chunk of the file: pages, as an S2 block if the spool is packed.
 type spoolChunk struct {
 	offset int64
 	size   int
-	sum    uint64 // xxHash64 of the compressed bytes
+	sum    uint64 // xxHash64 of the bytes in the file
 }
 
 // spoolChunkBytes is the size of a chunk's pages at which it is closed.
@@ -58,14 +59,10 @@ const spoolChunkBytes = 256 << 10
 // ErrSpool is the error for a temporary file of pages that was changed.
 var ErrSpool = failure.Damaged("the temporary file of pages is corrupt: run again")
 
-// NewSpool returns an empty spool in an empty file, which the caller closes.
-func NewSpool(file SpoolFile) *Spool { return &Spool{file: file, ranges: map[string]*spooled{}} }
-
-// Size returns the bytes written to the file.
-func (s *Spool) Size() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.next
+// NewSpool returns an empty spool in an empty file, which the caller closes. With
+// pack it has half the size, for an eighth more CPU time than without a spool.
+func NewSpool(file SpoolFile, pack bool) *Spool {
+	return &Spool{file: file, pack: pack, ranges: map[string]*spooled{}}
 }
 
 // write appends a chunk; ok is false if the spool is full.
@@ -144,12 +141,12 @@ func (w *SpoolWriter) flush() {
 	if len(w.raw) == 0 {
 		return
 	}
-	if need := s2.MaxEncodedLen(len(w.raw)); need < 0 {
-		w.failed = true
-		return
+	chunk := w.raw
+	if w.spool.pack {
+		w.packed = s2.Encode(w.packed[:cap(w.packed)], w.raw)
+		chunk = w.packed
 	}
-	w.packed = s2.Encode(w.packed[:cap(w.packed)], w.raw)
-	c, ok := w.spool.write(w.packed)
+	c, ok := w.spool.write(chunk)
 	w.failed = !ok
 	w.r.chunks = append(w.r.chunks, c)
 	if w.raw = w.raw[:0]; cap(w.raw) > keptText {
@@ -253,6 +250,9 @@ func (r *SpoolReader) fill() error {
 	}
 	if xxhash.Sum64(r.packed) != c.sum {
 		return ErrSpool
+	}
+	if r.raw = r.packed; !r.spool.pack {
+		return nil
 	}
 	var err error
 	if r.buf, err = s2.Decode(r.buf[:cap(r.buf)], r.packed); err != nil || len(r.buf) == 0 {
