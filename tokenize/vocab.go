@@ -198,3 +198,22 @@ func (p *problemList) err() error {
 	}
 	return errors.Join(p.errs...)
 }
+
+// Decode returns the text of ids without padding, [CLS] and [SEP]: words with a space
+// between them, each of its pieces.
+func (v *Vocab) Decode(ids []int32) string {
+	var b strings.Builder
+	for _, id := range ids {
+		token := v.tokens[id]
+		switch {
+		case id == v.pad || id == v.cls || id == v.sep:
+			continue
+		case v.subword[id] && b.Len() > 0:
+			token = strings.TrimPrefix(token, subwordPrefix)
+		case b.Len() > 0:
+			b.WriteByte(' ')
+		}
+		b.WriteString(token)
+	}
+	return b.String()
+}

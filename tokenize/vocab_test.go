@@ -230,6 +230,18 @@ func FuzzReadVocab(f *testing.F) {
 	})
 }
 
+func TestDecodeJoinsPieces(t *testing.T) {
+	v, err := tokenize.NewVocab([]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "ri", "##ver", "runs", "##"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, ids := range map[string][]int32{"river runs": {2, 5, 6, 7, 3, 0, 0}, "##ver ri": {6, 5}, "runs [UNK] [MASK]": {7, 1, 4}, "": {2, 3}, "ri": {5, 8}} {
+		if got := v.Decode(ids); got != want {
+			t.Errorf("%v: got %q, want %q", ids, got, want)
+		}
+	}
+}
+
 func ExampleReadVocab() {
 	_, err := tokenize.ReadVocab("vocab.txt", []byte("[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\nthe\n"))
 	fmt.Println(err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -119,22 +118,13 @@ func writeSegments(w *bufio.Writer, e *records.Example, v *tokenize.Vocab) (segm
 		for to < n && e.SegmentIDs[to] == e.SegmentIDs[from] {
 			to++
 		}
-		var line []string
-		for at, id := range ids[from:to] {
+		for _, id := range ids[from:to] {
 			if id < 0 || int(id) >= v.Len() {
 				return segments, fmt.Errorf("%w: id %d: not an id of a vocabulary of %d tokens: were the records made with another vocabulary?", records.ErrExample, id, v.Len())
 			}
-			edge := from+at == 0 || from+at == n-1 || at == to-from-1
-			switch token := v.Token(id); {
-			case edge && (id == v.CLS() || id == v.SEP()):
-			case v.IsSubword(id) && len(line) > 0:
-				line[len(line)-1] += strings.TrimPrefix(token, "##")
-			default:
-				line = append(line, token)
-			}
 		}
-		if len(line) > 0 {
-			w.WriteString(strings.Join(line, " "))
+		if line := v.Decode(ids[from:to]); line != "" {
+			w.WriteString(line)
 			w.WriteByte('\n')
 			segments++
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,64 +15,74 @@ import (
 	"pretext/trainer/loader"
 )
 
+// headOptions are the flags of head.
+type headOptions struct {
+	examples    int
+	vocab       string
+	plain, json bool
+	color       colorMode
+}
+
 func newHead() *cobra.Command {
-	n := 3
-	var vocabPath string
-	var plain, asJSON bool
-	color := colorMode("auto")
+	o := headOptions{examples: 3, color: "auto"}
 	cmd := &cobra.Command{
 		Use:   "head PATH",
-		Short: "Show examples with their tokens, segments and masks",
-		Long: `Shows the first examples of a run, a folder of shards or a file of records. A
-masked token is written [MASK→original], one replaced by another word
-[word→original], one to be predicted but left as it is [word]; segment B is marked.
-Of a text without segments at most 512 tokens are shown; pieces of packed rows are
-numbered.
+		Short: "Show examples with their tokens, text, segments and masks",
+		Long: `Shows the first examples of a run, a folder of shards or a file of records, each
+with its tokens and, in quotes, their text without masks. A masked token is written
+[MASK→original], one replaced by another word [word→original], one to be predicted
+but left as it is [word]; segment B is marked. Of a text without segments at most
+512 tokens are shown; pieces of packed rows are numbered.
 With --json each example is a JSON object on one line: all values under the names
-of their features, and the words as "tokens" and "masked_lm_tokens".`,
+of their features, the words as "tokens" and "masked_lm_tokens", and as "texts" the
+text of each segment or piece.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if n <= 0 {
-				return usagef("-n %d: must be at least 1", n)
-			}
-			shards, err := openShards(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			tokens, err := headTokens(cmd, shards, vocabPath)
-			if err != nil {
-				return err
-			}
-			if plain {
-				color = "never"
-			}
-			p := examplePrinter{w: bufio.NewWriter(cmd.OutOrStdout()), tokens: tokens, color: color.colors(cmd.OutOrStdout(), os.Getenv)}
-			show := p.print
-			if asJSON {
-				show = p.printJSON
-			}
-			shown := 0
-			for r, err := range shards.Examples(cmd.Context()) {
-				if err != nil {
-					return err
-				}
-				if err := show(r); err != nil {
-					return err
-				}
-				if shown++; shown == n {
-					break
-				}
-			}
-			return p.w.Flush()
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
-	cmd.Flags().IntVarP(&n, "examples", "n", n, "number of examples to show")
-	cmd.Flags().StringVar(&vocabPath, "vocab", "", "vocabulary (vocab.txt); default: the one in the records' directory; without one, ids are shown")
-	cmd.Flags().BoolVar(&plain, "plain", false, "no colors")
-	cmd.Flags().Lookup("plain").Hidden = true // what --color never was called
-	cmd.Flags().Var(&color, "color", "colors: auto (on a terminal, unless NO_COLOR is set), always or never")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write each example as JSON, one per line")
+	fs := cmd.Flags()
+	fs.IntVarP(&o.examples, "examples", "n", o.examples, "number of examples to show")
+	fs.StringVar(&o.vocab, "vocab", "", "vocabulary (vocab.txt); default: the one in the records' directory; without one, ids are shown")
+	fs.BoolVar(&o.plain, "plain", false, "no colors")
+	fs.Lookup("plain").Hidden = true // what --color never was called
+	fs.Var(&o.color, "color", "colors: auto (on a terminal, unless NO_COLOR is set), always or never")
+	fs.BoolVar(&o.json, "json", false, "write each example as JSON, one per line")
 	return cmd
+}
+
+// run shows the first examples at a path.
+func (o *headOptions) run(cmd *cobra.Command, path string) error {
+	if o.examples <= 0 {
+		return usagef("-n %d: must be at least 1", o.examples)
+	}
+	shards, err := openShards(cmd, path)
+	if err != nil {
+		return err
+	}
+	tokens, err := headTokens(cmd, shards, o.vocab)
+	if err != nil {
+		return err
+	}
+	if o.plain {
+		o.color = "never"
+	}
+	p := examplePrinter{w: bufio.NewWriter(cmd.OutOrStdout()), tokens: tokens, color: o.color.colors(cmd.OutOrStdout(), os.Getenv)}
+	show := p.print
+	if o.json {
+		show = p.printJSON
+	}
+	shown := 0
+	for r, err := range shards.Examples(cmd.Context()) {
+		if err != nil {
+			return err
+		}
+		if err := show(r); err != nil {
+			return err
+		}
+		if shown++; shown == o.examples {
+			break
+		}
+	}
+	return p.w.Flush()
 }
 
 // An examplePrinter writes examples as readable text.
@@ -105,8 +116,11 @@ func (p *examplePrinter) print(r loader.Record) error {
 		next = "B is random"
 	}
 	fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked, %s\n", r.File, r.Index, e.Tokens(), len(e.InputIDs), e.Predictions(), next)
-	p.segment("A", e, 0)
-	p.segment("B", e, 1)
+	for i, s := range parts(e) {
+		p.words(string(rune('A'+i)), e, s.from, s.to)
+		fmt.Fprintln(p.w)
+		p.decoded(e, s.from, s.to)
+	}
 	_, err := fmt.Fprintln(p.w)
 	return err
 }
@@ -118,6 +132,7 @@ func (p *examplePrinter) printJSON(r loader.Record) error {
 	type words struct {
 		Tokens   []string `json:"tokens,omitempty"`           // without padding
 		Original []string `json:"masked_lm_tokens,omitempty"` // without padding
+		Texts    []string `json:"texts,omitempty"`            // of each segment or piece
 	}
 	var w words
 	if p.tokens != nil {
@@ -126,6 +141,11 @@ func (p *examplePrinter) printJSON(r loader.Record) error {
 		}
 		for _, id := range e.MaskedLMIDs[:e.Predictions()] {
 			w.Original = append(w.Original, p.token(id))
+		}
+		for _, s := range parts(e) {
+			if text, ok := p.decode(e, s.from, s.to); ok {
+				w.Texts = append(w.Texts, text)
+			}
 		}
 	}
 	enc := json.NewEncoder(p.w)
@@ -154,10 +174,8 @@ func (p *examplePrinter) printText(r loader.Record) error {
 	switch {
 	case len(e.SequenceLengths) > 0:
 		fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %s\n", r.File, r.Index, n, len(e.InputIDs), humanize.Things(int64(len(e.SequenceLengths)), "piece"))
-		from := 0
-		for i, size := range e.SequenceLengths {
-			p.text(fmt.Sprintf("piece %d", i+1), e, from, from+int(size))
-			from += int(size)
+		for i, s := range parts(e) {
+			p.text(fmt.Sprintf("piece %d", i+1), e, s.from, s.to)
 		}
 	case len(e.InputMask) > 0:
 		fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked\n", r.File, r.Index, n, len(e.InputIDs), e.Predictions())
@@ -170,27 +188,33 @@ func (p *examplePrinter) printText(r loader.Record) error {
 	return err
 }
 
-// segmentStart returns the index of the first token of segment B.
-func segmentStart(e *records.Example) int {
-	for i := range e.Tokens() {
-		if e.SegmentIDs[i] == 1 {
-			return i
-		}
-	}
-	return e.Tokens()
-}
+// A span is the tokens [from, to) of an example.
+type span struct{ from, to int }
 
-func (p *examplePrinter) segment(name string, e *records.Example, segment int32) {
-	from := 0
-	if segment == 1 {
-		from = segmentStart(e)
+// parts returns the parts of an example, without padding: the segments of a pair, the
+// pieces of a packed row, or the whole text.
+func parts(e *records.Example) (spans []span) {
+	n := e.Tokens()
+	switch {
+	case e.NextSentenceLabel != records.NoLabel:
+		b := 0
+		for b < n && e.SegmentIDs[b] != 1 {
+			b++
+		}
+		end := b
+		for end < n && e.SegmentIDs[end] == 1 {
+			end++
+		}
+		return []span{{0, b}, {b, end}}
+	case len(e.SequenceLengths) > 0:
+		from := 0
+		for _, size := range e.SequenceLengths {
+			spans = append(spans, span{from, from + int(size)})
+			from += int(size)
+		}
+		return spans
 	}
-	end := from
-	for end < e.Tokens() && e.SegmentIDs[end] == segment {
-		end++
-	}
-	p.words(name, e, from, end)
-	fmt.Fprintln(p.w)
+	return []span{{0, n}}
 }
 
 // text writes the tokens in [from, end) of an example, but no more than
@@ -202,6 +226,35 @@ func (p *examplePrinter) text(name string, e *records.Example, from, end int) {
 		fmt.Fprintf(p.w, " … and %d more", end-shown)
 	}
 	fmt.Fprintln(p.w)
+	p.decoded(e, from, shown)
+}
+
+// decoded writes the text of the tokens in [from, to) of an example, if there is a
+// vocabulary.
+func (p *examplePrinter) decoded(e *records.Example, from, to int) {
+	if text, ok := p.decode(e, from, to); ok && text != "" {
+		fmt.Fprintf(p.w, "    %q\n", text)
+	}
+}
+
+// decode returns the text of the tokens in [from, to) of an example, without its
+// masks. ok is false if an id is not in the vocabulary, or there is none.
+func (p *examplePrinter) decode(e *records.Example, from, to int) (text string, ok bool) {
+	if p.tokens == nil {
+		return "", false
+	}
+	ids := slices.Clone(e.InputIDs[from:to])
+	for i, at := range e.MaskedLMPositions[:e.Predictions()] {
+		if at := int(at); at >= from && at < to {
+			ids[at-from] = e.MaskedLMIDs[i]
+		}
+	}
+	for _, id := range ids {
+		if id < 0 || int(id) >= p.tokens.Len() {
+			return "", false
+		}
+	}
+	return p.tokens.Decode(ids), true
 }
 
 // words writes the tokens in [from, end) of an example, with its masks.

@@ -26,10 +26,11 @@ func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
 	return shards, err
 }
 
-// tokenNames maps token ids to tokens; a vocabulary or a tokenizer implements it.
+// tokenNames maps token ids to tokens and to text; a vocabulary or a tokenizer implements it.
 type tokenNames interface {
 	Len() int
 	Token(id int32) string
+	Decode(ids []int32) string
 }
 
 // headTokens returns the vocabulary or tokenizer.json at vocabPath or, if that is "",
