@@ -1,14 +1,10 @@
 package stage
 
 import (
-	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"iter"
 	"slices"
@@ -94,7 +90,7 @@ func (s *Env) Fence(ctx context.Context) error {
 
 // Commit gives the file its final name, see [Env.Settle].
 func (s *Env) Commit(ctx context.Context, o *Output) error {
-	if err := o.flush(); err != nil {
+	if err := o.Wait(); err != nil {
 		return err
 	}
 	return s.Settle(ctx, o.name, o.w)
@@ -319,48 +315,4 @@ func (s *Env) present(ctx context.Context, files []sharding.FileEntry) error {
 		}
 	}
 	return nil
-}
-
-// An Output is a file under construction that is hashed as it is written.
-type Output struct {
-	name string
-	w    store.Writer
-	buf  *bufio.Writer
-	sum  hash.Hash
-	n    int64
-}
-
-// Create begins a file. [Env.Commit] makes it visible, [Output.Abort] discards it.
-func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
-	w, err := s.Folder.Create(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	o := &Output{name: name, w: w, sum: sha256.New()}
-	o.buf = bufio.NewWriterSize(hashed{o}, 64<<10) // longer pieces, such as those of tfrecord.Writer, pass it
-	return o, nil
-}
-
-// hashed is the writer behind an Output's buffer. It writes and hashes the
-// large pieces that the buffer makes.
-type hashed struct{ *Output }
-
-func (h hashed) Write(p []byte) (int, error) {
-	n, err := h.w.Write(p)
-	h.sum.Write(p[:n])
-	h.n += int64(n)
-	return n, err
-}
-
-// Write appends to the file.
-func (o *Output) Write(p []byte) (int, error) { return o.buf.Write(p) }
-
-func (o *Output) flush() error { return o.buf.Flush() }
-
-// Abort discards the file; after [Env.Commit] it does nothing.
-func (o *Output) Abort() { o.w.Abort() }
-
-// Entry returns the manifest entry of a committed file.
-func (o *Output) Entry(task int, counts sharding.Counts) sharding.FileEntry {
-	return sharding.FileEntry{Name: o.name, Task: task, Bytes: o.n, SHA256: hex.EncodeToString(o.sum.Sum(nil)), Counts: counts}
 }

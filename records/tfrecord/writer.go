@@ -21,7 +21,18 @@ type WriterOptions struct {
 	Index bool
 }
 
-// A Writer writes records to a file. It is buffered: call [Writer.Close] at the
+// An Exchanger is a stream that takes a full buffer and gives an empty one for it, so
+// that it can write while the next buffer is filled.
+type Exchanger interface {
+	// Exchange returns an empty buffer, and an error if full or an earlier buffer could
+	// not be written.
+	Exchange(full []byte) (empty []byte, err error)
+	// Wait returns when all buffers are written, with the first error.
+	Wait() error
+}
+
+// A Writer writes records to a file. If the stream is an [Exchanger], it need not wait
+// for it. It is buffered: call [Writer.Close] at the
 // end. It must not be used by several goroutines at once.
 type Writer struct {
 	opts   WriterOptions
@@ -110,11 +121,7 @@ func (w *Writer) Index() []byte { return w.index }
 // Flush writes all buffered frames to the compressor or the underlying writer.
 func (w *Writer) Flush() error {
 	if w.err == nil && len(w.buf) > 0 {
-		to := w.out
-		if w.gz != nil {
-			to = w.gz
-		}
-		if _, err := to.Write(w.buf); err != nil {
+		if err := w.pass(); err != nil {
 			w.err = fmt.Errorf("write records: %w", err)
 		}
 	}
@@ -125,13 +132,31 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
+// pass passes the buffer on.
+func (w *Writer) pass() (err error) {
+	if w.gz != nil {
+		_, err = w.gz.Write(w.buf)
+	} else if x, ok := w.out.(Exchanger); ok {
+		w.buf, err = x.Exchange(w.buf)
+	} else {
+		_, err = w.out.Write(w.buf)
+	}
+	return err
+}
+
 // Close flushes and ends the compressed stream. It does not close the
 // underlying writer.
 func (w *Writer) Close() error {
-	if err := w.Flush(); err != nil || w.gz == nil {
+	err := w.Flush()
+	if err != nil {
 		return err
 	}
-	if err := w.gz.Close(); err != nil {
+	if x, ok := w.out.(Exchanger); ok && w.gz == nil {
+		err = x.Wait()
+	} else if w.gz != nil {
+		err = w.gz.Close()
+	}
+	if err != nil {
 		w.err = fmt.Errorf("write records: %w", err)
 	}
 	return w.err

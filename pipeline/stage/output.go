@@ -1,0 +1,174 @@
+package stage
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"runtime"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// An Output is a file under construction that is hashed as it is written.
+type Output struct {
+	name string
+	w    store.Writer
+	buf  *bufio.Writer
+	sum  hash.Hash
+	n    int64
+	back *background // nil unless it is written in the background
+	idle func() bool // whether a processor is free
+}
+
+// Create begins a file. [Env.Commit] makes it visible, [Output.Abort] discards it.
+func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
+	w, err := s.Folder.Create(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	o := &Output{name: name, w: w, sum: sha256.New(), idle: s.job.idle}
+	o.buf = bufio.NewWriterSize(hashed{o}, 64<<10) // longer pieces pass it
+	return o, nil
+}
+
+// idle reports whether fewer tasks run than the process has processors.
+func (j *job) idle() bool { return len(j.gate) < runtime.GOMAXPROCS(0) }
+
+// hashed is the writer behind an Output's buffer. It writes and hashes the
+// large pieces that the buffer makes.
+type hashed struct{ *Output }
+
+func (h hashed) Write(p []byte) (int, error) {
+	n, err := h.w.Write(p)
+	h.sum.Write(p[:n])
+	h.n += int64(n)
+	return n, err
+}
+
+// Write appends to the file.
+func (o *Output) Write(p []byte) (int, error) {
+	if err := o.end(); err != nil {
+		return 0, err
+	}
+	return o.buf.Write(p)
+}
+
+// Exchange appends a full buffer to the file and returns an empty one of the same
+// capacity, which may be the same. While a processor is free, Exchange does not wait
+// for writing and hashing: an error is then that of an earlier buffer, and
+// [Output.Wait] returns that of the last one.
+func (o *Output) Exchange(full []byte) (empty []byte, err error) {
+	if o.back == nil {
+		if !o.idle() {
+			_, err := o.buf.Write(full)
+			return full[:0], err
+		}
+		if err := o.buf.Flush(); err != nil {
+			return full[:0], err
+		}
+		o.back = newBackground(o, cap(full))
+	}
+	return o.back.exchange(full)
+}
+
+// Wait waits until everything is written and returns the first error.
+func (o *Output) Wait() error {
+	if err := o.end(); err != nil {
+		return err
+	}
+	return o.buf.Flush()
+}
+
+// end ends writing in the background.
+func (o *Output) end() error {
+	if o.back == nil {
+		return nil
+	}
+	err := o.back.end()
+	o.back = nil
+	return err
+}
+
+// Abort discards the file; after [Env.Commit] it does nothing.
+func (o *Output) Abort() {
+	_ = o.end() // its goroutines use the file
+	o.w.Abort()
+}
+
+// Entry returns the manifest entry of a committed file.
+func (o *Output) Entry(task int, counts sharding.Counts) sharding.FileEntry {
+	return sharding.FileEntry{Name: o.name, Task: task, Bytes: o.n, SHA256: hex.EncodeToString(o.sum.Sum(nil)), Counts: counts}
+}
+
+// A background writes and hashes the buffers of an Output, each in a goroutine, while
+// the task makes the next. It ends with the first error.
+type background struct {
+	out    *Output
+	filled chan []byte // to be written
+	dirty  chan []byte // written, to be hashed
+	empty  chan []byte
+	failed chan error // the error of writing, which ends it
+	done   chan struct{}
+}
+
+// buffersAhead is the number of buffers of a background besides the one that the task
+// fills: one is written, one is hashed, one waits for each.
+const buffersAhead = 4
+
+func newBackground(o *Output, size int) *background {
+	b := &background{out: o, filled: make(chan []byte, buffersAhead+1), dirty: make(chan []byte, buffersAhead+1),
+		empty: make(chan []byte, buffersAhead+1), failed: make(chan error, 1), done: make(chan struct{})}
+	for range buffersAhead {
+		b.empty <- make([]byte, 0, size)
+	}
+	go b.write()
+	go b.hash()
+	return b
+}
+
+func (b *background) write() {
+	defer close(b.dirty)
+	for p := range b.filled {
+		n, err := b.out.w.Write(p)
+		b.out.n += int64(n)
+		b.dirty <- p[:n]
+		if err != nil {
+			b.failed <- err
+			return
+		}
+	}
+}
+
+func (b *background) hash() {
+	defer close(b.done)
+	for p := range b.dirty {
+		b.out.sum.Write(p)
+		b.empty <- p[:0]
+	}
+}
+
+func (b *background) exchange(full []byte) (empty []byte, err error) {
+	b.filled <- full // has room for all buffers
+	select {
+	case empty = <-b.empty:
+		return empty, nil
+	case err = <-b.failed:
+		b.failed <- err // for end
+		return nil, err
+	}
+}
+
+// end waits for both goroutines and returns the error of writing.
+func (b *background) end() error {
+	close(b.filled)
+	<-b.done
+	select {
+	case err := <-b.failed:
+		return err
+	default:
+		return nil
+	}
+}
