@@ -311,6 +311,9 @@ func imports(t *testing.T) map[string][]string {
 	return out
 }
 
+// sources has the lines of all files that were parsed.
+var sources = token.NewFileSet()
+
 // walk parses every file of the module that is no test.
 func walk(t *testing.T, mode parser.Mode, visit func(pkg string, f *ast.File)) {
 	t.Helper()
@@ -326,7 +329,7 @@ func walk(t *testing.T, mode parser.Mode, visit func(pkg string, f *ast.File)) {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, mode)
+		f, err := parser.ParseFile(sources, path, nil, mode)
 		if err != nil {
 			return err
 		}

@@ -137,6 +137,24 @@ type plan struct {
 	documents int64
 }
 
+// A source is the documents files with the same stem.
+type source struct {
+	bytes int64 // of text
+	tasks int   // number of tasks so far
+}
+
+// stemOf returns the name of a documents file of a folder, without its number. That of
+// folders but the first has the number of the folder, from 2, because their files may
+// have the same names.
+func stemOf(folder int, name string) string {
+	stem := strings.TrimSuffix(name, sharding.DocumentsSuffix)
+	stem = stem[:max(0, strings.LastIndexByte(stem, '-'))]
+	if folder > 0 {
+		stem += fmt.Sprintf("-%d", folder+1)
+	}
+	return stem
+}
+
 // newPlan divides documents directories into tasks, each of consecutive blocks of
 // one file, in source order.
 func newPlan(ctx context.Context, locations []string) (*plan, error) {
@@ -145,19 +163,7 @@ func newPlan(ctx context.Context, locations []string) (*plan, error) {
 		return nil, err
 	}
 	p := new(plan)
-	type source struct {
-		bytes int64
-		tasks int
-	}
 	sources := map[string]*source{} // by the stem of its files
-	stemOf := func(folder int, name string) string {
-		stem := strings.TrimSuffix(name, sharding.DocumentsSuffix)
-		stem = stem[:max(0, strings.LastIndexByte(stem, '-'))]
-		if folder > 0 {
-			stem += fmt.Sprintf("-%d", folder+1) // files of another folder may have the same names
-		}
-		return stem
-	}
 	for i, in := range inputs {
 		p.locations, p.inputs = append(p.locations, in.Location), append(p.inputs, in.Input)
 		for _, f := range in.Files {

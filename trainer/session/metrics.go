@@ -165,6 +165,22 @@ func openMetrics(path string, from *checkpoint.Checkpoint) (*metrics, error) {
 	return m, err
 }
 
+// keep reports whether a line belongs to a step up to last, and counts the line.
+func (m *metrics) keep(read metric, last int64) bool {
+	switch {
+	case read.Step > last && read.EvalExamples != nil:
+		m.cutEvals++
+	case read.Step > last && read.Damage == nil:
+		m.cutSteps++
+	case read.Step <= last && read.EvalExamples != nil:
+		m.evaluated = read.Step
+	}
+	if read.Step <= last {
+		m.skipped.add(read)
+	}
+	return read.Step <= last
+}
+
 // cut removes lines of steps after last.
 func (m *metrics) cut(path string, last int64) error {
 	f, err := os.Open(path)
@@ -186,21 +202,9 @@ func (m *metrics) cut(path string, last int64) error {
 	defer w.Abort()
 	buffered := bufio.NewWriter(w)
 	err = eachMetric(f, func(line []byte, read metric) error {
-		switch {
-		case read.Step <= last:
-		case read.EvalExamples != nil:
-			m.cutEvals++
-			return nil
-		case read.Damage == nil:
-			m.cutSteps++
-			return nil
-		default:
+		if !m.keep(read, last) {
 			return nil
 		}
-		if read.EvalExamples != nil {
-			m.evaluated = read.Step
-		}
-		m.skipped.add(read)
 		_, err := buffered.Write(line)
 		return err
 	})

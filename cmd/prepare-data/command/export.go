@@ -11,10 +11,15 @@ import (
 	"pretext/sharding/export"
 )
 
+// exportOptions are the flags of export.
+type exportOptions struct {
+	export.Config
+	to, vocab string
+	json      bool
+}
+
 func newExport() *cobra.Command {
-	var c export.Config
-	var to, vocab string
-	var asJSON bool
+	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export PATH --to text --out DIR",
 		Short: "Export the text of shards",
@@ -29,51 +34,55 @@ written instead: one segment per line, a blank line after each example, with the
 original words in place of masks and the pieces of words joined. This needs their
 vocabulary: vocab.txt in their directory, or --vocab.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case to != "text":
-				return usagef("--to %q: must be text", to)
-			case c.Out == "":
-				return usagef("no output folder: give --out DIR")
-			}
-			d, err := sharding.Open(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			c.Shards = args[0]
-			shards, err := d.Shards()
-			if err == nil {
-				c.Shards = shards.String()
-			} else if len(d.Records) > 0 {
-				list, err := export.Records(cmd.Context(), d.Records, vocab, c.Out)
-				if err != nil {
-					return err
-				}
-				return printExported(cmd.OutOrStdout(), list, asJSON)
-			}
-			if vocab != "" {
-				return usagef("--vocab: only for records without a manifest")
-			}
-			files, err := export.Text(cmd.Context(), c)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), files)
-			}
-			for _, f := range files {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s\tseed %d\t%s\t%s\n", f.Name, f.RandomSeed, humanize.Things(f.Documents, "document"), humanize.Things(f.Sentences, "sentence"))
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&to, "to", "text", "format to export to: text")
-	fs.StringVarP(&c.Out, "out", "o", "", "folder to write to (required)")
-	fs.StringArrayVar(&c.Documents, "documents", nil, "documents `folder` from which the shards were made; may be repeated; default: the one of the same run")
-	fs.StringVar(&vocab, "vocab", "", "vocabulary (vocab.txt) of records without a manifest; default: the one in their directory")
-	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
+	fs.StringVar(&o.to, "to", "text", "format to export to: text")
+	fs.StringVarP(&o.Out, "out", "o", "", "folder to write to (required)")
+	fs.StringArrayVar(&o.Documents, "documents", nil, "documents `folder` from which the shards were made; may be repeated; default: the one of the same run")
+	fs.StringVar(&o.vocab, "vocab", "", "vocabulary (vocab.txt) of records without a manifest; default: the one in their directory")
+	fs.BoolVar(&o.json, "json", false, "write the result as JSON")
 	return cmd
+}
+
+// run exports what is at a path: the text of shards, or the examples of TFRecord files
+// without a manifest.
+func (o *exportOptions) run(cmd *cobra.Command, path string) error {
+	switch {
+	case o.to != "text":
+		return usagef("--to %q: must be text", o.to)
+	case o.Out == "":
+		return usagef("no output folder: give --out DIR")
+	}
+	d, err := sharding.Open(cmd.Context(), path)
+	if err != nil {
+		return err
+	}
+	o.Shards = path
+	shards, err := d.Shards()
+	if err == nil {
+		o.Shards = shards.String()
+	} else if len(d.Records) > 0 {
+		list, err := export.Records(cmd.Context(), d.Records, o.vocab, o.Out)
+		if err != nil {
+			return err
+		}
+		return printExported(cmd.OutOrStdout(), list, o.json)
+	}
+	if o.vocab != "" {
+		return usagef("--vocab: only for records without a manifest")
+	}
+	files, err := export.Text(cmd.Context(), o.Config)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(cmd.OutOrStdout(), files)
+	}
+	for _, f := range files {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\tseed %d\t%s\t%s\n", f.Name, f.RandomSeed, humanize.Things(f.Documents, "document"), humanize.Things(f.Sentences, "sentence"))
+	}
+	return nil
 }
 
 // printExported lists the text files written of records without a manifest.

@@ -106,57 +106,70 @@ func addLimitAlphabet(fs *pflag.FlagSet, n *int) {
 	fs.IntVar(n, "limit-alphabet", *n, "maximum number of different characters in a trained vocabulary; the most frequent are kept; Chinese and Japanese need more")
 }
 
+// examplesOptions are the flags of examples.
+type examplesOptions struct {
+	run    runFlags
+	c      pipeline.ExamplesConfig
+	recipe recipeFlags
+	format formatFlag
+}
+
 func newExamples() *cobra.Command {
-	var run runFlags
-	var c pipeline.ExamplesConfig
-	var recipe recipeFlags
-	var format formatFlag
+	var o examplesOptions
 	cmd := &cobra.Command{
 		Use:   "examples DOCUMENTS... --vocab FILE --out DIR",
 		Short: "Stage: documents to shards of examples",
-		Long: `Makes masked-LM and next-sentence examples of documents, or, with --recipe, records
-of another form (docs/recipes.md): directories that extract or filter wrote, JSON lines of other tools (.jsonl, .gz or .zst; "text" and
-optionally "id"), or, with --text, files in the text form of
-create_pretraining_data.py. As in that script, the files given with --text are one
-stream of lines.`,
+		Long: `Makes masked-LM and next-sentence examples of documents or, with --recipe, records of
+another form (docs/recipes.md).
+
+DOCUMENTS are directories that extract or filter wrote, or JSON lines of other tools
+(.jsonl, .gz or .zst; "text" and optionally "id"). With --text, the input is files in
+the text form of create_pretraining_data.py; as in that script, they are one stream
+of lines.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := run.pipeline(cmd.ErrOrStderr())
+			r, err := o.run.pipeline(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			if err := recipe.complete(cmd, &c.Examples, ""); err != nil {
+			if err := o.complete(cmd, args); err != nil {
 				return err
 			}
-			if err := checkTokenFile(cmd, c.TokenFile); err != nil {
-				return err
-			}
-			if c.TokenFile == (pipeline.TokenFile{}) {
-				return usagef("no vocabulary: give --vocab FILE (prepare-data vocab trains one) or --tokenizer FILE")
-			}
-			if len(c.Texts) > 0 && !cmd.Flags().Changed("sentence-splitter") {
-				c.Examples.SentenceSplitter = "newline" // a line is a sentence there
-			}
-			c.Documents = args
-			if err := format.check(c.Examples.Recipe, c.TokenFile); err != nil {
-				return err
-			}
-			s, err := pipeline.Summarize("examples", c.Out, func() (*sharding.Manifest, error) { return pipeline.Examples(cmd.Context(), r, c) })
+			s, err := pipeline.Summarize("examples", o.c.Out, func() (*sharding.Manifest, error) { return pipeline.Examples(cmd.Context(), r, o.c) })
 			if err != nil {
-				return run.report(cmd, err, s)
+				return o.run.report(cmd, err, s)
 			}
-			more, err := format.convert(cmd.Context(), r, c.Target, c.Out)
-			return run.report(cmd, err, append([]pipeline.StageSummary{s}, more...)...)
+			more, err := o.format.convert(cmd.Context(), r, o.c.Target, o.c.Out)
+			return o.run.report(cmd, err, append([]pipeline.StageSummary{s}, more...)...)
 		},
 	}
 	fs := cmd.Flags()
-	run.add(fs, &c.Target, &c.MaxRejects)
-	addExamples(fs, &c.Examples, &recipe)
-	format.add(fs)
-	fs.StringArrayVar(&c.Texts, "text", nil, "`file` with one sentence per line and a blank line between documents; may be repeated")
-	addTokenFile(fs, &c.TokenFile, "vocabulary file (vocab.txt); required without --tokenizer")
-	addTextField(fs, &c.Extract)
-	fs.StringVar(&c.Extract.Text.Lang, "language", "", "language of JSON lines without the field lang")
+	o.run.add(fs, &o.c.Target, &o.c.MaxRejects)
+	addExamples(fs, &o.c.Examples, &o.recipe)
+	o.format.add(fs)
+	fs.StringArrayVar(&o.c.Texts, "text", nil, "`file` with one sentence per line and a blank line between documents; may be repeated")
+	addTokenFile(fs, &o.c.TokenFile, "vocabulary file (vocab.txt); required without --tokenizer")
+	addTextField(fs, &o.c.Extract)
+	fs.StringVar(&o.c.Extract.Text.Lang, "language", "", "language of JSON lines without the field lang")
 	return cmd
+}
+
+// complete sets the options that depend on others, and returns a usage error if the
+// flags do not suit each other.
+func (o *examplesOptions) complete(cmd *cobra.Command, documents []string) error {
+	if err := o.recipe.complete(cmd, &o.c.Examples, ""); err != nil {
+		return err
+	}
+	if err := checkTokenFile(cmd, o.c.TokenFile); err != nil {
+		return err
+	}
+	if o.c.TokenFile == (pipeline.TokenFile{}) {
+		return usagef("no vocabulary: give --vocab FILE (prepare-data vocab trains one) or --tokenizer FILE")
+	}
+	if len(o.c.Texts) > 0 && !cmd.Flags().Changed("sentence-splitter") {
+		o.c.Examples.SentenceSplitter = "newline" // a line is a sentence there
+	}
+	o.c.Documents = documents
+	return o.format.check(o.c.Examples.Recipe, o.c.TokenFile)
 }
 
 // stage runs one stage and reports it.

@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,10 +66,14 @@ With --jsonl, each input line is {"wikitext": …} with an optional "title" and
 	return cmd
 }
 
+// sentencesOptions are the flags of sentences.
+type sentencesOptions struct {
+	jsonl          bool
+	lang, splitter string
+}
+
 func newSentences() *cobra.Command {
-	var jsonl bool
-	var lang string
-	splitter := sentence.Punkt
+	o := sentencesOptions{splitter: sentence.Punkt}
 	cmd := &cobra.Command{
 		Use:   "sentences",
 		Short: "Filter: text to sentences",
@@ -79,53 +84,55 @@ output line is {"sentences": [...]}, with every sentence unchanged.
 The default, punkt, splits the whole text as NLTK 3.8.1 to 3.10.0 does. auto, the
 default of run and examples, also ends a sentence at every line end.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			type in struct{ Text, Lang string }
-			type out struct {
-				Sentences []string `json:"sentences"`
-			}
-			splitters := sentence.NewLanguageSplitter(splitter)
-			if _, err := splitters.For(lang); err != nil {
-				return misuse(err)
-			}
-			split := func(v in) (out, error) {
-				if v.Lang == "" {
-					v.Lang = lang
-				}
-				s, err := splitters.For(v.Lang)
-				if err != nil {
-					return out{}, err
-				}
-				found := []string{}
-				for _, span := range s.AppendSpans(nil, v.Text) {
-					found = append(found, v.Text[span.Start:span.End])
-				}
-				return out{found}, nil
-			}
-			if jsonl {
-				return filterLines(cmd, split)
-			}
-			src, err := io.ReadAll(cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			result, err := split(in{Text: string(src)})
-			if err != nil {
-				return err
-			}
-			w := bufio.NewWriter(cmd.OutOrStdout())
-			for _, s := range result.Sentences {
-				if line := sentence.AppendClean(nil, s); len(line) > 0 {
-					w.Write(append(line, '\n'))
-				}
-			}
-			return w.Flush()
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
-	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write one JSON object per line")
-	cmd.Flags().StringVar(&lang, "language", "", "language of the text; default English")
-	cmd.Flags().StringVar(&splitter, "sentence-splitter", splitter, "how sentences are found: punkt (as NLTK does), newline (one per line), or auto (punkt, and at each line end)")
+	cmd.Flags().BoolVar(&o.jsonl, "jsonl", false, "read and write one JSON object per line")
+	cmd.Flags().StringVar(&o.lang, "language", "", "language of the text; default English")
+	cmd.Flags().StringVar(&o.splitter, "sentence-splitter", o.splitter, "how sentences are found: punkt (as NLTK does), newline (one per line), or auto (punkt, and at each line end)")
 	return cmd
+}
+
+// A foundSentences is the JSON of a text's sentences.
+type foundSentences struct {
+	Sentences []string `json:"sentences"`
+}
+
+// run splits standard input.
+func (o *sentencesOptions) run(cmd *cobra.Command) error {
+	type in struct{ Text, Lang string }
+	splitters := sentence.NewLanguageSplitter(o.splitter)
+	if _, err := splitters.For(o.lang); err != nil {
+		return misuse(err)
+	}
+	split := func(v in) (foundSentences, error) {
+		s, err := splitters.For(cmp.Or(v.Lang, o.lang))
+		if err != nil {
+			return foundSentences{}, err
+		}
+		found := []string{}
+		for _, span := range s.AppendSpans(nil, v.Text) {
+			found = append(found, v.Text[span.Start:span.End])
+		}
+		return foundSentences{found}, nil
+	}
+	if o.jsonl {
+		return filterLines(cmd, split)
+	}
+	src, err := io.ReadAll(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	result, err := split(in{Text: string(src)})
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(cmd.OutOrStdout())
+	for _, s := range result.Sentences {
+		if line := sentence.AppendClean(nil, s); len(line) > 0 {
+			w.Write(append(line, '\n'))
+		}
+	}
+	return w.Flush()
 }
 
 // filterLines calls f with each JSON line of standard input and writes its result as
