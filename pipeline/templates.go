@@ -45,7 +45,8 @@ type templatesWork struct {
 
 // templatesOptions are the options that determine the definitions.
 type templatesOptions struct {
-	MaxBytes int `json:"max_definition_bytes"`
+	MaxBytes  int `json:"max_definition_bytes"`
+	MaxSwitch int `json:"max_switch_bytes"`
 }
 
 func init() {
@@ -347,7 +348,7 @@ func probeDump(ctx context.Context, s SourceSpec) (bool, error) {
 func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourcePlan, dumps []int) error {
 	target := c.In(sharding.TemplatesFolder)
 	target.Overwrite = isStage(ctx, target.Out, sharding.TemplatesFolder) // of other dumps; never what is not ours
-	run := stage.Config{Target: target, Stage: sharding.TemplatesFolder, Options: templatesOptions{wiki.MaxDefinition}}
+	run := stage.Config{Target: target, Stage: sharding.TemplatesFolder, Options: templatesOptions{wiki.MaxDefinition, wiki.MaxSwitch}}
 	var work templatesWork
 	var tasks []extractTask
 	for _, k := range dumps {

@@ -21,9 +21,16 @@ import (
 	"pretext/extract/wiki/wikitext"
 )
 
-// MaxDefinition is the maximum length of a definition in bytes. Longer ones are
-// boxes and tables, not parts of sentences.
-const MaxDefinition = 4096
+// Maximum lengths of a definition in bytes. Longer ones are boxes, not parts of
+// sentences, but for those that choose among many texts: names of countries by
+// code, for example.
+const (
+	MaxDefinition = 4096
+	MaxSwitch     = 64 << 10 // of a definition with #switch
+)
+
+// emptyDefinition is the definition of a template of which a page includes nothing.
+const emptyDefinition = "<nowiki/>"
 
 // TemplateNamespace is the number of the namespace of templates on every wiki.
 const TemplateNamespace = 10
@@ -36,7 +43,6 @@ const (
 	LeftOutLua      LeftOut = "lua"   // it calls a Lua module
 	LeftOutTable    LeftOut = "table" // it has a table
 	LeftOutTooLarge LeftOut = "too_large"
-	LeftOutEmpty    LeftOut = "empty"    // a page that uses it includes nothing
 	LeftOutUnusable LeftOut = "unusable" // no readable wikitext, or a redirect to something else
 )
 
@@ -147,8 +153,8 @@ func definitionOf(source []byte) (string, LeftOut) {
 	included := bytes.TrimSpace(wikitext.Included(source))
 	switch {
 	case len(included) == 0:
-		return "", LeftOutEmpty
-	case len(included) > MaxDefinition:
+		return emptyDefinition, ""
+	case len(included) > MaxSwitch, len(included) > MaxDefinition && !bytes.Contains(included, []byte("#switch")):
 		return "", LeftOutTooLarge
 	case bytes.Contains(included, []byte("{|")):
 		return "", LeftOutTable

@@ -85,6 +85,9 @@ func TestASpoolGivesTheDocumentsOfTheDump(t *testing.T) {
 		}
 		d := openDump(t, path)
 		for k, o := range []Options{DefaultOptions(), both} {
+			if k > 0 && path != odd {
+				continue
+			}
 			for _, rng := range Ranges(d.Size) {
 				s := NewSpool(temp(t), k == 0)
 				if err := spoolRange(t, d, rng, o, s); err != nil {

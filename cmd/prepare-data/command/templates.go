@@ -62,10 +62,11 @@ func newCollect() *cobra.Command {
 		Use:   "collect --wiki-dump FILE --out FILE",
 		Short: "Collect the definitions of a wiki's own templates",
 		Long: `Reads the template pages of a dump and writes those that are wikitext which a
-sentence can include (no Lua, no tables, at most 4 KiB) to a file for --templates.
-With it, extract and run expand templates that they do not know, if they are inside
-a sentence, list item or definition. The file does not depend on --workers; if the
-definitions have more than 12 MiB, it has the shortest.`,
+sentence can include (no Lua, no tables, at most 4 KiB, with #switch 64 KiB) to a
+file for --templates: to look at them, to change them, or to use them for another
+dump of the wiki. By those in a dump itself, extract and run expand its templates
+without this command. The file does not depend on --workers; if the definitions
+have more than 12 MiB, it has the shortest.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dump == "" || out == "" {

@@ -12,7 +12,7 @@ import (
 const (
 	maxExpansionDepth = 16      // templates inside of templates
 	maxExpansions     = 5000    // of a page
-	maxExpandedBytes  = 2 << 20 // of a page, as MediaWiki's limit
+	maxExpandedBytes  = 8 << 20 // of definitions and of their text on a page; MediaWiki's limit for the text is 2 MiB
 	maxTemplateAlias  = 4       // redirects from one template to the next
 )
 
@@ -38,7 +38,7 @@ func (x *expansion) allow(n int) bool {
 // the arguments, and the result is rendered as wikitext, in one line. ok is false
 // if there is no definition, or a limit is reached; then nothing is written.
 func (s *Scanner) expand(given span, i, e int) (ok bool) {
-	if s.page.Definitions == nil && !s.table.HasDefinitions() {
+	if !s.expands() {
 		return false
 	}
 	source := s.definition(s.bytes(given))
@@ -91,6 +91,29 @@ func (s *Scanner) templateTitle(title []byte) []byte {
 	}
 	return title
 }
+
+// urlFunctions are the parser functions that give a URL.
+var urlFunctions = makeSet("fullurl", "fullurle", "canonicalurl", "canonicalurle", "filepath", "localurl", "localurle")
+
+// givesURL reports whether a template begins at s.src[i] that gives the URL of an
+// external link: a parser function, or a template whose definition begins with one.
+func (s *Scanner) givesURL(i, e int) bool {
+	if i+1 >= e || s.src[i] != '{' || s.src[i+1] != '{' {
+		return false
+	}
+	el, ok := s.elementAt(i)
+	if !ok || int(el.end) > e || el.width != 2 {
+		return false
+	}
+	name := s.bytes(s.trim(i+2, s.nameEnd(i+2, int(el.end)-2)))
+	if function, _, ok := bytes.Cut(name, []byte(":")); ok && urlFunctions[string(fold(&s.name, function))] {
+		return true
+	}
+	return s.expands() && protocolLength([]byte(s.definition(name))) > 0
+}
+
+// expands reports whether there are definitions of templates.
+func (s *Scanner) expands() bool { return s.page.Definitions != nil || s.table.HasDefinitions() }
 
 // renderAlias renders a template whose name is a redirect to one that the data
 // know.

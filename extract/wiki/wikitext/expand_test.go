@@ -43,6 +43,11 @@ func TestUnknownTemplatesInSentencesAreExpanded(t *testing.T) {
 		{"en", "A {{shy2|x}} {{small text|b}} c", "A b c", []string{"shy2", "#redirect shy", "small text", "#redirect small"}},
 		{"en", "A {{zq|[[x|y]] and ''z''}} b", "A y and z. b", []string{"zq", "{{{1}}}."}},
 		{"en", "A {{zq}} b", "A one two b", []string{"zq", "one\n\ntwo\n{|\n|cell\n|}"}},
+		{"en", "A {{zq}} b", "A map b", []string{"zq", "[{{zu|1}} map]", "zu", "//example.org/?x={{{1}}}&y={{PAGENAME}}"}},
+		{"en", "A [{{fullurl:x|action=edit}} edit] b", "A edit b", []string{"zq", "x"}},
+		{"en", "A [{{zq}} edit] b", "A [nothing edit] b", []string{"zq", "nothing"}},
+		{"en", "A {{zq}} b", "A b", []string{"zq", "<nowiki/>"}},
+		{"en", "A {{ZQ}} b", "A x b", []string{"zq", "x"}},
 		{"en", "A {{zq}}b", "A – b", []string{"zq", "–&#32;"}},            // a space at the end is the next word's
 		{"en", "A {{circa|5}} b", "A c. 5 b", []string{"circa", "wrong"}}, // the data win
 		{"en", "{{zq|x}}", "", []string{"zq", "a box {{{1}}}"}},           // not in a sentence
@@ -78,7 +83,7 @@ func TestExpansionIsBounded(t *testing.T) {
 	for k := 1; k < 30; k++ {
 		bomb = append(bomb, fmt.Sprintf("b%d", k), strings.Repeat(fmt.Sprintf("a {{b%d}} ", k-1), 10))
 	}
-	long := strings.Repeat("x", 2<<20)
+	long := strings.Repeat("x", 3<<20)
 	for name, c := range map[string]struct {
 		source string
 		defs   []string
@@ -90,6 +95,7 @@ func TestExpansionIsBounded(t *testing.T) {
 		"many":       {strings.Repeat("A {{zq|a}} b ", 20000), []string{"zq", "({{{1}}})"}},
 		"argument":   {"A {{zq|" + long + "}} b", []string{"zq", "{{{1}}} {{{1}}} {{{1}}}"}},
 		"wide":       {"A {{zq|" + strings.Repeat("a", 1<<16) + "}} b", []string{"zq", strings.Repeat("{{{1}}} ", 1000)}},
+		"unclosed":   {"A {{zq}} b", []string{"zq", "x <nowiki> {{{1}}} {{zq}} <!-- [[ {| {{ <ref> <math>"}},
 		"braces":     {"A {{zq}} b", []string{"zq", strings.Repeat("{", 1<<16)}},
 		"parameters": {"A {{zq}} b", []string{"zq", strings.Repeat("{{{1|", 1<<14) + strings.Repeat("}}}", 1<<14)}},
 		"growing":    {"A {{zq|" + strings.Repeat("a ", 100) + "}} b", []string{"zq", "a {{zr|{{{1}}}{{{1}}}}} b", "zr", "a {{zq|{{{1}}}{{{1}}}}} b"}},
@@ -102,11 +108,43 @@ func TestExpansionIsBounded(t *testing.T) {
 		if s.budget.calls > maxExpansions || s.budget.bytes > 3*maxExpandedBytes {
 			t.Errorf("%s: %+v", name, *s.budget)
 		}
-		if name != "braces" && name != "parameters" && s.PageHoles() == 0 && name != "wide" {
+		if name != "braces" && name != "parameters" && name != "unclosed" && s.PageHoles() == 0 && name != "wide" {
 			t.Errorf("%s: no hole where the limit ended the expansion", name)
 		}
 		if got := string(s.AppendText(nil, []byte("plain {{nowrap|a}}"), Page{})); got != "plain a" {
 			t.Errorf("%s: the next page is %q", name, got)
+		}
+	}
+}
+
+// The work of an expansion grows with the page and the definition, not faster:
+// twice the source, at most twice the work. It is counted, not timed.
+func TestTheWorkOfExpansionsIsLinear(t *testing.T) {
+	work := func(source string, defs ...string) int {
+		s := definitions(t, defs...)
+		s.AppendText(nil, []byte(source), Page{})
+		total := s.work + s.budget.bytes
+		for inner := s.inner; inner != nil; inner = inner.inner {
+			total += inner.work
+		}
+		if s.subst != nil {
+			total += s.subst.work
+		}
+		return total
+	}
+	for name, at := range map[string]func(n int) int{
+		"uses":       func(n int) int { return work(strings.Repeat("A {{zq|a}} b ", n), "zq", "({{{1}}})") },
+		"argument":   func(n int) int { return work("A {{zq|"+strings.Repeat("a ", n)+"}} b", "zq", "{{{1}}} {{{1}}}") },
+		"parameters": func(n int) int { return work("A {{zq|a}} b", "zq", strings.Repeat("{{{1}}} ", n)) },
+		"defaults": func(n int) int {
+			return work("A {{zq}} b", "zq", strings.Repeat("{{{x|", n)+strings.Repeat("}}}", n))
+		},
+		"open":     func(n int) int { return work("A {{zq|a}} b", "zq", strings.Repeat("{{{x|{{", n)) },
+		"switches": func(n int) int { return work("A {{zq|a}} b", "zq", "{{#switch:{{{1}}}"+strings.Repeat("|b=c", n)+"}}") },
+		"urls":     func(n int) int { return work(strings.Repeat("[{{zq}} ", n), "zq", "//x") },
+	} {
+		if one, two := at(2000), at(4000); two > 2*one+20000 {
+			t.Errorf("%s: work %d, of twice the source %d", name, one, two)
 		}
 	}
 }

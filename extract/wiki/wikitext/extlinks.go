@@ -57,7 +57,7 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 		return l, false
 	}
 	n := protocolLength(s.src[i+1 : e])
-	if n == 0 {
+	if n == 0 && !s.givesURL(i+1, e) {
 		return l, false
 	}
 	first := i + 1 + n
