@@ -1,18 +1,16 @@
 package bzip2
 
 const (
-	// chains is the number of chains that are walked at the same time. With fewer,
-	// the processor waits for memory; with more, its registers and cache ways are
-	// too few.
-	chains   = 12
-	chainCap = 1 << 17 // size of a chain's output: maxBlock/chains, rounded up to a power of two
+	// chainCap is the maximum number of bytes of a chain: all chains step together,
+	// and no row is visited twice.
+	chainCap = maxBlock/chains + 1
 
 	// chainPad separates the outputs of the chains in memory. If their distance
 	// were a power of two, all of them would compete for the same cache lines.
 	chainPad = 320
 
 	cutSize = 1 << 10 // average length of a segment in bytes
-	minWalk = 1 << 14 // minimum size of a block, in bytes, that is divided into segments
+	minWalk = 1 << 15 // minimum size of a block, in bytes, that is divided into segments
 
 	marked = 1 << 31 // set in a table's entry: the row begins a segment, whose number is the rest
 )
@@ -130,44 +128,6 @@ func (w *walker) rest(t *table, x uint32, scratch []byte) []byte {
 	w.segments[w.n].close(scratch[:n], x&^marked)
 	w.n++
 	return scratch[n:]
-}
-
-// stride advances all chains from position p until one chain meets a marked
-// row, and returns the position reached. It is unrolled so that the chains'
-// entries stay in registers.
-func (w *walker) stride(t *table, x *[chains]uint32, p int) int {
-	x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10], x[11]
-	out := &w.out
-	for (x0|x1|x2|x3|x4|x5|x6|x7|x8|x9|x10|x11)&marked == 0 {
-		i := p & (chainCap - 1)
-		out[0][i] = byte(x0)
-		out[1][i] = byte(x1)
-		out[2][i] = byte(x2)
-		out[3][i] = byte(x3)
-		out[4][i] = byte(x4)
-		out[5][i] = byte(x5)
-		out[6][i] = byte(x6)
-		out[7][i] = byte(x7)
-		out[8][i] = byte(x8)
-		out[9][i] = byte(x9)
-		out[10][i] = byte(x10)
-		out[11][i] = byte(x11)
-		p++
-		x0 = t[x0>>8&tableMask]
-		x1 = t[x1>>8&tableMask]
-		x2 = t[x2>>8&tableMask]
-		x3 = t[x3>>8&tableMask]
-		x4 = t[x4>>8&tableMask]
-		x5 = t[x5>>8&tableMask]
-		x6 = t[x6>>8&tableMask]
-		x7 = t[x7>>8&tableMask]
-		x8 = t[x8>>8&tableMask]
-		x9 = t[x9>>8&tableMask]
-		x10 = t[x10>>8&tableMask]
-		x11 = t[x11>>8&tableMask]
-	}
-	*x = [chains]uint32{x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11}
-	return p
 }
 
 // join writes the segments to dst in the order of the text.
