@@ -1,6 +1,10 @@
 package sentence
 
-import "pretext/internal/pyspace"
+import (
+	"strings"
+
+	"pretext/internal/pyspace"
+)
 
 // Strip returns s without leading and trailing white space, as Python's
 // str.strip does.
@@ -13,19 +17,29 @@ func Strip(s string) string { return pyspace.Strip(s) }
 // clean.
 func AppendClean(dst []byte, sentence string) []byte {
 	sentence = Strip(sentence)
-	for i := 0; i < len(sentence); {
-		c := sentence[i]
-		if c != '\n' && c != '\r' {
-			dst = append(dst, c)
-			i++
-			continue
+	for {
+		i := indexLineEnd(sentence)
+		dst = append(dst, sentence[:i]...)
+		if i == len(sentence) {
+			return dst
 		}
 		dst = append(dst, ' ')
-		for i < len(sentence) && (sentence[i] == '\n' || sentence[i] == '\r') {
+		for sentence[i] == '\n' || sentence[i] == '\r' { // more follows: the sentence is stripped
 			i++
 		}
+		sentence = sentence[i:]
 	}
-	return dst
+}
+
+// indexLineEnd returns the position of the first CR or LF in s, or len(s).
+func indexLineEnd(s string) int {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		s = s[:i]
+	}
+	if i := strings.IndexByte(s, '\r'); i >= 0 {
+		return i
+	}
+	return len(s)
 }
 
 // spaceWidth returns the length in bytes of the white space character at s[i:],
