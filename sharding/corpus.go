@@ -47,7 +47,12 @@ type Encoder struct {
 	ends      sentenceEnds
 }
 
+type textEncoder interface {
+	AppendIDs(dst []int32, text string) []int32
+}
+
 type sentenceEncoder interface {
+	textEncoder
 	AppendIDsBytes(dst []int32, sentence []byte) []int32
 }
 
@@ -94,7 +99,7 @@ type addition struct {
 
 func (a *addition) document(doc *extract.Document) error {
 	if a.whole || a.options.Recipe == RecipeTokens {
-		a.ids = a.Encoder.tokens.AppendIDsBytes(a.ids[:0], []byte(doc.Text))
+		a.ids = a.Encoder.tokens.AppendIDs(a.ids[:0], doc.Text)
 		if a.options.Recipe == RecipeTokens && len(a.ids) <= a.options.MaxSeqLength {
 			return a.sentence(a.ids) // nothing is cut
 		}
@@ -149,7 +154,12 @@ func (a *addition) sentence(ids []int32) error {
 		if id == a.Encoder.unknown {
 			a.unknown++
 		}
-		if a.spelling != nil && a.spelling[id&^pretrain.Continues] { // a marked id has the flag
+	}
+	if a.spelling == nil {
+		return nil
+	}
+	for _, id := range ids {
+		if a.spelling[id&^pretrain.Continues] { // a marked id has the flag
 			a.spelled++
 		}
 	}
@@ -169,8 +179,16 @@ func (e *fileEncoder) AppendIDsBytes(dst []int32, sentence []byte) []int32 {
 	if !e.marked {
 		return e.encoder.AppendIDsBytes(dst, sentence)
 	}
+	return e.AppendIDs(dst, string(sentence))
+}
+
+// AppendIDs appends the ids of a text to dst.
+func (e *fileEncoder) AppendIDs(dst []int32, text string) []int32 {
+	if !e.marked {
+		return e.encoder.AppendIDs(dst, text)
+	}
 	first := len(dst)
-	dst, e.starts = e.encoder.AppendWords(dst, e.starts[:0], string(sentence))
+	dst, e.starts = e.encoder.AppendWords(dst, e.starts[:0], text)
 	for i, start := range e.starts {
 		if !start {
 			dst[first+i] |= pretrain.Continues

@@ -32,14 +32,14 @@ type sentenceEnds struct {
 // find returns the index among the ids of t after the last one of each sentence,
 // in ascending order. The last is the number of ids. White space belongs to the
 // sentence after it. The result is valid until the next call.
-func (s *sentenceEnds) find(tokens sentenceEncoder, t wholeText, splitter sentence.Splitter) []int {
+func (s *sentenceEnds) find(tokens textEncoder, t wholeText, splitter sentence.Splitter) []int {
 	s.spans, s.ends = splitter.AppendSpans(s.spans[:0], t.text), s.ends[:0]
 	at, from := 0, 0
 	for _, span := range s.spans {
 		if span.End <= from || sentence.Strip(t.text[from:span.End]) == "" {
 			continue // blank
 		}
-		s.alone = tokens.AppendIDsBytes(s.alone[:0], []byte(t.text[from:span.End]))
+		s.alone = tokens.AppendIDs(s.alone[:0], t.text[from:span.End])
 		at, from = agreement(t.ids, at, s.alone), span.End
 		s.ends = append(s.ends, at)
 	}

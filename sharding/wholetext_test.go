@@ -21,9 +21,9 @@ type wordsAndStops struct{}
 
 var wordOrStop = regexp.MustCompile(`[.!?]+\n*|[ \n]*[a-z]+|[ \n]+`)
 
-func (wordsAndStops) AppendIDsBytes(dst []int32, text []byte) []int32 {
-	for _, token := range wordOrStop.FindAll(text, -1) {
-		dst = append(dst, int32(crc32.ChecksumIEEE(token)>>3))
+func (wordsAndStops) AppendIDs(dst []int32, text string) []int32 {
+	for _, token := range wordOrStop.FindAllString(text, -1) {
+		dst = append(dst, int32(crc32.ChecksumIEEE([]byte(token))>>3))
 	}
 	return dst
 }
@@ -38,7 +38,7 @@ func TestEndsOfSentencesAreFoundAmongTheTokensOfTheText(t *testing.T) {
 			text.WriteString(strings.Join(words, " ") + rapid.SampledFrom([]string{". ", ".\n", "?\n\n", "! "}).Draw(t, "stop"))
 		}
 		splitter := stops{}
-		ids := wordsAndStops{}.AppendIDsBytes(nil, []byte(text.String()))
+		ids := wordsAndStops{}.AppendIDs(nil, text.String())
 		got := found.find(wordsAndStops{}, wholeText{text.String(), ids}, splitter)
 		var want []int
 		for _, span := range splitter.AppendSpans(nil, text.String()) {
