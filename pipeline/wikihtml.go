@@ -40,12 +40,28 @@ func (p *sourcePlan) addWikiHTML(ctx context.Context, path string) error {
 		task := extractTask{Source: source}
 		if wikihtml.IsPage(path) {
 			task.Pages = []string{""}
+		} else if err := checkSnapshot(ctx, path); err != nil {
+			return err
 		}
 		p.tasks = append(p.tasks, task)
 		p.inputs = append(p.inputs, in)
 		return nil
 	}
 	return p.addPages(ctx, path)
+}
+
+// checkSnapshot returns an error if a file is certainly no snapshot, before a stage
+// begins.
+func checkSnapshot(ctx context.Context, path string) error {
+	f, err := store.OpenPath(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := wikihtml.CheckSnapshot(io.NewSectionReader(f, 0, f.Size())); err != nil {
+		return fmt.Errorf("%s: %w", store.Base(path), err)
+	}
+	return nil
 }
 
 // addPages adds a directory of files with a page each.

@@ -62,6 +62,17 @@ var packings = []struct{ magic, what, cure string }{
 	{"SQLite format 3\x00", "an SQLite database", givePages},
 }
 
+// Packing returns what a file is, by its first bytes: an archive or compressed
+// file of a kind that no source of wikis may have ("a zip archive"), or "".
+func Packing(magic []byte) string {
+	for _, p := range packings {
+		if bytes.HasPrefix(magic, []byte(p.magic)) {
+			return p.what
+		}
+	}
+	return ""
+}
+
 // foreignPacking returns a [*NotDumpError] if magic, the beginning of a file,
 // shows one of the formats in packings, else nil.
 func foreignPacking(magic []byte) error {

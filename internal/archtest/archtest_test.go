@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"extract/quality":          {"extract", "extract/internal/words"},
 	"extract/dedup":            {"extract/internal/words"},
 	"extract/wiki":             {"extract/internal/counting", "internal/failure", "extract", "extract/bzip2", "extract/wiki/wikitext", "extract/wiki/rendering", "extract/wiki/definitions", "internal/utf8scan"},
-	"extract/wiki/wikihtml":    {"extract", "extract/internal/counting", "extract/wiki", "extract/wiki/wikitext"},
+	"extract/wiki/wikihtml":    {"extract", "extract/internal/counting", "internal/failure", "extract/wiki", "extract/wiki/wikitext"},
 	"extract/wiki/learn":       {"extract", "extract/wiki", "extract/wiki/rendering", "extract/wiki/wikihtml", "extract/wiki/wikitext"},
 	"extract/wiki/rendering":   {},
 	"extract/wiki/definitions": {"internal/failure"},

@@ -2,7 +2,6 @@ package wikihtml
 
 import (
 	"bytes"
-	"io"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -21,6 +20,10 @@ type converter struct {
 	poem    within // a poem: its line ends count
 	entity  within // what was a character reference in wikitext
 	code    within // a block of source code
+
+	variant      string // HTML that is written if the element that begins is empty
+	variantDepth int
+	limit        int // of the wikitext, in bytes
 
 	transcluded *transclusions // nil: not wanted
 }
@@ -58,19 +61,21 @@ func (w *within) end(name string) bool {
 // p what the head of the HTML states. It stops, with ok = false, when the
 // wikitext is longer than limit.
 func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
-	*c = converter{writer: writer{out: c.out[:0], bol: true}, page: p, title: c.title[:0], transcluded: c.transcluded}
+	*c = converter{writer: writer{out: c.out[:0], bol: true}, page: p, title: c.title[:0], limit: limit, transcluded: c.transcluded}
 	if c.transcluded != nil {
 		c.transcluded.reset()
 	}
-	z := html.NewTokenizer(bytes.NewReader(src))
-	for len(c.out) <= limit {
+	c.read(html.NewTokenizer(bytes.NewReader(src)))
+	c.endHeading()
+	return len(c.out) <= limit
+}
+
+// read converts HTML to its end, or until the wikitext is too long.
+func (c *converter) read(z *html.Tokenizer) {
+	for len(c.out) <= c.limit {
 		switch z.Next() {
 		case html.ErrorToken:
-			if z.Err() != io.EOF {
-				return true // BUG of the tokenizer: it reads memory
-			}
-			c.endHeading()
-			return true
+			return // the end: z reads memory
 		case html.TextToken:
 			c.textToken(z.Text())
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -80,10 +85,10 @@ func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
 			c.endTag(string(name))
 		}
 	}
-	return false
 }
 
 func (c *converter) textToken(text []byte) {
+	c.variant = ""
 	if c.transcluded != nil {
 		c.transcluded.textToken(text, c.skip.depth == 0 && c.code.depth == 0)
 	}
@@ -110,7 +115,7 @@ func (c *converter) textToken(text []byte) {
 // and marks that have no width are nothing, as in package wikitext.
 func visible(text []byte) []byte {
 	switch string(text) {
-	case "\u00a0", "\u2009", "\u2002", "\u2003":
+	case "\u00a0", "\u2002", "\u2003", "\u2009", "\u202f":
 		return []byte{' '}
 	case "\u00ad", "\u200e", "\u200f":
 		return nil
@@ -120,6 +125,7 @@ func visible(text []byte) []byte {
 
 // startTag applies a start tag.
 func (c *converter) startTag(z *html.Tokenizer) {
+	c.variant = ""
 	raw, more := z.TagName()
 	name := string(raw)
 	empty := voids[name]
@@ -135,6 +141,9 @@ func (c *converter) startTag(z *html.Tokenizer) {
 	switch name {
 	case "html", "link", "meta":
 		c.page.element(name, &c.attrs)
+		if !c.bol && c.code.depth == 0 {
+			c.markup(gap) // as where a template or category stood
+		}
 		if c.transcluded != nil && c.code.depth == 0 {
 			c.transcluded.startTag(name, inline, &c.attrs, len(c.out))
 		}
@@ -177,8 +186,11 @@ func (c *converter) enter(e effect, name string) {
 			c.poem.enter(name)
 		}
 	case inline:
-		if c.attrs.get("typeof") == "mw:Entity" {
+		switch c.attrs.get("typeof") {
+		case "mw:Entity", "mw:DisplaySpace":
 			c.entity.enter(name)
+		case "mw:LanguageVariant":
+			c.variant = variantHTML(c.attrs.get("data-mw-variant"))
 		}
 	}
 }
@@ -213,6 +225,9 @@ func (c *converter) apply(e effect, name string) {
 
 // endTag applies an end tag.
 func (c *converter) endTag(name string) {
+	if c.variant != "" {
+		c.writeVariant()
+	}
 	c.applyEnd(name)
 	if c.transcluded != nil {
 		c.transcluded.endTag(name, len(c.out))

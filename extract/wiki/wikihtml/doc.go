@@ -22,7 +22,23 @@
 //     infoboxes, navigation and maintenance boxes, links for editing, elements
 //     that are not displayed, back matter.
 //   - Kept: the text of all other elements. Templates were expanded by the wiki,
-//     so they leave no holes.
+//     so they leave no holes. Of text in several variants of a language
+//     (data-mw-variant) the first is kept, as from wikitext.
+//
+// A file that begins like a dump, a page or a compressed file of another kind is
+// refused ([ErrForeign]).
+//
+// # Uses of templates
+//
+// [Reader.OnTransclusion] reports each use of a template in a sentence, list item
+// or definition with the text that the page shows. It comes from the elements
+// that Parsoid marks as made by a template: siblings with one attribute "about",
+// of which the first has typeof="mw:Transclusion" and data-mw, an object:
+//
+//	{"parts": [{"template": {"target": {"wt": "Höhe", "href": "./Vorlage:Höhe"}, "params": {"1": {"wt": "12"}}, "i": 0}}]}
+//
+// Uses elsewhere, of several templates at once, of parser functions, and data in
+// other forms are counted ([TransclusionStats]).
 //
 // # Snapshots
 //

@@ -163,15 +163,43 @@ type attributes struct {
 	n      int
 }
 
-// keep reports whether an attribute matters, and its name without allocating it.
-func keep(key []byte) (name string, ok bool) {
-	for _, name := range [...]string{"class", "typeof", "rel", "role", "style", "property", "content", "about", "href", "http-equiv", "data-mw"} {
-		if string(key) == name {
-			return name, true
-		}
+// keep returns the name of an attribute that matters, without allocating it, and
+// "" for others.
+func keep(key []byte) string {
+	switch string(key) {
+	case "class":
+		return "class"
+	case "typeof":
+		return "typeof"
+	case "rel":
+		return "rel"
+	case "role":
+		return "role"
+	case "style":
+		return "style"
+	case "property":
+		return "property"
+	case "content":
+		return "content"
+	case "about":
+		return "about"
+	case "href":
+		return "href"
+	case "http-equiv":
+		return "http-equiv"
+	case "data-mw":
+		return "data-mw"
+	case "data-mw-variant":
+		return "data-mw-variant"
+	case "id":
+		return "id"
 	}
-	return "", false
+	return ""
 }
+
+// coordinates is the only value of the attribute id that matters: of the place of
+// an article, which is shown beside the title.
+const coordinates = "coordinates"
 
 // read reads the attributes of the current tag.
 func (a *attributes) read(z *html.Tokenizer) {
@@ -179,7 +207,11 @@ func (a *attributes) read(z *html.Tokenizer) {
 	for more := true; more; {
 		var key, value []byte
 		key, value, more = z.TagAttr()
-		if name, ok := keep(key); ok && a.n < len(a.names) {
+		name := keep(key)
+		if name == "id" && string(value) != coordinates {
+			continue
+		}
+		if name != "" && a.n < len(a.names) {
 			a.names[a.n], a.values[a.n] = name, string(value)
 			a.n++
 		}

@@ -119,6 +119,9 @@ func (r *Reader) readSnapshot(f io.Reader) error {
 	count := &counting.Reader{R: f}
 	in, err := decompressed(count)
 	if err == nil {
+		if err := peekForeign(in); err != nil {
+			return err
+		}
 		if isTar(in) {
 			err = r.readTar(in)
 		} else {
@@ -249,7 +252,7 @@ func (r *Reader) snapshotPage(over bool) error {
 	}
 	p.wiki = cmp.Or(p.wiki, wikiOf(p.url), stem(r.in.Name))
 	// The HTML is only read, so it need not be copied.
-	return r.finish(&p, unsafe.Slice(unsafe.StringData(r.line.Body.HTML), len(r.line.Body.HTML)), strconv.FormatInt(p.id, 10))
+	return r.finish(&p, unsafe.Slice(unsafe.StringData(r.line.Body.HTML), len(r.line.Body.HTML)), "")
 }
 
 // readFile makes a document of a file with a page.
@@ -313,7 +316,8 @@ func (r *Reader) valid(b []byte) []byte {
 }
 
 // finish converts a page and yields its document, or rejects it. name is the
-// part of the ID after the wiki if the page has no number.
+// part of the ID after the wiki if the page has no number; if that is empty too,
+// the page is malformed.
 func (r *Reader) finish(p *page, src []byte, name string) error {
 	fits := r.convert.convert(src, p, extract.MaxPageBytes)
 	if p.title == "" {
@@ -324,10 +328,13 @@ func (r *Reader) finish(p *page, src []byte, name string) error {
 	}
 	p.wiki = cmp.Or(p.wiki, wikiOf(p.url), stem(r.in.Name))
 	r.rejected.Title = p.title
-	if p.title != "" {
+	if p.title != "" && name != "" {
 		r.rejected.ID, r.rejected.Place = p.wiki+":"+name, nil
 	}
-	reject := r.judge(p, fits)
+	reject := extract.RejectMalformed
+	if r.rejected.ID != "" {
+		reject = r.judge(p, fits)
+	}
 	if r.onTransclusion != nil {
 		r.transclusions(p, reject)
 	}
@@ -348,8 +355,6 @@ func (r *Reader) finish(p *page, src []byte, name string) error {
 // fits is false if its wikitext is too large.
 func (r *Reader) judge(p *page, fits bool) extract.Reject {
 	switch {
-	case p.title == "":
-		return extract.RejectMalformed
 	case !r.options.Keeps(p.namespace):
 		v := float64(p.namespace)
 		r.rejected.Value = &v

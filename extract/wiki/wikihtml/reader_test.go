@@ -222,6 +222,54 @@ func TestEveryPageOfAMutatedSnapshotIsAccountedFor(t *testing.T) {
 	}
 }
 
+// Of what a line may lack, only a name and a number are needed.
+func TestFieldsOfALineMayBeMissing(t *testing.T) {
+	for line, want := range map[string]extract.Reject{
+		`{"name":"A","identifier":1,"article_body":{"html":"<p>Een vogel.</p>"}}`:                                                                                        "",
+		`{"name":"A","identifier":1,"article_body":{"html":"<p>Een vogel.</p>"},"license":[null,{}],"namespace":null,"version":null,"url":5e3}`:                          extract.RejectMalformed,
+		`{"name":"A","identifier":1,"article_body":{"html":"<p>Een vogel.</p>"},"license":[null,{}],"namespace":null,"version":null,"is_part_of":{},"date_modified":""}`: "",
+		`{"name":"A","article_body":{"html":"<p>Een vogel.</p>"}}`:                                                                                                       extract.RejectMalformed,
+		`{"name":"A","article_body":{"html":"<meta property=\"mw:pageId\" content=\"7\"><p>Een vogel.</p>"}}`:                                                            "",
+		`{"identifier":1,"article_body":{"html":"<title>A</title><p>Een vogel.</p>"}}`:                                                                                   extract.RejectMalformed,
+		`{"name":"A","identifier":1}`: extract.RejectEmpty,
+		`{"name":"A","identifier":"1","article_body":{"html":"<p>Een vogel.</p>"}}`: extract.RejectMalformed,
+		`["A"]`: extract.RejectMalformed,
+		`null`:  extract.RejectMalformed,
+	} {
+		res := read(t, []byte(line), wiki.DefaultOptions())
+		got := extract.Reject("")
+		if len(res.rejects) == 1 {
+			got = res.rejects[0].Reason
+		}
+		if got != want || res.err != nil || res.stats.Pages != 1 {
+			t.Errorf("%s: got %q, want %q; %v", line, got, want, res.err)
+		}
+	}
+}
+
+func TestFilesOfOtherKindsAreRefused(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"bzip2":         {"BZh91AY&SY\x00", "compressed with bzip2"},
+		"zip":           {"PK\x03\x04\x00", "a zip archive"},
+		"xz":            {"\xfd7zXZ\x00", "compressed with xz"},
+		"dump":          {"\ufeff<?xml version='1.0'?>\n<mediawiki>", "a MediaWiki XML dump"},
+		"dump in gzip":  {string(zipped("<mediawiki>")), "a MediaWiki XML dump"},
+		"page":          {"<!DOCTYPE HTML>\n<html>", "a page as HTML"},
+		"page in gzip":  {string(zipped("\n<HTML>")), "a page as HTML"},
+		"broken lines":  {"{\n<html>", ""},
+		"empty":         {"", ""},
+		"another thing": {"hello", ""},
+	} {
+		res := read(t, []byte(test.text), wiki.DefaultOptions())
+		if (res.err == nil) != (test.want == "") || res.err != nil && (!errors.Is(res.err, ErrForeign) || !strings.Contains(res.err.Error(), test.want)) {
+			t.Errorf("%s: %v", name, res.err)
+		}
+		if err := CheckSnapshot(strings.NewReader(test.text)); (err == nil) != (test.want == "") {
+			t.Errorf("%s: check: %v", name, err)
+		}
+	}
+}
+
 func TestALineBeyondTheLimitIsSkipped(t *testing.T) {
 	first, _ := snapshotLines()
 	huge := pageLine("Groot", 20, "<p>"+strings.Repeat("woord ", maxSource/5)+"</p>", "")
