@@ -2,6 +2,7 @@ package wikitext
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,13 +33,15 @@ type quantity struct {
 	nTo   int
 
 	rounding          rounding
-	shortIn, shortOut bool   // symbols, not names
-	american          bool   // US spelling
-	display           []byte // disp=: where the converted value goes
-	flip              bool   // the converted value comes first
-	adj               []byte // adj=: how the quantity is joined to a noun
-	words             span   // after the unit (adj=mid) or before it (adj=pre)
-	grouped           bool   // separate thousands
+	shortIn, shortOut bool    // symbols, not names
+	american          bool    // US spelling
+	display           []byte  // disp=: where the converted value goes
+	joins             [2]span // disp=x: what stands before and after it
+	denominator       int     // frac=: of the fraction in a converted value, or 0
+	flip              bool    // the converted value comes first
+	adj               []byte  // adj=: how the quantity is joined to a noun
+	words             span    // after the unit (adj=mid) or before it (adj=pre)
+	grouped           bool    // separate thousands
 }
 
 // isRange reports whether the values are alternatives and not the parts of a sum.
@@ -68,6 +71,8 @@ func (s *Scanner) convertAside(t rendering.Rule, args []argument) {
 	}
 	converted := s.conversion(&q)
 	switch {
+	case string(q.display) == "unit" || string(q.display) == "unit2":
+		s.unitAlone(&q)
 	case converted.empty():
 		s.input(&q)
 	case bytes.HasPrefix(q.display, []byte("out")), string(q.display) == "number":
@@ -81,8 +86,25 @@ func (s *Scanner) convertAside(t rendering.Rule, args []argument) {
 		before, after := s.around(q.display)
 		s.input(&q)
 		s.str(before)
+		s.putSpaced(q.joins[0])
 		s.putAside(converted)
+		s.putSpaced(q.joins[1])
 		s.str(after)
+	}
+}
+
+// putSpaced renders a positional argument with the white space around it, which
+// MediaWiki keeps.
+func (s *Scanner) putSpaced(p span) {
+	if p.empty() {
+		return
+	}
+	if isBlank(s.src[p.start-1]) {
+		s.str(" ")
+	}
+	s.put(p)
+	if isBlank(s.src[p.end]) {
+		s.str(" ")
 	}
 }
 
@@ -100,6 +122,12 @@ func (s *Scanner) around(display []byte) (before, after string) {
 		return "/", ""
 	case "sqbr":
 		return " [", "]"
+	case "semicolon":
+		return "; ", ""
+	case "br":
+		return " ", ""
+	case "x":
+		return "", "" // the joins of the quantity
 	}
 	return s.label("open"), s.label("close")
 }
@@ -132,6 +160,9 @@ func (s *Scanner) parseQuantity(q *quantity, args []argument, short bool) (ok bo
 	n = s.targets(q, args, n)
 	q.words = s.arg(args, n)
 	s.parseStyle(q, args, short)
+	if string(q.display) == "x" { // {{convert|…|disp=x| or about |.}}
+		q.joins = [2]span{q.words, s.arg(args, n+1)}
+	}
 	return true
 }
 
@@ -142,7 +173,7 @@ func (s *Scanner) targets(q *quantity, args []argument, n int) (next int) {
 	if _, isPrecision := parsePrecision(to); len(to) > 0 && !isPrecision {
 		q.convertTo(to)
 		n++
-	} else if m := q.last().measure; m != nil {
+	} else if m := q.mainMeasure(); m != nil {
 		for code := range strings.FieldsSeq(s.defaultTarget(q, m)) {
 			q.addTarget(targetOf(code))
 		}
@@ -157,16 +188,46 @@ func (s *Scanner) targets(q *quantity, args []argument, n int) (next int) {
 	return n
 }
 
+// mainMeasure returns the unit that says to which one a quantity is converted:
+// that of the first part of a sum; nil if it is not known.
+func (q *quantity) mainMeasure() *measure {
+	if q.isRange() {
+		return q.last().measure
+	}
+	return q.parts[0].measure
+}
+
 // defaultTarget returns the codes of the units to which a unit is converted by
-// default. Metres become feet and inches below 3.
+// default. Metres become feet and inches below 3; stones and pounds together
+// become kilograms only.
 func (s *Scanner) defaultTarget(q *quantity, m *measure) string {
-	switch p := q.parts[0].text; {
+	p := q.parts[0].text
+	switch {
+	case q.n > 1 && !q.isRange() && m.name == "stone":
+		return "kg"
 	case m.to != "ftin":
 		return m.to
-	case parseAmount(s.aside[p.start:p.end]).value < 3:
+	case math.Abs(parseAmount(s.aside[p.start:p.end]).value) < 3:
 		return "ftin"
 	}
 	return "ft"
+}
+
+// unitAlone writes the unit of a quantity without its value: its name with
+// disp=unit, the symbol of the one that it is converted to with disp=unit2.
+func (s *Scanner) unitAlone(q *quantity) {
+	m, short := q.last().measure, q.shortIn
+	if string(q.display) == "unit2" && q.nTo > 0 {
+		m, short = q.to[0].measure, q.shortOut
+	}
+	if m == nil {
+		s.unitSymbol(q.last().unit)
+		return
+	}
+	p := q.last().text
+	n := parseAmount(s.aside[p.start:p.end])
+	_, after := s.unitText(m, unitForm{short: short, american: q.american, singular: n.singular(), amount: n})
+	s.str(strings.TrimPrefix(after, " "))
 }
 
 // A target is a unit to convert to.
@@ -215,6 +276,7 @@ func (q *quantity) convertTo(codes []byte) {
 // (short), and else of the converted value.
 func (s *Scanner) parseStyle(q *quantity, args []argument, short bool) {
 	q.shortIn, q.shortOut, q.grouped = short, true, true
+	names, given := false, false // disp=or: names on both sides
 	for _, a := range args[1:] {
 		value := s.bytes(a.value)
 		switch string(s.bytes(a.key)) {
@@ -223,6 +285,9 @@ func (s *Scanner) parseStyle(q *quantity, args []argument, short bool) {
 		case "disp":
 			q.display = value
 			q.flip = q.flip || string(value) == "flip"
+			names = names || string(value) == "or"
+		case "frac":
+			q.denominator, _ = parseNumber(value)
 		case "order":
 			q.flip = q.flip || string(value) == "flip"
 		case "comma":
@@ -236,7 +301,11 @@ func (s *Scanner) parseStyle(q *quantity, args []argument, short bool) {
 			q.rounding.each = string(value) == "each"
 		case "abbr":
 			q.shortIn, q.shortOut = abbreviated(value, short)
+			given = true
 		}
+	}
+	if names && !given {
+		q.shortOut = q.shortIn
 	}
 	if q.flip {
 		q.shortIn, q.shortOut = q.shortOut, q.shortIn
@@ -309,7 +378,11 @@ func (s *Scanner) input(q *quantity) {
 	for k := range q.n {
 		p := &q.parts[k]
 		if k > 0 && !q.parts[k-1].unit.empty() {
-			s.str(" ")
+			if string(q.adj) == "on" && !q.shortIn && s.table.English() {
+				s.str("-") // 6-foot-7-inch
+			} else {
+				s.str(" ")
+			}
 		}
 		n := parseAmount(s.aside[p.text.start:p.text.end])
 		form := unitForm{short: q.shortIn, american: q.american, singular: n.singular() && !q.isRange() && p.power == "", amount: n}
@@ -408,6 +481,9 @@ func (s *Scanner) unitText(m *measure, f unitForm) (before, after string) {
 		form = s.table.Text(kind, m.name)
 	}
 	before, after, _ = strings.Cut(form, "{0}")
+	if s.baseLang() == "en" { // the English Wikipedia raises plain digits
+		after = plainPowers.Replace(after)
+	}
 	if kind == rendering.UnitName && english {
 		if f.hyphen {
 			after = strings.ReplaceAll(after, " ", "-")
@@ -418,6 +494,9 @@ func (s *Scanner) unitText(m *measure, f unitForm) (before, after string) {
 	}
 	return before, after
 }
+
+// plainPowers replaces raised digits by the digits in <sup>.
+var plainPowers = strings.NewReplacer("²", "2", "³", "3")
 
 // americanSpelling changes names of units to US spelling.
 var americanSpelling = strings.NewReplacer("metre", "meter", "litre", "liter")

@@ -302,6 +302,9 @@ func (s *Scanner) appendConverted(q *quantity, in *input, to target) (ok bool) {
 			most = q.rounding.of(c)
 		}
 		v := q.rounding.round(c.result, most)
+		if q.denominator > 0 {
+			v = math.Round(c.result*float64(q.denominator)) / float64(q.denominator)
+		}
 		j := q.parts[k].joint
 		last := k == in.n-1
 		if to.inches {
@@ -325,18 +328,55 @@ func (s *Scanner) appendOutput(q *quantity, m *measure, a amount, power string, 
 		before, after = s.unitText(m, unitForm{short: q.shortOut, american: q.american, singular: a.singular(), amount: a})
 	}
 	s.aside = append(s.aside, before...)
-	s.appendDecimal(a.value, a.decimals, q.grouped)
+	if whole := math.Trunc(a.value); q.denominator > 1 && whole != a.value {
+		s.appendFraction(whole, a.value-whole, q.denominator)
+	} else if q.denominator > 0 {
+		s.appendDecimal(a.value, 0, q.grouped)
+	} else {
+		s.appendDecimal(a.value, a.decimals, q.grouped)
+	}
 	s.aside = append(append(s.aside, power...), after...)
+}
+
+// appendFraction appends a mixed number, "5 3/8", as the input of {{convert}} is
+// written. part is a multiple of 1/denominator.
+func (s *Scanner) appendFraction(whole, part float64, denominator int) {
+	n := int(math.Round(math.Abs(part) * float64(denominator)))
+	for a, b := n, denominator; ; a, b = b%a, a {
+		if a == 0 { // b is the greatest common divisor
+			n, denominator = n/b, denominator/b
+			break
+		}
+	}
+	if whole != 0 {
+		s.appendDecimal(whole, 0, true)
+		s.aside = append(s.aside, ' ')
+	} else if part < 0 {
+		s.aside = append(s.aside, "−"...)
+	}
+	s.aside = strconv.AppendInt(s.aside, int64(n), 10)
+	s.aside = append(s.aside, '/')
+	s.aside = strconv.AppendInt(s.aside, int64(denominator), 10)
 }
 
 // appendFeetAndInches appends a length in inches as feet and inches.
 func (s *Scanner) appendFeetAndInches(q *quantity, v float64, places int) {
 	feet := math.Floor(math.Abs(v) / 12)
+	inches := math.Abs(v) - 12*feet
+	if q.denominator == 0 {
+		inches = roundPlaces(inches, max(places, 0))
+	}
+	if inches >= 12 {
+		feet, inches = feet+1, inches-12
+	}
+	if v < 0 {
+		s.aside = append(s.aside, "−"...)
+	}
 	if feet > 0 {
 		s.appendOutput(q, measures["ft"], roundedAmount(feet, 0), "", false)
 		s.aside = append(s.aside, ' ')
 	}
-	s.appendOutput(q, measures["in"], roundedAmount(roundPlaces(math.Abs(v)-12*feet, places), places), "", false)
+	s.appendOutput(q, measures["in"], roundedAmount(inches, places), "", false)
 }
 
 // powersOfTen are the prefixes of unit codes that mean a power of ten, by label.
@@ -387,7 +427,11 @@ func (s *Scanner) unitSymbol(p span) {
 	for i, c := range code {
 		last := i == len(code)-1 || class[code[i+1]]&classLetter == 0 && code[i+1] < 0x80 && (code[i+1] < '0' || code[i+1] > '9')
 		if (c == '2' || c == '3') && last && i > 0 && class[code[i-1]]&classLetter != 0 {
-			s.aside = append(s.aside, 0xC2, 0xB0+c-'0') // ² and ³
+			if s.baseLang() == "en" {
+				s.aside = append(s.aside, c) // the digit in <sup>
+			} else {
+				s.aside = append(s.aside, 0xC2, 0xB0+c-'0') // ² and ³
+			}
 		} else {
 			s.aside = append(s.aside, c)
 		}
