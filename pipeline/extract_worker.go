@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +10,8 @@ import (
 
 	"pretext/extract"
 	"pretext/extract/books"
-	"pretext/extract/bzip2"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
-	"pretext/extract/wiki/rendering"
 	"pretext/internal/store"
 	"pretext/pipeline/documents"
 	"pretext/pipeline/stage"
@@ -60,6 +57,12 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 	}
 	tools.blocks = out.Spare()
 	defer out.Abort()
+	return w.write(ctx, t, tools, out)
+}
+
+// write writes the documents of task t to out.
+func (w *extractWorker) write(ctx context.Context, t extractTask, tools *extractTools, out *documents.Writer) ([]stage.Result, error) {
+	source := w.Sources[t.Source]
 	reading, err := w.open(ctx, source, t, tools, func(r *extract.Rejected) {
 		out.Reject(sharding.RejectLine{ID: r.ID, Title: r.Title, Reason: string(r.Reason), Value: r.Value, Place: r.Place})
 	})
@@ -160,114 +163,6 @@ func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, t
 	panic("BUG: source of kind " + s.Kind)
 }
 
-func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools) (*reading, error) {
-	rng := *t.Range
-	f, err := store.OpenPath(ctx, s.Paths[0])
-	if err != nil {
-		return nil, err
-	}
-	store.Sequential(f, rng.Start, rng.End-rng.Start)
-	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, rng)
-	dump := wiki.Dump{File: hash, Size: f.Size(), Name: store.Base(s.Paths[0]), Head: s.Head}
-	r := tools.wiki
-	if r != nil {
-		r.Reset(dump, rng)
-	} else {
-		options, err := w.wikiOptions()
-		if err != nil {
-			f.Close()
-			return nil, err
-		}
-		r = wiki.NewReader(dump, rng, options)
-		tools.wiki = r
-	}
-	spool, _ := w.Loaded().(*wiki.Spool)
-	var pages *wiki.SpoolReader
-	if spool != nil {
-		if pages = spool.Open(s.fileName(t.Number), tools.pages); pages != nil {
-			tools.pages = pages
-			r.ReadSpool(pages)
-			w.Meter.Add(t.bytes(s))
-		}
-	}
-	own, err := w.definitions(ctx, s)
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	if own != nil {
-		r.Expand(own)
-	}
-	// Bytes after the last bzip2 stream, usually padding of a download, are met
-	// after all pages were read. They are noted and are no error.
-	trailing := ""
-	if pages != nil {
-		trailing = pages.End().Trailing
-	}
-	documents := func(yield func(*extract.Document, error) bool) {
-		for doc, err := range r.Documents() {
-			if errors.Is(err, bzip2.ErrTrailing) {
-				trailing = err.Error()
-				return
-			}
-			if !yield(doc, err) {
-				return
-			}
-		}
-	}
-	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
-		var sum [sha256.Size]byte
-		if pages != nil {
-			sum = pages.End().SHA256
-		} else if sum, err = hash.Sum(); err != nil {
-			return nil, sharding.DocumentsBody{}, err
-		}
-		st := r.Stats()
-		counts := sharding.Counts{"pages": st.Pages, "documents": st.Kept, "xml_bytes": st.XMLBytes,
-			"invalid_utf8_bytes": st.InvalidUTF8, "footers": st.Footers}
-		addRejects(counts, st.Rejects)
-		if own != nil {
-			if err := own.Err(); err != nil {
-				return nil, sharding.DocumentsBody{}, fmt.Errorf("%s: %w: run again", store.Join(w.Out(), sharding.TemplatesFolder, s.Definitions), err)
-			}
-			counts["expanded_templates"] = st.Expanded
-		}
-		var holes map[string]sharding.TemplateHole
-		if len(st.HoleUses) > 0 {
-			holes = map[string]sharding.TemplateHole{}
-			for name, h := range st.HoleUses {
-				holes[name] = sharding.TemplateHole(h)
-			}
-		}
-		var notes []string
-		for _, p := range st.InvalidPlaces {
-			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, page %s (at byte %d of the file), byte %d of its text",
-				store.Base(s.Paths[0]), p.Page, p.Offset, p.Byte))
-		}
-		if trailing != "" {
-			counts["trailing_garbage"] = 1
-			notes = append(notes, trailing)
-		}
-		return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes,
-			Wiki: r.Wiki(), Sentences: st.Sentences, HoleCount: st.Holes, Holes: holes}, nil
-	}
-	return &reading{documents, summary, func() { f.Close() }}, nil
-}
-
-// wikiOptions returns the options with the user's files of rendering data, which
-// travel as text.
-func (w *extractWorker) wikiOptions() (wiki.Options, error) {
-	o := w.Options.Wiki
-	for k, text := range w.Templates {
-		file, err := rendering.Parse(o.Templates[k].Name, []byte(text))
-		if err != nil {
-			return o, err
-		}
-		o.Wikitext.Rendering = append(o.Wikitext.Rendering, file)
-	}
-	return o, nil
-}
-
 func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task, rejected func(*extract.Rejected)) (*reading, error) {
 	t.Path = books.Name(s.Paths[0])
 	r := books.NewReader(meteredBooks{bookFiles{ctx}, w.Meter}, t, w.Options.Books)
@@ -315,15 +210,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec, rejected fun
 	var sources []text.Source
 	for _, path := range s.Paths {
 		sources = append(sources, text.Source{Name: path, Open: func() (io.ReadCloser, error) {
-			f, err := store.OpenPath(ctx, path)
-			if err != nil {
-				return nil, err
-			}
-			metered := &meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, end: f.Size()}
-			return struct {
-				io.Reader
-				io.Closer
-			}{io.NewSectionReader(metered, 0, f.Size()), f}, nil
+			return w.openMetered(ctx, path)
 		}})
 	}
 	var r *text.Reader
@@ -347,6 +234,19 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec, rejected fun
 		return counts, sharding.DocumentsBody{Notes: notes}, nil
 	}
 	return &reading{r.Documents(), summary, func() {}}, nil
+}
+
+// openMetered opens a file whose bytes are counted in w.Meter as they are read.
+func (w *extractWorker) openMetered(ctx context.Context, path string) (io.ReadCloser, error) {
+	f, err := store.OpenPath(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	metered := &meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, end: f.Size()}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(metered, 0, f.Size()), f}, nil
 }
 
 func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Reject]N) {

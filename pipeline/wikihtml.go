@@ -118,15 +118,7 @@ func (w *extractWorker) openWikiHTML(ctx context.Context, s SourceSpec, t extrac
 		if name != "" {
 			path = store.Join(path, name)
 		}
-		f, err := store.OpenPath(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		metered := &meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, end: f.Size()}
-		return struct {
-			io.Reader
-			io.Closer
-		}{io.NewSectionReader(metered, 0, f.Size()), f}, nil
+		return w.openMetered(ctx, path)
 	}
 	r := wikihtml.NewReader(wikihtml.Input{Name: store.Base(s.Paths[0]), Files: t.Pages, Open: open}, options)
 	r.OnReject(rejected)

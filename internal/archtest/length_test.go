@@ -14,7 +14,6 @@ const longest = 60
 var longer = map[string]string{
 	"extract/bzip2.plain":                 "the inner loop of the decoder: its state stays in registers",
 	"extract/wiki/wikitext.renderSpecial": "a table of templates: one case for each",
-	"pipeline.openWiki":                   "opens what a range of a dump needs, in one order",
 	"trainer/cuda/sim.runGroup":           "the inner loop of the simulator: one case for each kind of instruction",
 }
 
