@@ -97,9 +97,20 @@ const (
 // processor's CRC instruction if there is one.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// leastFold is the number of bytes from which foldCRC is faster than package crc32.
+const leastFold = 256
+
+// checksum returns the CRC-32C of b.
+func checksum(b []byte) uint32 {
+	if hasFold && len(b) >= leastFold {
+		return foldCRC(b)
+	}
+	return crc32.Checksum(b, castagnoli)
+}
+
 // maskedCRC returns the checksum of b as stored in the file.
 func maskedCRC(b []byte) uint32 {
-	crc := crc32.Checksum(b, castagnoli)
+	crc := checksum(b)
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
