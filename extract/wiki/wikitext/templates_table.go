@@ -14,6 +14,11 @@ func (s *Scanner) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
 	if f, ok := variables[string(name)]; ok {
 		return rendering.Rule{Op: rendering.OpVariable, N: int(f)}, true
 	}
+	if len(given) == 3 && rendering.IsCountry(given) { // {{ESP}} is Spain, {{esp}} another template
+		if t, ok = s.byShape(given); ok {
+			return t, true
+		}
+	}
 	if t, ok = s.table.Template(name); !ok {
 		return s.byShape(given)
 	}
