@@ -60,7 +60,8 @@ type PlannedDisk struct {
 	Filtered  int64 `json:"filtered"` // filtered documents, and the files that find duplicates
 	Vocab     int64 `json:"vocab"`
 	Shards    int64 `json:"shards"`
-	Scratch   int64 `json:"scratch"` // unlinked files while examples are made
+	Converted int64 `json:"converted,omitempty"` // shards in other formats
+	Scratch   int64 `json:"scratch"`             // unlinked files while examples are made
 	Peak      int64 `json:"peak"`
 	Free      int64 `json:"free"` // -1 if unknown
 }
@@ -90,6 +91,7 @@ type TypicalSize struct {
 type PlanConfig struct {
 	Run     RunConfig
 	Workers int
+	Formats []string // into which the shards are converted
 	// Machines asks for the time of the run on some machines; without Counts,
 	// for none.
 	Machines Machines

@@ -51,6 +51,32 @@ const (
 	extractTaskMemory = 48 << 20
 )
 
+// convertedPerRecordByte is the size of converted shards as a fraction of the records
+// before compression, by format: of records with masks (at 128 tokens), and of token
+// ids of documents and packed rows; 0 if the format does not hold them. Measured.
+var convertedPerRecordByte = map[string]struct{ masked, ids float64 }{
+	"hdf5":       {0.33, 0},
+	"lddl":       {0.5, 0},
+	"mds":        {0.31, 0.76},
+	"megatron":   {0, 0.97},
+	"npy":        {2.2, 1.9},
+	"parquet":    {0.35, 0.79},
+	"webdataset": {10.5, 2.8},
+}
+
+// converted returns the expected size of the shards in the formats of the plan. records
+// is the size of the records before compression.
+func (c PlanConfig) converted(records float64) (bytes int64) {
+	for _, format := range c.Formats {
+		share := convertedPerRecordByte[format].ids
+		if c.Run.Examples.Form().Masks() {
+			share = convertedPerRecordByte[format].masked
+		}
+		bytes += int64(records * share)
+	}
+	return bytes
+}
+
 // recordBytes returns the approximate disk space of an example, with its index
 // entry and its part of the side-car: 530 bytes at 64 tokens and 10 predictions,
 // 850 at 128 and 20, 1,500 at 256 and 40, 2,800 at 512 and 76, measured. Without
@@ -105,6 +131,7 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	perPass := recordsOf(text*passes, documents*passes, o)
 	f.Records = perPass * float64(o.DupeFactor)
 	shards := f.Records * recordBytes(o, text*passes/1e6*tokensPerMB/max(1, perPass))
+	converted := c.converted(shards)
 	if o.Compression == "gzip" {
 		shards *= gzipOfRecords
 	}
@@ -113,14 +140,14 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	if !o.Form().Masks() {
 		scratch = 0 // the texts themselves are shuffled
 	}
-	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerText(c.Run.Extract.DocumentsLevel())), Shards: int64(shards), Scratch: int64(scratch)}
+	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerText(c.Run.Extract.DocumentsLevel())), Shards: int64(shards), Converted: converted, Scratch: int64(scratch)}
 	if o := c.Run.Filter.WithDefaults(); o.Enabled() {
 		f.Disk.Filtered = f.Disk.Documents + o.Disk(corpus) // if all are kept
 	}
 	if c.Run.Vocab == "" && c.Run.Tokenizer == "" {
 		f.Disk.Vocab = int64(text*countsPerTextByte) + 1e6
 	}
-	f.Disk.Peak = f.Disk.Sources + f.Disk.Documents + f.Disk.Filtered + f.Disk.Vocab + f.Disk.Shards + f.Disk.Scratch
+	f.Disk.Peak = f.Disk.Sources + f.Disk.Documents + f.Disk.Filtered + f.Disk.Vocab + f.Disk.Shards + f.Disk.Converted + f.Disk.Scratch
 	f.Memory = c.foreseeMemory(corpus, f.Shards)
 	return f
 }

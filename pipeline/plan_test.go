@@ -12,6 +12,9 @@ import (
 	"pretext/internal/realdata"
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"
+	"pretext/records"
+	"pretext/records/columns"
+	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
 
@@ -149,6 +152,18 @@ func TestDatesAreFoundInNamesOfDumps(t *testing.T) {
 	} {
 		if got := dateOf(name); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestThePlanKnowsTheSizeOfEveryFormat(t *testing.T) {
+	for _, name := range formats.Names() {
+		format, _ := formats.Get(name)
+		for recipe, form := range map[string]records.Form{sharding.RecipeGoogle: records.Pairs, sharding.RecipeTokens: records.Tokens} {
+			c := PlanConfig{Formats: []string{name}, Run: RunConfig{Examples: sharding.RecipeOptions(recipe)}}
+			if got := c.converted(1e6); (got > 0) != columns.Holds(format, form) {
+				t.Errorf("%s of %s: %d bytes", name, recipe, got)
+			}
 		}
 	}
 }

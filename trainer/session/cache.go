@@ -28,9 +28,9 @@ func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Write
 		return err
 	}
 	if needed {
-		line := fmt.Sprintf("%s: %d files (%s) are read once into %s", c.path, cost.Files, humanize.Bytes(cost.Bytes), dir)
+		line := fmt.Sprintf("%s: reads %s (%s) once into %s", c.path, humanize.Things(int64(cost.Files), "file"), humanize.Bytes(cost.Bytes), dir)
 		if cost.Compressed > 0 {
-			line += fmt.Sprintf("; %d are compressed or of another format and take about %s there", cost.Compressed, humanize.Bytes(cost.Written))
+			line += fmt.Sprintf("; %d compressed or of another format will take about %s there", cost.Compressed, humanize.Bytes(cost.Written))
 		}
 		fmt.Fprintln(log, line)
 	}

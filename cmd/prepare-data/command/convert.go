@@ -84,14 +84,14 @@ func (f *formatFlag) add(fs *pflag.FlagSet) {
 		strings.Join(formats.Names(), ", ")+"; may be repeated")
 }
 
-// check returns a usage error for a format that cannot hold the examples, before they
-// are made.
-func (f formatFlag) check(recipe string, tokens pipeline.TokenFile) error {
+// check returns a usage error for a format that cannot hold the examples of a recipe,
+// before they are made. tokenizer says that their ids are those of a tokenizer.json.
+func (f formatFlag) check(recipe string, tokenizer bool) error {
 	for i, name := range f {
 		if slices.Contains(f[:i], name) {
 			return usagef("--format %s: given twice", name)
 		}
-		if err := convert.Check(name, recipe, tokens.Tokenizer != ""); err != nil {
+		if err := convert.Check(name, recipe, tokenizer); err != nil {
 			return misuse(fmt.Errorf("--format: %w", err))
 		}
 	}

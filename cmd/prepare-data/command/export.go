@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +69,9 @@ func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 			return err
 		}
 		return printExported(cmd.OutOrStdout(), list, o.json)
+	}
+	if err != nil && slices.ContainsFunc(d.Stages, func(s *sharding.Stage) bool { return s.Stage == sharding.StageConvert }) {
+		return usagef("%s has no shards of TFRecord: export those from which its examples were converted", path)
 	}
 	if o.vocab != "" {
 		return usagef("--vocab: only for records without a manifest")

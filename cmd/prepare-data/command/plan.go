@@ -47,7 +47,7 @@ measured, the chances of slow and lost machines assumed: see docs/scale.md.`,
 			if err != nil {
 				return err
 			}
-			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Machines: machines, Typical: typical})
+			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Formats: s.format, Machines: machines, Typical: typical})
 			if fit := (*pipeline.FitError)(nil); err != nil && !errors.As(err, &fit) {
 				return err
 			}
@@ -118,12 +118,15 @@ func printPlan(w io.Writer, p *pipeline.Plan, preset string) error {
 	if d.Free >= 0 {
 		free = humanize.Bytes(d.Free) + " are free"
 	}
-	filtered := ""
+	filtered, converted := "", ""
 	if d.Filtered > 0 {
 		filtered = ", filtered " + humanize.Bytes(d.Filtered)
 	}
-	fmt.Fprintf(t, "disk\t\tabout %s at most: sources %s, documents %s%s, vocabulary %s, shards %s, scratch %s; %s\n", humanize.Bytes(d.Peak), humanize.Bytes(d.Sources), humanize.Bytes(d.Documents),
-		filtered, humanize.Bytes(d.Vocab), humanize.Bytes(d.Shards), humanize.Bytes(d.Scratch), free)
+	if d.Converted > 0 {
+		converted = ", other formats " + humanize.Bytes(d.Converted)
+	}
+	fmt.Fprintf(t, "disk\t\tabout %s at most: sources %s, documents %s%s, vocabulary %s, shards %s%s, scratch %s; %s\n", humanize.Bytes(d.Peak), humanize.Bytes(d.Sources), humanize.Bytes(d.Documents),
+		filtered, humanize.Bytes(d.Vocab), humanize.Bytes(d.Shards), converted, humanize.Bytes(d.Scratch), free)
 	fmt.Fprintf(t, "memory\t\tabout %s at most, %s at least; --memory allows %s\n", humanize.Bytes(p.Memory.Peak), humanize.Bytes(p.Memory.Needed), humanize.Bytes(p.Memory.Allowed))
 	for _, n := range p.Notes {
 		fmt.Fprintf(t, "note\t\t%s\n", n)

@@ -19,6 +19,7 @@ type runSettings struct {
 	get    downloadFlags
 	keep   filterFlags
 	recipe recipeFlags
+	format formatFlag
 	preset string
 }
 
@@ -35,6 +36,7 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	addModel(fs, &s.c.Model)
 	fs.IntVar(&s.c.VocabSize, "vocab-size", s.c.VocabSize, "number of tokens in the vocabulary, if it is trained")
 	addLimitAlphabet(fs, &s.c.LimitAlphabet)
+	s.format.add(fs)
 }
 
 // complete applies the preset to the flags, sets the fields of s.c that depend on
@@ -56,8 +58,17 @@ func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset str
 	if s.c.Download, err = s.get.wanted(stderr); err != nil {
 		return preset, err
 	}
-	s.c.Filter, err = s.keep.options()
-	return preset, err
+	if s.c.Filter, err = s.keep.options(); err != nil {
+		return preset, err
+	}
+	return preset, s.format.check(s.c.Examples.Recipe, s.c.TokenFile.Tokenizer != "" || s.trainsTokenizer())
+}
+
+// trainsTokenizer reports whether the run trains a tokenizer.json.
+func (s *runSettings) trainsTokenizer() bool {
+	o := pipeline.DefaultVocabOptions().Options
+	o.Model = s.c.Model
+	return s.c.TokenFile == (pipeline.TokenFile{}) && o.TokenizerFile()
 }
 
 // checkModel returns a usage error for a model beside a vocabulary that is given,
@@ -75,7 +86,6 @@ func (s *runSettings) checkModel(cmd *cobra.Command) error {
 
 func newRun() *cobra.Command {
 	var s runSettings
-	var format formatFlag
 	cmd := &cobra.Command{
 		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
 		Short: "All stages: dumps and books to shards",
@@ -100,19 +110,15 @@ what they are.`,
 			if preset != "" && s.preset == "" {
 				fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: run: note: no sources given: preset %s, %s\n", preset, presets().Presets[preset].About)
 			}
-			if err := format.check(s.c.Examples.Recipe, s.c.TokenFile); err != nil {
-				return err
-			}
 			stages, err := pipeline.Run(cmd.Context(), r, s.c)
 			if err == nil {
 				var more []pipeline.StageSummary
-				more, err = format.convert(cmd.Context(), r, s.c.Target, s.c.In(sharding.ShardsFolder).Out)
+				more, err = s.format.convert(cmd.Context(), r, s.c.Target, s.c.In(sharding.ShardsFolder).Out)
 				stages = append(stages, more...)
 			}
 			return s.run.report(cmd, err, stages...)
 		},
 	}
 	s.add(cmd.Flags())
-	format.add(cmd.Flags())
 	return cmd
 }

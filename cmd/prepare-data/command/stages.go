@@ -169,7 +169,7 @@ func (o *examplesOptions) complete(cmd *cobra.Command, documents []string) error
 		o.c.Examples.SentenceSplitter = "newline" // a line is a sentence there
 	}
 	o.c.Documents = documents
-	return o.format.check(o.c.Examples.Recipe, o.c.TokenFile)
+	return o.format.check(o.c.Examples.Recipe, o.c.TokenFile.Tokenizer != "")
 }
 
 // stage runs one stage and reports it.
