@@ -1,12 +1,16 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -40,7 +44,13 @@ templates learn one with lines that explain what pages of a wiki as HTML show.`,
 			if err != nil {
 				return err
 			}
+			if err := checkScopes(lang, wiki); err != nil {
+				return err
+			}
 			known := rendering.NewSet(parsed...).Known(lang, wiki)
+			if own := strings.ToLower(cmp.Or(lang, "en")); !slices.ContainsFunc(known, func(e rendering.Entry) bool { return e.Scope != rendering.ScopeAll }) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: no line is for %s: the list is what holds for all wikis\n", own)
+			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), known)
 			}
@@ -53,6 +63,24 @@ templates learn one with lines that explain what pages of a wiki as HTML show.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the list as JSON")
 	cmd.AddCommand(newCollect(), newLearn())
 	return cmd
+}
+
+// languageForm and wikiForm match the code of a language and the name of a wiki.
+var (
+	languageForm = regexp.MustCompile(`^[A-Za-z]{2,}(-[A-Za-z0-9]+)*$`)
+	wikiForm     = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+)
+
+// checkScopes returns a usage error if a language or the name of a wiki, "" if not
+// given, has not the form of one.
+func checkScopes(lang, wiki string) error {
+	if lang != "" && !languageForm.MatchString(lang) {
+		return usagef("--lang %q: not the code of a language, such as de", lang)
+	}
+	if wiki != "" && !wikiForm.MatchString(wiki) {
+		return usagef("--wiki-name %q: not the name of a wiki, such as dewiktionary", wiki)
+	}
+	return nil
 }
 
 func newCollect() *cobra.Command {

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
+	"pretext/extract"
 	"pretext/extract/wiki/learn"
+	"pretext/internal/failure"
 	"pretext/internal/humanize"
 	"pretext/internal/store"
 	"pretext/pipeline"
@@ -78,6 +80,11 @@ func (f *learnFlags) check() error {
 	if err := f.options.Validate(); err != nil {
 		return misuse(err)
 	}
+	for _, file := range []struct{ flag, path string }{{"--out", f.out}, {"--pairs", f.pairs}} {
+		if info, err := store.Stat(context.Background(), file.path); file.path != "" && err == nil && info.IsDir() {
+			return usagef("%s %s: a folder: give the file to write", file.flag, file.path)
+		}
+	}
 	return nil
 }
 
@@ -101,11 +108,14 @@ func (f *learnFlags) run(ctx context.Context, stdout, stderr io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	res := table.Propose(f.options)
 	var names []string
 	for _, path := range f.html {
 		names = append(names, store.Base(path))
 	}
+	if counts.Articles == 0 {
+		return failure.Damaged(fmt.Sprintf("no article in %s: %d of %d pages are malformed", strings.Join(names, ", "), counts.Rejects[extract.RejectMalformed], counts.Pages))
+	}
+	res := table.Propose(f.options)
 	if err := writePath(ctx, f.out, res.AppendFile(nil, strings.Join(names, ", "))); err != nil {
 		return err
 	}
