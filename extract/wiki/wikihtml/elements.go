@@ -43,7 +43,7 @@ var droppedClasses = makeSet("mw-references-wrap", "references", "reflist", "ref
 	"mainarticle", "hauptartikel", "homonymie", "bandeau-container", "bandeau-portail", "bandeau-article", "ambox", "mbox-small", "tmbox", "ombox", "cmbox", "fmbox", "asbox", "stub", "sistersitebox",
 	"side-box", "authority-control", "catlinks", "printfooter", "toc", "thumb", "thumbinner", "thumbcaption", "gallery", "gallerytext", "portal", "portalbox", "succession-box", "geo", "geo-default", "coordinates", "inline-template",
 	"z3988", "error", "mw-ext-cite-error", "shortdescription", "mw-indicators", "mw-indicator", "mw-kartographer-map", "mw-kartographer-container", "mw-tmh-player", "listen", "ext-phonos", "ipa",
-	"mw-collapsible-toggle", "sortkey", "navframe", "navcontent", "navigation-not-searchable", "plainlinks-navbar", "mw-graph", "timeline-wrapper", "mw-timeline", "boilerplate", "autonumber")
+	"mw-collapsible-toggle", "sortkey", "listing-metadata", "navframe", "navcontent", "navigation-not-searchable", "plainlinks-navbar", "mw-graph", "timeline-wrapper", "mw-timeline", "boilerplate", "autonumber")
 
 func makeSet(names ...string) map[string]bool {
 	set := make(map[string]bool, len(names))

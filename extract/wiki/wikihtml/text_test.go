@@ -75,6 +75,7 @@ func TestWhatIsNoProseIsDropped(t *testing.T) {
 		{"citation", `<p>So<sup class="mw-ref reference" typeof="mw:Extension/ref"><a><span>[1]</span></a></sup>, it sings.</p>`, "So, it sings."},
 		{"pronunciation", `<p>Wren (<span class="IPA nopopups noexcerpt">/rɛn/</span>) is a bird.</p>`, "Wren is a bird."},
 		{"keys for sorting", `<p>A <span class="sortkey">key</span>wren.</p>`, "A wren."},
+		{"when a listing was edited", `<ul><li><b>Museum</b>, Main St.<span class="listing-metadata"> (<span class="listing-lastedit">updated May 2020</span>)</span></li></ul>`, "Museum, Main St."},
 		{"a category at the end of a sentence", `<p>A wren <link rel="mw:PageProp/Category" href="./Category:Wren">.</p>`, "A wren."},
 		{"hidden", `<p>A <span style="color:red; display: none">secret</span>wren.</p>`, "A wren."},
 		{"figure", `<figure typeof="mw:File/Thumb"><a><img src="x"></a><figcaption>A <b>caption</b></figcaption></figure><p>Text.</p>`, "Text."},
