@@ -27,12 +27,22 @@ type cuts struct {
 
 	queue [queueLength]wordKey // words to be looked up
 	sets  [queueLength]uint16  // their sets in the wordCache
+
+	slots [fetchAhead]uint16 // slots of the pieceCache that were fetched last
 }
 
 const (
 	stretchBytes = 1024 // maximum length of a stretch
 	blockBytes   = 64
 	queueLength  = 64
+	fetchAhead   = 16 // maximum number of parts whose slots are fetched together
+)
+
+// The first bytes of the characters that are mostly found in Tokenizer.wide. A
+// part that begins with another byte beyond ASCII is a piece for the pieceCache.
+const (
+	firstWideLead = 0xe0 | wideFirst>>12
+	lastWideLead  = 0xe0 | wideLast>>12
 )
 
 // A wordKey is a word of at most 15 bytes, little-endian and zero-padded: lo
@@ -151,6 +161,14 @@ func (c *cuts) fillPlain(k, parts, other int) (n int) {
 		n++
 	}
 	return n
+}
+
+// fetch asks the processor to fetch what pieces has about the parts from k on, of
+// which there are parts. It returns the first part that it leaves.
+func (c *cuts) fetch(k, parts int, pieces *pieceCache) int {
+	end := min(k+fetchAhead, parts)
+	fetchVector(c, k, end, pieces)
+	return end
 }
 
 // keyMasks are the masks that keep the first bytes of a wordKey or a pieceKey,

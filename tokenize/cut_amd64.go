@@ -23,8 +23,21 @@ func fillVector(c *cuts, k, parts, other int, cache *wordCache) int {
 	return fillQueue(c, k, parts, other, cache, &keyMasks)
 }
 
+// fetchVector asks the processor to fetch the slots in pieces of those of the
+// parts from k up to parts that probably are looked up there, puts their numbers
+// into c.slots, and returns how many they are.
+func fetchVector(c *cuts, k, parts int, pieces *pieceCache) int {
+	if !hasVector {
+		return 0
+	}
+	return fetchSlots(c, k, parts, pieces, &keyMasks)
+}
+
 //go:noescape
 func cutBlocks(c *cuts, blocks int, lower uint64)
 
 //go:noescape
 func fillQueue(c *cuts, k, parts, other int, cache *wordCache, masks *[maxPiece + 1][4]uint64) int
+
+//go:noescape
+func fetchSlots(c *cuts, k, parts int, pieces *pieceCache, masks *[maxPiece + 1][4]uint64) int

@@ -219,3 +219,68 @@ word:
 filled:
 	MOVQ AX, ret+48(FP)
 	RET
+
+// func fetchSlots(c *cuts, k, parts int, pieces *pieceCache, masks *[maxPiece + 1][4]uint64) int
+//
+// The hash is that of pieceKey.slot.
+TEXT ·fetchSlots(SB), NOSPLIT, $0-48
+	MOVQ c+0(FP), SI
+	MOVQ k+8(FP), BX
+	MOVQ parts+16(FP), CX
+	MOVQ pieces+24(FP), DI
+	MOVQ masks+32(FP), R12
+	LEAQ cuts_starts(SI), R8
+	LEAQ (R8)(BX*2), R8
+	LEAQ cuts_ends(SI), R9
+	LEAQ (R9)(BX*2), R9
+	LEAQ cuts_slots(SI), R10
+	MOVQ $const_golden, R13
+	XORQ AX, AX // slots
+	SUBQ BX, CX // parts left
+
+piece:
+	TESTQ CX, CX
+	JLE fetched
+	MOVWLZX (R8), BX
+	MOVWLZX (R9), R14
+	ADDQ $2, R8
+	ADDQ $2, R9
+	DECQ CX
+	SUBQ BX, R14
+	CMPQ R14, $const_maxPiece
+	JGT piece
+	MOVBLZX (SI)(BX*1), R15
+	CMPL R15, $0xC2 // the first byte of the first character beyond ASCII
+	JLT piece
+	SUBL $const_firstWideLead, R15
+	CMPL R15, $const_lastWideLead-const_firstWideLead
+	JLS piece
+	SHLQ $5, R14 // the size of an entry of keyMasks
+	VMOVDQU (SI)(BX*1), Y0
+	VPAND (R12)(R14*1), Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VMOVQ X0, BX
+	VPEXTRQ $1, X0, R14
+	IMULQ R13, R14
+	ROLQ $32, R14
+	XORQ R14, BX
+	IMULQ R13, BX
+	VMOVQ X1, R14
+	IMULQ R13, R14
+	ROLQ $29, R14
+	XORQ R14, BX
+	VPEXTRQ $1, X1, R14
+	XORQ R14, BX
+	IMULQ R13, BX
+	SHRQ $(64-const_pieceBits), BX
+	MOVW BX, (R10)(AX*2)
+	SHLQ $7, BX // the size of a pieceSlot
+	PREFETCHT0 (DI)(BX*1)
+	PREFETCHT0 64(DI)(BX*1)
+	INCQ AX
+	JMP piece
+
+fetched:
+	MOVQ AX, ret+40(FP)
+	VZEROUPPER
+	RET

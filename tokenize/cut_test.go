@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -100,6 +101,28 @@ func TestCutWithVectorsEqualsPlain(t *testing.T) {
 			}
 		}
 		checkCut(t, text)
+	}
+}
+
+// TestPiecesAreFetchedWhereTheyAreLookedUp compares the slots that are fetched
+// with the keys of the pieces.
+func TestPiecesAreFetchedWhereTheyAreLookedUp(t *testing.T) {
+	c := new(cuts)
+	text := "Ο Πλάτων, abc café été 世界 “x” ქართული धर्म жизнь. " + strings.Repeat("ω", 15) + "x " + strings.Repeat("ω", 16)
+	if !cutVector(c, 1, 0) {
+		return // nothing is fetched
+	}
+	var want []uint16
+	parts, _ := take(c, text, bytes20)
+	for k := range parts {
+		from, n := int(c.starts[k]), int(c.ends[k])-int(c.starts[k])
+		if lead := c.text[from]; lead >= 0xc2 && (lead < 0xe2 || lead > 0xe9) && n <= maxPiece {
+			key := c.pieceAt(from, n)
+			want = append(want, key.slot())
+		}
+	}
+	if n := fetchVector(c, 0, parts, new(pieceCache)); len(want) != 7 || !slices.Equal(c.slots[:n], want) {
+		t.Errorf("got %d, want the slots of seven pieces, %d", c.slots[:n], want)
 	}
 }
 

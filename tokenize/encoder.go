@@ -86,12 +86,15 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 // after the parts: characters that are deleted join words.
 func appendParts[T bytestring](e *Encoder, dst []int32, s T, i, parts int) ([]int32, int) {
 	c := &e.cuts
-	other, end := c.nextOther(0), 0
+	other, end, fetched := c.nextOther(0), 0, 0
 	for k := 0; k < parts; {
 		n := c.fill(k, parts, other, e.cache)
 		dst = e.appendQueue(dst, n)
 		if k += n; k == parts || n == queueLength {
 			continue
+		}
+		if k >= fetched {
+			fetched = c.fetch(k, parts, e.pieces)
 		}
 		dst, end = appendRun(e, dst, s, i, k)
 		for k++; k < parts && int(c.starts[k]) < end; k++ {
