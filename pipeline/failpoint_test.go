@@ -183,6 +183,7 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			return err
 		}
 	}
+	own := writeFile(t, t.TempDir(), "own.xml", []byte(ownTemplates))
 	rows := []faultRow{
 		{name: "download", do: func(_, out string) error {
 			return fetch(out, download.Request{Kind: download.Gutenberg, IDs: []int{7}})
@@ -197,6 +198,10 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		}},
 		{name: "extract over what a killed run left", before: leftovers, do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract over the output of other options", before: otherOutput, do: func(_, out string) error { return extract(out, true) }},
+		{name: "extract with templates", do: func(_, out string) error {
+			_, err := Extract(ctx, oneWorker, ExtractConfig{Target: stage.Target{Out: out}, Reading: Reading{Extract: c.Extract, MaxRejects: 1}, Sources: []Source{{KindWiki, own}}})
+			return err
+		}},
 		{name: "filter", do: func(base, out string) error {
 			c := withRules(filterConfig(filepath.Join(base, sharding.DocumentsFolder), out))
 			c.Filter.Nearly.Containment = 0.9

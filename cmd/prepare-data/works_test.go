@@ -3,9 +3,13 @@
 package main
 
 import (
+	"compress/gzip"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -83,7 +87,34 @@ func works(t *testing.T) (list []work) {
 			}
 		}
 	}
-	return append(list, work{"pairs in all formats", examples(together[records.Pairs]...)}, work{"tokens in all formats", examples(together[records.Tokens]...)})
+	return append(list, work{"pairs in all formats", examples(together[records.Pairs]...)}, work{"tokens in all formats", examples(together[records.Tokens]...)},
+		work{"extract with templates", []string{"extract", "--wiki-dump", templateDump(t), "--workers=2", "--quiet"}})
+}
+
+// templateDump returns a compressed dump whose pages use the templates in it.
+func templateDump(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`<mediawiki xml:lang="en"><siteinfo><dbname>own</dbname><namespaces><namespace key="10">Template</namespace></namespaces></siteinfo>`)
+	for k := range 3000 {
+		fmt.Fprintf(&b, "<page><title>Template:T%d</title><ns>10</ns><id>%d</id><revision><id>1</id><text>word %d of {{{1}}}%s</text></revision></page>\n", k, 2*k+1, k, strings.Repeat(" x", k%40))
+		fmt.Fprintf(&b, "<page><title>Page %d</title><ns>0</ns><id>%d</id><revision><id>1</id><text>A sentence with {{t%d|a}} and {{T%d|b}} in it.</text></revision></page>\n", k, 2*k+2, k, k*7%3000)
+	}
+	b.WriteString("</mediawiki>")
+	path := filepath.Join(sharedDir, "own.xml.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z := gzip.NewWriter(f)
+	if _, err := io.WriteString(z, b.String()); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // process returns a process of the work that is not started yet.

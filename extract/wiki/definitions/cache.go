@@ -3,9 +3,9 @@ package definitions
 import "sync"
 
 // cacheBytes is the size of a cache's generation in bytes.
-const cacheBytes = 4 << 20
+const cacheBytes = 16 << 20
 
-// A Cache answers lookups in a file, and remembers the answers in at most 8 MiB:
+// A Cache answers lookups in a file, and remembers the answers in at most 32 MiB:
 // pages use few templates often. Any number of goroutines may use it.
 //
 // It has two generations: answers that are used move to the young one, and when

@@ -13,7 +13,7 @@
 // # Layout
 //
 //	magic    8 bytes "PTDEFS1\n"
-//	blocks   zstd frames with checksums, each of about 32 KiB of records
+//	blocks   zstd frames with checksums, each of about 8 KiB of records
 //	index    for each block: its compressed size, its first name
 //	footer   32 bytes: offset of the index, number of definitions, number of
 //	         blocks, xxHash64 of the index and of the three numbers before;
@@ -62,7 +62,7 @@ func corrupt(format string, args ...any) error {
 const (
 	magic       = "PTDEFS1\n"
 	footerBytes = 32
-	blockBytes  = 32 << 10 // of records, after which a block is closed
+	blockBytes  = 8 << 10 // of records, after which a block is closed
 	// maxBlock is the maximum size of a block's records: one definition of the
 	// largest allowed size behind a full block.
 	maxBlock = blockBytes + MaxText

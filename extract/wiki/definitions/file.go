@@ -41,7 +41,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 })
 
 // Open opens a file of size bytes. It reads the index, which it keeps in memory:
-// about 50 bytes for each 32 KiB of definitions.
+// about 60 bytes for each 8 KiB of definitions.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	if size < int64(len(magic))+footerBytes {
 		return nil, corrupt("%d bytes, less than an empty file has", size)
