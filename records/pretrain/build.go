@@ -227,9 +227,25 @@ func (b *Builder) encode(e *records.Encoder, bin int, p records.Parts) []byte {
 }
 
 // touchAhead is the number of instances that emit loads into the processor's
-// cache together. Each is at a random address, so one after the other would wait
+// cache ahead. Each is at a random address, so one after the other would wait
 // for memory.
 const touchAhead = 16
+
+// ahead loads instances that are emitted after the one at index i.
+func (b *Builder) ahead(i int) {
+	switch {
+	case !canFetch:
+		if i%touchAhead == 0 {
+			b.touched ^= b.store.touch(b.places[i:min(i+touchAhead, len(b.places))])
+		}
+	case i == 0:
+		for _, address := range b.places[:min(touchAhead, len(b.places))] {
+			b.store.fetch(address)
+		}
+	case i+touchAhead-1 < len(b.places):
+		b.store.fetch(b.places[i+touchAhead-1])
+	}
+}
 
 // emit calls yield for every instance as a Record, in the order of b.places.
 func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
@@ -239,9 +255,7 @@ func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
 				return err
 			}
 		}
-		if i%touchAhead == 0 {
-			b.touched ^= b.store.touch(b.places[i:min(i+touchAhead, len(b.places))])
-		}
+		b.ahead(i)
 		compact, err := b.store.read(address, b.longest)
 		if err != nil {
 			return err

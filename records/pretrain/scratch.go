@@ -133,9 +133,16 @@ func (s *store) read(address uint64, size int) ([]byte, error) {
 	return s.buf[:n], nil
 }
 
-// touch loads the instances at these addresses that are in memory into the
-// processor's cache: their first 320 bytes, more than most have. No load depends
-// on another, so the processor waits for all of them at the same time. The result
+// fetch begins to load the instance at an address that is in memory.
+func (s *store) fetch(address uint64) {
+	if chunk := int(address / chunkBytes); s.inMemory(chunk) {
+		fetch(&s.chunks[chunk][address%chunkBytes])
+	}
+}
+
+// touch is fetch for processors without it. It loads the instances at these
+// addresses that are in memory into the processor's cache: their first 320 bytes, as
+// many as most have. No load depends on another, so the processor waits for all of them at the same time. The result
 // has no meaning.
 func (s *store) touch(addresses []uint64) (x byte) {
 	for _, address := range addresses {

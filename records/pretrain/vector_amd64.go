@@ -18,3 +18,12 @@ func putCandidates(places []uint16, tokens []int32, a, b int32) int
 //
 //go:noescape
 func widenVector(dst []int32, src []uint16)
+
+// canFetch reports that fetch can be called: every processor can.
+const canFetch = true
+
+// fetch begins to load the 384 bytes at p into the processor's cache and does not wait
+// for them. They need not be memory of the program.
+//
+//go:noescape
+func fetch(p *byte)

@@ -9,3 +9,7 @@ func putCandidates([]uint16, []int32, int32, int32) int {
 }
 
 func widenVector([]int32, []uint16) { panic("BUG: pretrain: no vector instructions") }
+
+const canFetch = false
+
+func fetch(*byte) { panic("BUG: pretrain: no instruction to load ahead") }
