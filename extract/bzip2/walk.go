@@ -1,16 +1,18 @@
 package bzip2
 
 const (
-	// chainCap is the maximum number of bytes of a chain: all chains step together,
-	// and no row is visited twice.
-	chainCap = maxBlock/chains + 1
+	// chainCap is the maximum number of bytes of a chain. As long as all chains have
+	// segments to walk, they visit distinct rows; chainTail is for those that walk on
+	// after that.
+	chainCap  = maxBlock/chains + 1 + chainTail
+	chainTail = 1 << 14
 
 	// chainPad separates the outputs of the chains in memory. If their distance
 	// were a power of two, all of them would compete for the same cache lines.
 	chainPad = 320
 
-	cutSize = 1 << 10 // average length of a segment in bytes
-	minWalk = 1 << 15 // minimum size of a block, in bytes, that is divided into segments
+	cutSize = 1 << 9 // average length of a segment in bytes
+	minWalk = 1 << 14 // minimum size of a block, in bytes, that is divided into segments
 
 	marked = 1 << 31 // set in a table's entry: the row begins a segment, whose number is the rest
 )
@@ -79,19 +81,24 @@ func (w *walker) mark(t *table, row uint32) {
 	w.n++
 }
 
-// chains walks all segments. All chains step together as long as there are
-// enough segments; the remaining segments are walked one after the other.
+// idle is a row behind all blocks, whose entry leads to itself. Chains without a
+// segment stay there.
+const idle = tableSize - 1
+
+// chains walks all segments. All chains step together, until the last segment
+// ends or chainCap is reached; what is left then is walked one after the other.
 func (w *walker) chains(t *table) {
 	var (
 		x     [chains]uint32 // entry of the current row
 		seg   [chains]int    // segment being walked, or -1
 		begin [chains]int    // its begin in out
 	)
+	t[idle] = idle << 8
 	for j := range chains {
 		x[j], seg[j] = w.segments[j].first, j
 	}
-	scratch, taken, p := w.scratch, chains, 0
-	for more := true; more; {
+	scratch, taken, walking, p := w.scratch, chains, chains, 0
+	for walking > 0 && p < chainCap {
 		p = w.stride(t, &x, p)
 		for j := range chains {
 			if x[j]&marked == 0 {
@@ -99,7 +106,8 @@ func (w *walker) chains(t *table) {
 			}
 			w.segments[seg[j]].close(w.out[j][begin[j]:p], x[j]&^marked)
 			if taken == w.n {
-				seg[j], more = -1, false
+				x[j], seg[j] = t[idle], -1
+				walking--
 				continue
 			}
 			x[j], seg[j], begin[j] = w.segments[taken].first, taken, p

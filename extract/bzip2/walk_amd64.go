@@ -5,7 +5,8 @@ package bzip2
 const chains = 24
 
 // stride advances all chains from position p until one chain meets a marked
-// row, and returns the position reached. x are the chains' entries.
+// row or p is chainCap, and returns the position reached. x are the chains'
+// entries.
 func (w *walker) stride(t *table, x *[chains]uint32, p int) int {
 	return strideChains(t, x, p, &w.out)
 }

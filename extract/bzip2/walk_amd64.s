@@ -25,6 +25,7 @@ TEXT ·strideChains(SB), NOSPLIT, $0-40
 	MOVQ t+0(FP), DI
 	MOVQ x+8(FP), SI
 	MOVQ out+24(FP), BX
+	LEAQ const_chainCap(BX), R8
 	ADDQ p+16(FP), BX
 	XORL CX, CX
 	XORL DX, DX
@@ -45,6 +46,8 @@ row:
 	FOUR(16)
 	FOUR(20)
 	INCQ BX
+	CMPQ BX, R8
+	JEQ done
 	TESTL CX, CX
 	JNS row
 
