@@ -314,6 +314,37 @@ func TestBothWalksGiveTheSameTextOfManyCycles(t *testing.T) {
 	}
 }
 
+// The rows that begin segments lead to themselves, so that one chain walks all
+// others.
+func TestBothWalksGiveTheSameTextOfOneLongSegment(t *testing.T) {
+	const n = 200000
+	var w walker
+	tab := new(table)
+	for i := range uint64(n / cutSize) {
+		row := uint32(i * 2654435761 % n)
+		tab[row] = row<<8 | row&0xff
+	}
+	last, origin := uint32(0), uint32(0)
+	for row := range uint32(n) {
+		switch {
+		case tab[row] != 0 || row == 0:
+		case origin == 0:
+			origin, last = row, row
+		default:
+			tab[last] = row<<8 | last*7&0xff
+			last = row
+		}
+	}
+	tab[last] = origin<<8 | last*7&0xff
+	want, got := make([]byte, n), make([]byte, n)
+	tab.walk(want, origin)
+	w.scratch = make([]byte, n)
+	w.walk(tab, got, origin)
+	if !bytes.Equal(got, want) {
+		t.Fatal("the walks differ")
+	}
+}
+
 func TestHuffmanCodesDecodeAsTheirCanonicalOrderSays(t *testing.T) {
 	h := new(huffman)
 	for _, lens := range [][]uint8{flat(3), flat(258), skewed(3), skewed(258), skewed(40), deep()} {

@@ -11,7 +11,7 @@ const (
 	// were a power of two, all of them would compete for the same cache lines.
 	chainPad = 320
 
-	cutSize = 1 << 9 // average length of a segment in bytes
+	cutSize = 1 << 9  // average length of a segment in bytes
 	minWalk = 1 << 14 // minimum size of a block, in bytes, that is divided into segments
 
 	marked = 1 << 31 // set in a table's entry: the row begins a segment, whose number is the rest
