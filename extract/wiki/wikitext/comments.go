@@ -129,8 +129,7 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 	if cap(s.clean) > maxKeptPage {
 		s.clean = nil
 	}
-	out, start := slices.Grow(s.clean[:0], len(src)), 0
-	tag := openTag{src: src}
+	out, start, tag := slices.Grow(s.clean[:0], len(src)), 0, openTag{src: src}
 	for i := 0; ; {
 		k := bytes.IndexByte(src[i:], '<')
 		if k < 0 {

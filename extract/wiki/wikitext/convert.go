@@ -42,6 +42,7 @@ type quantity struct {
 	adj               []byte  // adj=: how the quantity is joined to a noun
 	words             span    // after the unit (adj=mid) or before it (adj=pre)
 	grouped           bool    // separate thousands
+	spelling          spelling
 }
 
 // isRange reports whether the values are alternatives and not the parts of a sum.
@@ -273,7 +274,7 @@ func (q *quantity) convertTo(codes []byte) {
 }
 
 // parseStyle parses the named arguments. Symbols are the default of {{cvt}}
-// (short), and else of the converted value.
+// (short), and else of the converted value. It is long because it is a table.
 func (s *Scanner) parseStyle(q *quantity, args []argument, short bool) {
 	q.shortIn, q.shortOut, q.grouped = short, true, true
 	names, given := false, false // disp=or: names on both sides
@@ -288,6 +289,8 @@ func (s *Scanner) parseStyle(q *quantity, args []argument, short bool) {
 			names = names || string(value) == "or"
 		case "frac":
 			q.denominator, _ = parseNumber(value)
+		case "spell":
+			q.spelling = parseSpelling(value)
 		case "order":
 			q.flip = q.flip || string(value) == "flip"
 		case "comma":
@@ -304,7 +307,7 @@ func (s *Scanner) parseStyle(q *quantity, args []argument, short bool) {
 			given = true
 		}
 	}
-	if names && !given {
+	if (names || q.spelling.output) && !given { // a symbol is not joined to a word
 		q.shortOut = q.shortIn
 	}
 	if q.flip {
@@ -440,6 +443,10 @@ func (s *Scanner) appendInput(q *quantity, p *part, n amount) {
 	}
 	text := s.aside[p.text.start:p.text.end]
 	start := len(s.aside)
+	if q.spelling.input && n.ok && s.appendWords(n, q, q.spelling.capital && p == &q.parts[0]) {
+		s.aside = append(s.aside, word...)
+		return
+	}
 	if n.ok && n.value < 0 {
 		s.aside = append(s.aside, "−"...)
 		text = bytes.TrimPrefix(bytes.TrimPrefix(text, []byte("-")), []byte("−"))

@@ -328,7 +328,9 @@ func (s *Scanner) appendOutput(q *quantity, m *measure, a amount, power string, 
 		before, after = s.unitText(m, unitForm{short: q.shortOut, american: q.american, singular: a.singular(), amount: a})
 	}
 	s.aside = append(s.aside, before...)
-	if whole := math.Trunc(a.value); q.denominator > 1 && whole != a.value {
+	if q.spelling.output && s.appendWords(a, q, false) {
+		// in words
+	} else if whole := math.Trunc(a.value); q.denominator > 1 && whole != a.value {
 		s.appendFraction(whole, a.value-whole, q.denominator)
 	} else if q.denominator > 0 {
 		s.appendDecimal(a.value, 0, q.grouped)

@@ -23,6 +23,8 @@ func TestConvertShowsWhatTheModuleShows(t *testing.T) {
 		"-1.5|m": "−1.5 metres (−4 ft 11 in)", "-5|m": "−5 metres (−16 ft)", "1/2|in|mm": "1/2 inch (13 mm)", "1+1/2|in|mm": "1 1/2 inches (38 mm)", "4|ft|8+1/2|in|mm|0|abbr=on": "4 ft 8 1/2 in (1,435 mm)",
 		"137|mm|in|frac=8": "137 millimetres (5 3/8 in)", "300|mm|in|frac=4": "300 millimetres (11 3/4 in)", "51|mm|in|frac=2": "51 millimetres (2 in)", "1.82|m|ftin|frac=2": "1.82 metres (5 ft 11 1/2 in)",
 		"10|C": "10 °C (50 °F)", "-40|C": "−40 °C (−40 °F)", "37|C-change": "37 °C (67 °F)",
+		"5|mi|spell=in": "five miles (8.0 km)", "21|mi|spell=In": "Twenty-one miles (34 km)", "105|km|spell=in": "one hundred and five kilometres (65 mi)", "105|km|spell=in|sp=us": "one hundred five kilometers (65 mi)", "1|to|2|mi|spell=in": "one to two miles (1.6 to 3.2 km)",
+		"12|mi|km|spell=on": "twelve miles (nineteen kilometres)", "5|e6acre|ha|spell=in": "five million acres (2,000,000 ha)", "1.5|mi|spell=in": "1.5 miles (2.4 km)",
 		// Other units; powers have plain digits.
 		"1|sqmi": "1 square mile (2.6 km2)", "300|km2": "300 square kilometres (120 sq mi)", "50|sqft": "50 square feet (4.6 m2)", "100|ha": "100 hectares (250 acres)", "2|acre": "2 acres (0.81 ha)", "2|e6acre": "2 million acres (810,000 ha)",
 		"20|nmi": "20 nautical miles (37 km; 23 mi)", "3|fathom": "3 fathoms (18 ft; 5.5 m)", "15.2|hand": "15.2 hands (61 in; 154 cm)", "1|ft": "1 foot (0.30 m)", "100|yd": "100 yards (91 m)", "10|cm": "10 centimetres (3.9 in)",

@@ -32,10 +32,11 @@
 //
 // Otherwise the rules are those of MediaWiki's parser, including its edge
 // cases: which of five apostrophes is text, where a link's label ends, which
-// colon ends a term. Broken markup is rendered as MediaWiki does, with three
+// colon ends a term. Broken markup is rendered as MediaWiki does, with four
 // exceptions: a line with unclosed braces is dropped; after an unclosed table,
-// text resumes at the next heading, or paragraph that is not a row; the tag of an unclosed footnote is dropped
-// and the text after it is kept.
+// text resumes at the next heading, or paragraph that is not a row; the tag of an
+// unclosed footnote is dropped and the text after it is kept; the label of
+// [[http://a|b]], which MediaWiki takes for a part of the address, is shown.
 //
 // Input need not be valid UTF-8; invalid bytes are copied. For valid input the
 // text is valid.
