@@ -157,6 +157,7 @@ func TestLanguageVariants(t *testing.T) {
 		{"with markup", with(`{"disabled":{"t":"b <i>c</i> &amp; [d]<sup class=\"mw-ref\">1</sup>"}}`, ""), "A b c & [d] z."},
 		{"converted already", with(`{"twoway":[{"l":"zh-cn","t":"b"}]}`, "c"), "A c z."},
 		{"converted to an element", with(`{"twoway":[{"l":"zh-cn","t":"b"}]}`, "<b>c</b>"), "A c z."},
+		{"converted to a picture", with(`{"twoway":[{"l":"zh-cn","t":"b"}]}`, `<img src="x">`), "A z."},
 		{"a rule", with(`{"add":true,"twoway":[{"l":"zh-cn","t":"b"}]}`, ""), "A z."},
 		{"a rule that is shown", with(`{"add":true,"show":true,"twoway":[{"l":"zh-cn","t":"b"}]}`, ""), "A b z."},
 		{"a title", with(`{"title":true,"twoway":[{"l":"zh-cn","t":"b"}]}`, ""), "A z."},
