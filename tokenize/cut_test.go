@@ -116,7 +116,7 @@ func TestPiecesAreFetchedWhereTheyAreLookedUp(t *testing.T) {
 	parts, _ := take(c, text, bytes20)
 	for k := range parts {
 		from, n := int(c.starts[k]), int(c.ends[k])-int(c.starts[k])
-		if lead := c.text[from]; lead >= 0xc2 && (lead < 0xe2 || lead > 0xe9) && n <= maxPiece {
+		if lead := c.text[from]; lead >= 0xc2 && (lead < firstWideLead || lead > lastWideLead) && n <= maxPiece {
 			key := c.pieceAt(from, n)
 			want = append(want, key.slot())
 		}
