@@ -32,9 +32,10 @@ const tracedLen = 128
 // final, and x[j] is what x[i] was before. A source is a byte: origin+k is the index
 // k; a smaller i is what x[i] was before swap i.
 type trace struct {
-	last  [2 * tracedLen]uint8 // source of x[i] now; a rejected draw changes an element beyond those in use
-	prev  [tracedLen]uint8     // source of x[i] before swap i
-	final [tracedLen]uint8     // source of x[i] after swap i
+	last [2 * tracedLen]uint8 // source of x[i] now; a rejected draw changes an element beyond those in use
+	//lint:ignore U1000 traceSwaps and follow use it
+	prev  [tracedLen]uint8 // source of x[i] before swap i
+	final [tracedLen]uint8 // source of x[i] after swap i
 }
 
 // origin is the source of index 0 before the first swap.
