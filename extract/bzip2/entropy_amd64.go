@@ -8,10 +8,14 @@ var hasVBMI = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI1 &&
 
 // vectorPlaces is the number of places of the move-to-front list that
 // decodeVector keeps in a register.
+//
+//lint:ignore U1000 entropy_amd64.s uses it
 const vectorPlaces = 64
 
 // moves[p] are the places that the first vectorPlaces entries of the list come
 // from when the entry at place p moves to the front.
+//
+//lint:ignore U1000 entropy_amd64.s uses it
 var moves = func() (m [vectorPlaces][vectorPlaces]byte) {
 	for p := range m {
 		for i := range m[p] {

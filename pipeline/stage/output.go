@@ -94,8 +94,8 @@ func (o *Output) end() error {
 
 // Abort discards the file; after [Env.Commit] it does nothing.
 func (o *Output) Abort() {
-	_ = o.end() // its goroutines use the file
-	o.w.Abort()
+	defer o.w.Abort() // also after a panic of writing
+	_ = o.end()       // its goroutines use the file
 }
 
 // Entry returns the manifest entry of a committed file.
@@ -110,7 +110,7 @@ type background struct {
 	filled chan []byte // to be written
 	dirty  chan []byte // written, to be hashed
 	empty  chan []byte
-	failed chan error // the error of writing, which ends it
+	failed chan error // the error of writing, which ends it; [panicError] for a panic
 	done   chan struct{}
 }
 
@@ -129,8 +129,27 @@ func newBackground(o *Output, size int) *background {
 	return b
 }
 
+// A panicError is a panic of the goroutine that writes. The task panics with its
+// value, so that it ends like a panic of the task's own: only the task fails.
+type panicError struct{ value any }
+
+func (panicError) Error() string { return "panic" }
+
+// raise panics if the error of writing was a panic.
+func raise(err error) error {
+	if p, ok := err.(panicError); ok {
+		panic(p.value)
+	}
+	return err
+}
+
 func (b *background) write() {
 	defer close(b.dirty)
+	defer func() {
+		if value := recover(); value != nil {
+			b.failed <- panicError{value}
+		}
+	}()
 	for p := range b.filled {
 		n, err := b.out.w.Write(p)
 		b.out.n += int64(n)
@@ -156,6 +175,7 @@ func (b *background) exchange(full []byte) (empty []byte, err error) {
 	case empty = <-b.empty:
 		return empty, nil
 	case err = <-b.failed:
+		raise(err)
 		b.failed <- err // for end
 		return nil, err
 	}
@@ -167,7 +187,7 @@ func (b *background) end() error {
 	<-b.done
 	select {
 	case err := <-b.failed:
-		return err
+		return raise(err)
 	default:
 		return nil
 	}

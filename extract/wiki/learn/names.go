@@ -108,7 +108,7 @@ func (w *wikiLearner) nameProposals(v votes) (list []Proposal) {
 			known = w.table.CountryName([]byte(n.code))
 		}
 		lower := n.kind == rendering.Language && strings.Contains(w.table.Text(rendering.Label, "language"), "{lower}")
-		if known == name || lower && strings.ToLower(known) == strings.ToLower(name) || !w.options.accepts(p.Uses, p.Explained) {
+		if known == name || lower && strings.EqualFold(known, name) || !w.options.accepts(p.Uses, p.Explained) {
 			continue
 		}
 		if known != "" {
