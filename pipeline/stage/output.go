@@ -34,8 +34,9 @@ func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
 	return o, nil
 }
 
-// idle reports whether fewer tasks run than the process has processors.
-func (j *job) idle() bool { return len(j.gate) < runtime.GOMAXPROCS(0) }
+// idle reports whether a processor is free: fewer tasks run than the job may run at
+// once, and than the process has processors. So a job with one worker uses one.
+func (j *job) idle() bool { return len(j.gate) < min(cap(j.gate), runtime.GOMAXPROCS(0)) }
 
 // hashed is the writer behind an Output's buffer. It writes and hashes the
 // large pieces that the buffer makes.
