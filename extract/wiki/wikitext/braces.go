@@ -13,6 +13,7 @@ type finder struct {
 
 	tables  tableFinder
 	html    tableFinder // <table>
+	hidden  hiddenFinder
 	ext     extFinder
 	variant variantFinder
 	near    nearFinder
@@ -41,6 +42,7 @@ func (f *finder) reset(size int) {
 	f.elements, f.pieces, f.matched = f.elements[:0], f.pieces[:0], 0
 	f.tables.reset()
 	f.html.reset()
+	f.hidden.reset()
 	f.ext.reset(size)
 	f.variant.reset()
 	f.near = nearFinder{}

@@ -221,14 +221,19 @@ func (s *Scanner) isMarkup(t htmlTag, i int) bool {
 }
 
 // tagElement renders the tag t at s.src[i], which is not an extension tag with
-// a closing tag, and returns the offset after it. A <table> is dropped with its
-// content.
+// a closing tag, and returns the offset after it. A <table>, and an element that
+// is not displayed, is dropped with its content.
 func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
 	switch {
 	case t.closing || t.selfClosed:
 	case t.kind == tagTable:
 		if end, ok := s.htmlTableEnd(i, e); ok {
 			s.breakLine()
+			return end
+		}
+	case t.kind == tagInline || t.kind == tagBlock || t.kind == tagLine:
+		if end, ok := s.hiddenEnd(i, t.next, e); ok {
+			s.hide(t)
 			return end
 		}
 	case t.kind == tagPre:

@@ -1,0 +1,108 @@
+package wikitext
+
+import "bytes"
+
+// A hiddenFinder holds the ends of the elements that are not displayed.
+type hiddenFinder struct {
+	known bool        // the page was searched
+	ends  map[int]int // offset of an opening tag → offset after its closing tag
+}
+
+func (f *hiddenFinder) reset() {
+	f.known = false
+	if len(f.ends) > 64 {
+		f.ends = nil // clearing takes as long as the largest page had elements
+	}
+	clear(f.ends)
+}
+
+// minHidingTag is the length of the shortest tag that hides its element,
+// <b style=display:none>. Most tags are shorter.
+const minHidingTag = len(`<b style=display:none>`)
+
+// hides reports whether an opening tag has a style by which browsers do not
+// display its element: sort keys and data for programs are put on pages so.
+func hides(tag []byte) bool {
+	if len(tag) < minHidingTag || !bytes.Contains(tag, []byte("style")) {
+		return false
+	}
+	_, value, ok := bytes.Cut(tag, []byte("display"))
+	value = bytes.TrimLeft(value, " \t\n")
+	return ok && len(value) > 0 && value[0] == ':' && bytes.HasPrefix(bytes.TrimLeft(value[1:], " \t\n"), []byte("none"))
+}
+
+// hiddenEnd returns the end of the element whose opening tag is s.src[i:next], if
+// that is closed before e and hides it.
+func (s *Scanner) hiddenEnd(i, next, e int) (end int, ok bool) {
+	if !hides(s.src[i:next]) {
+		return 0, false
+	}
+	if !s.finder.hidden.known {
+		s.matchHidden(i)
+	}
+	end, ok = s.finder.hidden.ends[i]
+	return end, ok && end <= e
+}
+
+// matchHidden finds the ends of the elements that are not displayed from the tag at
+// s.src[i] on. A closing tag belongs to the last open tag of its name.
+func (s *Scanner) matchHidden(i int) {
+	f, n, start := &s.finder.hidden, len(s.src), i
+	if f.ends == nil {
+		f.ends = map[int]int{}
+	}
+	f.known = true
+	open := map[string][]int{} // offsets of open tags by name; of those that are displayed, -1
+	for i < n {
+		k := bytes.IndexByte(s.src[i:], '<')
+		if k < 0 {
+			break
+		}
+		i += k
+		if j := s.opaqueEnd(i, n); j > i {
+			i = j
+			continue
+		}
+		tag, ok := s.tagAt(i, n)
+		if !ok {
+			i++
+			continue
+		}
+		s.pairHidden(open, tag, i)
+		i = tag.next
+	}
+	s.work += n - start
+}
+
+// pairHidden adds the tag at s.src[i] to the open tags, or finds the one that it
+// closes.
+func (s *Scanner) pairHidden(open map[string][]int, tag htmlTag, i int) {
+	from := i + 1
+	if tag.closing {
+		from++
+	}
+	_, to := s.tagName(from, tag.next)
+	name := string(bytes.ToLower(s.src[from:to]))
+	at := open[name]
+	switch {
+	case tag.closing && len(at) > 0:
+		if last := at[len(at)-1]; last >= 0 {
+			s.finder.hidden.ends[last] = tag.next
+		}
+		open[name] = at[:len(at)-1]
+	case tag.closing || tag.selfClosed:
+	case hides(s.src[i:tag.next]):
+		open[name] = append(at, i)
+	default:
+		open[name] = append(at, -1)
+	}
+}
+
+// hide renders the element of the opening tag t, which is not displayed.
+func (s *Scanner) hide(t htmlTag) {
+	if t.kind == tagInline {
+		s.removed()
+	} else {
+		s.breakLine()
+	}
+}
