@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,12 +93,18 @@ func TestATokenizerFileThatDoesNotFitIsRefused(t *testing.T) {
 	}{
 		{"an id without a token", map[string]int{"vocab_size": testVocab, "pad": 0, "unk": 17, "cls": 2, "sep": 3, "mask": 4}, "", "no token of id 17", errDamaged},
 		{"records of another padding", map[string]int{"vocab_size": testVocab, "pad": 1, "unk": -1, "cls": 2, "sep": 3, "mask": 4}, "", "want padding", nil},
-		{"a vocabulary as well", map[string]int{"vocab_size": testVocab, "unk": -1}, "vocab.txt", "the data was made with its tokenizer.json", nil},
+		{"a vocabulary as well", map[string]int{"vocab_size": testVocab, "unk": -1}, "other.txt", "is not the vocabulary that the data was made with", nil},
+		{"a vocabulary that does not exist", map[string]int{"vocab_size": testVocab, "unk": -1}, "absent.txt", "no such file", fs.ErrNotExist},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o := testOptions(t)
 			withTokenizer(t, o.Data, test.info)
-			o.Vocab = test.spec
+			if o.Vocab = test.spec; o.Vocab == "other.txt" {
+				o.Vocab = filepath.Join(t.TempDir(), o.Vocab)
+				if err := os.WriteFile(o.Vocab, []byte("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
 			_, err := Train(context.Background(), o)
 			if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
 				t.Errorf("got %v, want %s", err, test.want)
