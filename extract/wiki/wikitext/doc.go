@@ -21,7 +21,7 @@
 //     Numbers have the separators of the wiki's language ([Page.Lang]). Parser
 //     functions are computed if everything that they depend on is on the page.
 //   - Dropped: tables, files with their captions, galleries, footnotes,
-//     elements that are not displayed (display:none), categories, links to other languages and, on lines of their own, to other
+//     elements that are not displayed or not prose (hidden.go), categories, links to other languages and, on lines of their own, to other
 //     projects, comments, behaviour switches, formulas, blocks of code,
 //     pronunciation in parentheses, navigation and maintenance templates,
 //     templates that are not known, sections that hold no prose ([Options]).

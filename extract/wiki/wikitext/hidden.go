@@ -2,7 +2,7 @@ package wikitext
 
 import "bytes"
 
-// A hiddenFinder holds the ends of the elements that are not displayed.
+// A hiddenFinder holds the ends of the elements that are not prose.
 type hiddenFinder struct {
 	known bool        // the page was searched
 	ends  map[int]int // offset of an opening tag → offset after its closing tag
@@ -17,18 +17,48 @@ func (f *hiddenFinder) reset() {
 }
 
 // minHidingTag is the length of the shortest tag that hides its element,
-// <b style=display:none>. Most tags are shorter.
-const minHidingTag = len(`<b style=display:none>`)
+// <b class=thumb>. Most tags are shorter.
+const minHidingTag = len(`<b class=thumb>`)
 
-// hides reports whether an opening tag has a style by which browsers do not
-// display its element: sort keys and data for programs are put on pages so.
+// hiddenClasses are classes of elements that readers do not see, or see beside the
+// prose: images with captions, boxes, notes above the text. Package wikihtml drops
+// them as well.
+var hiddenClasses = map[string]bool{"thumb": true, "thumbinner": true, "thumbcaption": true, "sortkey": true,
+	"infobox": true, "navbox": true, "hatnote": true, "dablink": true, "metadata": true}
+
+// hides reports whether an opening tag has a class whose elements are not prose, or
+// a style by which browsers do not display its element: sort keys and data for
+// programs are put on pages so.
 func hides(tag []byte) bool {
-	if len(tag) < minHidingTag || !bytes.Contains(tag, []byte("style")) {
+	return len(tag) >= minHidingTag && (hasHiddenClass(tag) || hasHiddenStyle(tag))
+}
+
+func hasHiddenStyle(tag []byte) bool {
+	if !bytes.Contains(tag, []byte("style")) {
 		return false
 	}
 	_, value, ok := bytes.Cut(tag, []byte("display"))
 	value = bytes.TrimLeft(value, " \t\n")
 	return ok && len(value) > 0 && value[0] == ':' && bytes.HasPrefix(bytes.TrimLeft(value[1:], " \t\n"), []byte("none"))
+}
+
+func hasHiddenClass(tag []byte) bool {
+	_, value, ok := bytes.Cut(tag, []byte("class="))
+	if !ok {
+		return false
+	}
+	end := bytes.IndexAny(value, " \t\n>")
+	if value[0] == '"' || value[0] == '\'' {
+		quote := value[:1]
+		value = value[1:]
+		end = bytes.Index(value, quote)
+	}
+	for class := range bytes.FieldsSeq(value[:max(end, 0)]) {
+		if hiddenClasses[string(class)] {
+			return true
+		}
+	}
+	return false
 }
 
 // hiddenEnd returns the end of the element whose opening tag is s.src[i:next], if
@@ -44,7 +74,7 @@ func (s *Scanner) hiddenEnd(i, next, e int) (end int, ok bool) {
 	return end, ok && end <= e
 }
 
-// matchHidden finds the ends of the elements that are not displayed from the tag at
+// matchHidden finds the ends of the elements that are not prose from the tag at
 // s.src[i] on. A closing tag belongs to the last open tag of its name.
 func (s *Scanner) matchHidden(i int) {
 	f, n, start := &s.finder.hidden, len(s.src), i
@@ -52,7 +82,7 @@ func (s *Scanner) matchHidden(i int) {
 		f.ends = map[int]int{}
 	}
 	f.known = true
-	open := map[string][]int{} // offsets of open tags by name; of those that are displayed, -1
+	open := map[string][]int{} // offsets of open tags by name; of those that are prose, -1
 	for i < n {
 		k := bytes.IndexByte(s.src[i:], '<')
 		if k < 0 {
@@ -98,7 +128,7 @@ func (s *Scanner) pairHidden(open map[string][]int, tag htmlTag, i int) {
 	}
 }
 
-// hide renders the element of the opening tag t, which is not displayed.
+// hide renders the element of the opening tag t, which is not prose.
 func (s *Scanner) hide(t htmlTag) {
 	if t.kind == tagInline {
 		s.removed()

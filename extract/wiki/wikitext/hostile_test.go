@@ -28,7 +28,7 @@ var hostilePieces = []string{
 	"<!---->", "<!-- a -->", " ", "{{nowrap|a}}", "{{nowrap|}}", "{{a}}\n", "[[Category:a]]\n", "[[a]]", "<b>a</b>", "<ref>a</ref>", "<ref/>",
 	"<b <ref></ref>", "<b x=\"<ref></ref>", "<b <includeonly></includeonly>", "<b <noinclude>", "<b x=\"<nowiki>", "[[http://a|", "[[http://a|b]]",
 	"<poem>", "<poem>\na\n", "<poem></poem>", "<pre>\n* a\n", "</pre>", "</div>", "<meta ", "<meta itemprop>",
-	"<b style=display:none>", "<b style=display:none>a</b>", "<b style=display:none><i>\n", "<b style=display:none>a</b", "<div style=display:none>\n", "</b><b style=display:none>", "[[Category:a]]*", "[[es:a]]", "[[es:a|", "__TOC__", "__TOC__[[es:a]]",
+	"<b style=display:none>", "<b style=display:none>a</b>", "<b style=display:none><i>\n", "<b style=display:none>a</b", "<div style=display:none>\n", "</b><b style=display:none>", "<b class=thumb>", "<b class=\"thumb><i>", "[[Category:a]]*", "[[es:a]]", "[[es:a|", "__TOC__", "__TOC__[[es:a]]",
 	"<!-- a -->\n", "\n<!-- a --> <!-- b -->", "\n <!---->x", "<ref><!--</ref>", "<!--<ref>", "{{a|<!--}}-->", "*<!---->", "<r<!---->ef>", "<poem><!--", "\n|}", "{{\n|} a", "&רלמ;", "&ר",
 	"#REDIRECT [[", "{{{{{", "}}}}}", "{{{{a}}", "[[[[a]]", "[[File:a|[[File:a|", "[[File:a|{{b|", "{{a|[[File:b|", "{{{a|{{b|[[c|", "<div><span><b>", "{|\n|{{a|\n{|\n|", "'''''a'''b''",
 }

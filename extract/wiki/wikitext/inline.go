@@ -222,7 +222,7 @@ func (s *Scanner) isMarkup(t htmlTag, i int) bool {
 
 // tagElement renders the tag t at s.src[i], which is not an extension tag with
 // a closing tag, and returns the offset after it. A <table>, and an element that
-// is not displayed, is dropped with its content.
+// is not prose, is dropped with its content.
 func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
 	switch {
 	case t.closing || t.selfClosed:
