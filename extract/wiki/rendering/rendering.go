@@ -1,6 +1,6 @@
 // Package rendering holds, as data, what templates of wikis show.
 //
-//	table := rendering.Builtin().Table("de", "dewiki")
+//	table := rendering.NewSet().Table("de", "dewiki")
 //	rule, ok := table.Template("small caps")
 //
 // # Files
