@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	rep := report{Machine: describe(), Inputs: inputs(o), Pairs: pairs}
+	rep := report{Machine: describe(), Inputs: inputs(o), Pairs: pairs, peers: o.python != ""}
 	if err := rep.measure(ctx, works, o.rounds, stderr); err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ type report struct {
 	Inputs  []string  `json:"inputs"`
 	Results []*result `json:"results"` // the baseline is the first
 	Pairs   []pair    `json:"pairs,omitempty"`
+
+	peers bool // other tools were measured
 }
 
 // A result holds a work's samples, one for each round.
@@ -163,7 +165,7 @@ func (r *report) writePage(path string) error {
 		return err
 	}
 	kind := "stages"
-	if len(r.Pairs) > 0 {
+	if r.peers {
 		kind = "peers"
 	}
 	before, rest, ok := strings.Cut(string(page), "<!-- bench "+kind+" -->\n")
