@@ -54,9 +54,9 @@ const blockOfSpaces = "                                                         
 
 // take cuts the beginning of s, which must not be empty, into parts. lower is
 // 0x20 in every byte if letters become lower-case, else 0. It returns the number
-// of complete parts, and the length of the text up to the end of the last of
-// them or, if there is an incomplete part after it, to the beginning of that. A
-// part is incomplete if it reaches the end of the stretch and s goes on.
+// of complete parts, and how much of the text they take. A part that touches the end
+// of the stretch is complete only if s ends there, too; if not, the next stretch
+// begins with it.
 func take[T bytestring](c *cuts, s T, lower uint64) (parts, length int) {
 	n := copy(c.text[:stretchBytes], s)
 	blocks := n / blockBytes

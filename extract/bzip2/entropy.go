@@ -101,8 +101,8 @@ func (col *column) read(b *bitReader, h *header, limit int) error {
 	return err
 }
 
-// plain decodes up to the given number of codes, or of sequences of codes that a
-// table has one entry for. It returns true after the end of the block, or if the
+// plain makes up to the given number of look-ups in the tables; each decodes a code,
+// or several short ones. It returns true after the end of the block, or if the
 // column is too long.
 //
 // The first 16 places of the list are in two words, place 0 in the lowest byte,

@@ -77,31 +77,15 @@ func (s *Scanner) hiddenEnd(i, next, e int) (end int, ok bool) {
 // matchHidden finds the ends of the elements that are not prose from the tag at
 // s.src[i] on. A closing tag belongs to the last open tag of its name.
 func (s *Scanner) matchHidden(i int) {
-	f, n, start := &s.finder.hidden, len(s.src), i
+	f := &s.finder.hidden
 	if f.ends == nil {
 		f.ends = map[int]int{}
 	}
 	f.known = true
 	open := map[string][]int{} // offsets of open tags by name; of those that are prose, -1
-	for i < n {
-		k := bytes.IndexByte(s.src[i:], '<')
-		if k < 0 {
-			break
-		}
-		i += k
-		if j := s.opaqueEnd(i, n); j > i {
-			i = j
-			continue
-		}
-		tag, ok := s.tagAt(i, n)
-		if !ok {
-			i++
-			continue
-		}
-		s.pairHidden(open, tag, i)
-		i = tag.next
+	for at, tag := range s.tagsFrom(i) {
+		s.pairHidden(open, tag, at)
 	}
-	s.work += n - start
 }
 
 // pairHidden adds the tag at s.src[i] to the open tags, or finds the one that it

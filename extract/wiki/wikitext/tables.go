@@ -258,31 +258,14 @@ func (s *Scanner) htmlTableEnd(i, e int) (end int, ok bool) {
 // matchHTMLTables pairs <table> tags from the tag at s.src[i] on, until all are
 // closed.
 func (s *Scanner) matchHTMLTables(i int) {
-	f, n, start := &s.finder.html, len(s.src), i
-	for i < n {
-		k := bytes.IndexByte(s.src[i:], '<')
-		if k < 0 {
-			break
-		}
-		i += k
-		if j := s.opaqueEnd(i, n); j > i {
-			i = j
-			continue
-		}
-		tag, ok := s.tagAt(i, n)
-		if !ok {
-			i++
-			continue
-		}
+	f := &s.finder.html
+	for at, tag := range s.tagsFrom(i) {
 		if tag.kind == tagTable && !tag.closing {
-			f.begin(i)
+			f.begin(at)
 		} else if tag.kind == tagTable && len(f.open) > 0 && f.finish(tag.next) {
 			f.matched = tag.next
-			s.work += tag.next - start
 			return
 		}
-		i = tag.next
 	}
-	f.matched, f.open = n, f.open[:0]
-	s.work += n - start
+	f.matched, f.open = len(s.src), f.open[:0]
 }

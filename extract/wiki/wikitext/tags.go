@@ -1,5 +1,10 @@
 package wikitext
 
+import (
+	"bytes"
+	"iter"
+)
+
 // A tagKind is the effect of a tag on the text.
 type tagKind uint8
 
@@ -163,6 +168,36 @@ func (s *Scanner) tagAt(i, e int) (t htmlTag, ok bool) {
 		}
 	}
 	return t, false
+}
+
+// tagsFrom yields the HTML tags from s.src[i] to the end of the page with their
+// offsets, without those inside of extension tags. It counts the work.
+func (s *Scanner) tagsFrom(i int) iter.Seq2[int, htmlTag] {
+	return func(yield func(int, htmlTag) bool) {
+		n, start := len(s.src), i
+		defer func() { s.work += i - start }()
+		for i < n {
+			k := bytes.IndexByte(s.src[i:], '<')
+			if k < 0 {
+				i = n
+				return
+			}
+			i += k
+			if j := s.opaqueEnd(i, n); j > i {
+				i = j
+				continue
+			}
+			tag, ok := s.tagAt(i, n)
+			if !ok {
+				i++
+				continue
+			}
+			at := i
+			if i = tag.next; !yield(at, tag) {
+				return
+			}
+		}
+	}
 }
 
 // quotedEnd returns the end of the quoted attribute value at j, or j if it is
