@@ -36,8 +36,8 @@ its scope ([all], [LANGUAGE] or [WIKI]), is given to extract and run with --temp
   template höhe | arg-after 1 " m"
   label circa | "um "
 
-templates collect writes such a file with the definitions of a wiki's own templates,
-templates learn one with lines that explain what pages of a wiki as HTML show.`,
+templates collect writes such a file with the definitions of a wiki's own templates;
+templates learn finds such lines itself, from pages of the wiki as HTML.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parsed, err := readTemplates(files)
