@@ -21,6 +21,7 @@ type dirWriter struct {
 	to      string // final path
 	size    int64
 	ahead   reservation
+	behind  writeback
 }
 
 func (d dir) newWriter(t *tempFile, name, to string) *dirWriter {
@@ -37,6 +38,9 @@ func (w *dirWriter) Write(p []byte) (n int, err error) {
 		n, err = w.file.Write(p)
 	}
 	w.size += int64(n)
+	if err == nil {
+		w.behind.begin(w.file, w.size)
+	}
 	return n, w.dir.space(named(err, "write", w.path()), w.path(), int64(len(p)-n), w.size)
 }
 
