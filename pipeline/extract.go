@@ -75,9 +75,14 @@ func (o *ExtractOptions) SetLevel(l extract.Level) {
 // in the order of the command line; later ones take precedence.
 type TemplateFiles []string
 
-// read reads the files into the options. Errors name file and line.
-func (f TemplateFiles) read(ctx context.Context, o *wiki.Options) (texts []string, err error) {
-	o.Templates = nil
+// A templateFile is a file of rendering data that was read.
+type templateFile struct {
+	*rendering.File
+	text string
+}
+
+// read reads the files. Errors name file and line.
+func (f TemplateFiles) read(ctx context.Context) (files []templateFile, err error) {
 	for _, path := range f {
 		text, err := readSmall(ctx, path)
 		if err != nil {
@@ -87,10 +92,9 @@ func (f TemplateFiles) read(ctx context.Context, o *wiki.Options) (texts []strin
 		if err != nil {
 			return nil, failure.Usage(err)
 		}
-		o.Templates = append(o.Templates, wiki.TemplateFile{Name: file.Name, SHA256: file.SHA256})
-		texts = append(texts, string(text))
+		files = append(files, templateFile{file, string(text)})
 	}
-	return texts, nil
+	return files, nil
 }
 
 // readSmall reads a file of rendering data.
@@ -198,9 +202,15 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	if err := c.Extract.Validate(); err != nil {
 		return nil, failure.Usage(err)
 	}
-	templates, err := c.Templates.read(ctx, &c.Extract.Wiki)
+	files, err := c.readTemplates(ctx, c.Sources, nil)
 	if err != nil {
 		return nil, err
+	}
+	var templates []string
+	c.Extract.Wiki.Templates = nil
+	for _, f := range files {
+		c.Extract.Wiki.Templates = append(c.Extract.Wiki.Templates, wiki.TemplateFile{Name: f.Name, SHA256: f.SHA256})
+		templates = append(templates, f.text)
 	}
 	plan, err := planSources(ctx, c, r.Tell)
 	if err != nil {

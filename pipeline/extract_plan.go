@@ -108,21 +108,31 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := store.OpenPath(ctx, path)
+	f, dump, err := openDump(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	head, err := wiki.ReadHead(f, f.Size())
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{store.Absolute(path)}, Bytes: f.Size(), Head: head, Inputs: []sharding.Input{in}})
+	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{store.Absolute(path)}, Bytes: f.Size(), Head: dump.Head, Inputs: []sharding.Input{in}})
 	for i, r := range wiki.Ranges(f.Size()) {
 		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Range: &r})
 	}
 	p.inputs = append(p.inputs, in)
 	return nil
+}
+
+// openDump opens a dump and reads its head. The caller closes the file.
+func openDump(ctx context.Context, path string) (store.File, wiki.Dump, error) {
+	f, err := store.OpenPath(ctx, path)
+	if err != nil {
+		return nil, wiki.Dump{}, err
+	}
+	head, err := wiki.ReadHead(f, f.Size())
+	if err != nil {
+		f.Close()
+		return nil, wiki.Dump{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, wiki.Dump{File: f, Size: f.Size(), Name: store.Base(path), Head: head}, nil
 }
 
 // planBooks adds the books of one source: all below path, or only those that

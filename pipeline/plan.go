@@ -106,6 +106,9 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	if err := errors.Join(c.Run.Examples.Validate(), c.Run.Filter.WithDefaults().Validate()); err != nil {
 		return nil, failure.Usage(err)
 	}
+	if _, err := c.Run.readTemplates(ctx, c.Run.Sources, c.Run.Download); err != nil {
+		return nil, err
+	}
 	p := &Plan{}
 	local, err := expandSources(ctx, c.Run.Sources, func(text string) { p.Notes = append(p.Notes, text) })
 	if err != nil {
@@ -317,18 +320,13 @@ const (
 // sampleDump extracts some ranges of a dump, extrapolates to the whole dump,
 // and sets the sizes and the basis in to.
 func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSource) error {
-	f, err := store.OpenPath(ctx, path)
+	f, dump, err := openDump(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	head, err := wiki.ReadHead(f, f.Size())
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
 	var read, text, documents int64
-	size := f.Size()
-	dump := wiki.Dump{File: f, Size: size, Name: store.Base(path), Head: head}
+	size := dump.Size
 	to.Language = cmp.Or(o.Language, dump.Language())
 	reader := wiki.NewReader(dump, wiki.Range{}, o)
 	for _, r := range sampleRanges(size) {

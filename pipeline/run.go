@@ -56,6 +56,9 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 	if err := c.checkMix(ctx); err != nil {
 		return nil, err
 	}
+	if _, err := c.readTemplates(ctx, c.Sources, c.Download); err != nil {
+		return nil, err // before a download
+	}
 	if c.given() {
 		o := c.Examples
 		tokens, err := c.read(&o)

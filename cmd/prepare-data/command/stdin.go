@@ -8,9 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"pretext/extract/wiki"
+	"pretext/extract/wiki/rendering"
 	"pretext/extract/wiki/wikitext"
 	"pretext/tokenize/sentence"
 )
@@ -36,6 +39,15 @@ With --jsonl, each input line is {"wikitext": …} with an optional "title" and
 			}
 			var err error
 			if opts.Rendering, err = readTemplates(templates); err != nil {
+				return err
+			}
+			holds := func(f *rendering.File) bool { return f.HoldsFor(lang, "") }
+			if jsonl { // each line has its own language
+				holds = func(f *rendering.File) bool {
+					return slices.ContainsFunc(f.Scopes(), func(scope string) bool { return wiki.LanguageOf(scope) == "" })
+				}
+			}
+			if err := checkEffect(opts.Rendering, holds, "the page, of which only the language is known: give another --language"); err != nil {
 				return err
 			}
 			s := wikitext.NewScanner(opts)

@@ -47,6 +47,10 @@ templates learn finds such lines itself, from pages of the wiki as HTML.`,
 			if err := checkScopes(lang, wiki); err != nil {
 				return err
 			}
+			holds := func(f *rendering.File) bool { return f.HoldsFor(lang, wiki) }
+			if err := checkEffect(parsed, holds, "the wiki that is listed: give another --lang or --wiki-name"); err != nil {
+				return err
+			}
 			known := rendering.NewSet(parsed...).Known(lang, wiki)
 			if own := strings.ToLower(cmp.Or(lang, "en")); !slices.ContainsFunc(known, func(e rendering.Entry) bool { return e.Scope != rendering.ScopeAll }) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: no line is for %s: the list is what holds for all wikis\n", own)
@@ -152,6 +156,17 @@ func readTemplates(paths []string) (files []*rendering.File, err error) {
 		files = append(files, f)
 	}
 	return files, nil
+}
+
+// checkEffect returns a usage error if a file has lines, but holds reports that none
+// of them is for what the message calls wikis.
+func checkEffect(files []*rendering.File, holds func(*rendering.File) bool, wikis string) error {
+	for _, f := range files {
+		if scopes := f.Scopes(); len(scopes) > 0 && !holds(f) {
+			return usagef("--templates %s: the file has no effect, because it has lines only for [%s], none for %s", f.Name, strings.Join(scopes, "], ["), wikis)
+		}
+	}
+	return nil
 }
 
 func listTemplates(w io.Writer, known []rendering.Entry) error {

@@ -115,6 +115,9 @@ func (f *learnFlags) run(ctx context.Context, stdout, stderr io.Writer) (err err
 	if counts.Articles == 0 {
 		return failure.Damaged(fmt.Sprintf("no article in %s: %d of %d pages are malformed", strings.Join(names, ", "), counts.Rejects[extract.RejectMalformed], counts.Pages))
 	}
+	if err := checkEffect(f.options.Known, table.HasWikiOf, "the wikis of the pages"); err != nil {
+		return err
+	}
 	res := table.Propose(f.options)
 	if err := writePath(ctx, f.out, res.AppendFile(nil, strings.Join(names, ", "))); err != nil {
 		return err

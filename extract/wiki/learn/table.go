@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pretext/extract/wiki/rendering"
 	"pretext/extract/wiki/wikihtml"
 )
 
@@ -86,6 +87,17 @@ func (t *Table) Add(u *wikihtml.Transclusion) {
 	for t.pairs > t.maxPairs {
 		t.shrink()
 	}
+}
+
+// HasWikiOf reports whether a line of the file holds for a wiki of the table, or
+// the table is empty.
+func (t *Table) HasWikiOf(f *rendering.File) bool {
+	for wiki, lang := range t.langs {
+		if f.HoldsFor(lang, wiki) {
+			return true
+		}
+	}
+	return len(t.langs) == 0
 }
 
 func (k key) hash() uint64 { return max(1, xxhash.Sum64String(k.wiki+"\x00"+k.name)) }

@@ -150,6 +150,23 @@ func scopes(lang, wiki string) []string {
 	return list
 }
 
+// Scopes returns the scopes of the file's lines, sorted.
+func (f *File) Scopes() []string {
+	var list []string
+	for _, e := range f.Entries {
+		list = append(list, e.Scope)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// HoldsFor reports whether a line of the file holds for a wiki in the given
+// language with the given name, see [Set.Table].
+func (f *File) HoldsFor(lang, wiki string) bool {
+	list := scopes(lang, wiki)
+	return slices.ContainsFunc(f.Entries, func(e Entry) bool { return slices.Contains(list, e.Scope) })
+}
+
 // PluralCategory returns the category of a number, "one", "few" and so on, in the
 // language of the wiki. The number has the digits whole before the point and
 // the digits fraction, of which there are decimals, behind it.
