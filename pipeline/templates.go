@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 
 // templatesAlgorithm is the version of the stage that collects the definitions of
 // templates. It is raised when the same dumps would give other definitions.
-const templatesAlgorithm = 1
+const templatesAlgorithm = 2
 
 // Values of [ExtractOptions].ExpandTemplates.
 const (
@@ -34,7 +35,7 @@ const (
 type DefinitionsFile struct {
 	Source      string `json:"source"` // base name of the dump
 	Definitions int64  `json:"definitions"`
-	SHA256      string `json:"sha256"` // of the file in the directory [sharding.TemplatesFolder]
+	SHA256      string `json:"sha256"` // of the dump's file in the directory [sharding.TemplatesFolder]
 }
 
 // templatesWork are the options of the workers that collect definitions.
@@ -60,14 +61,14 @@ func init() {
 	})
 }
 
-// Suffixes of the files of this stage: the sorted definitions of a range, and
-// those of a dump.
+// Suffixes of the files of this stage: the sorted definitions of a range, and the
+// directory of those of a dump.
 const (
 	rangeDefinitions = ".range"
 	dumpDefinitions  = ".definitions"
 )
 
-// definitionsName returns the name of the file with the definitions of a dump.
+// definitionsName returns the name of the directory of a dump's definitions.
 func definitionsName(stem string) string {
 	return sharding.TemplatesFolder + "-" + stem + dumpDefinitions
 }
@@ -170,14 +171,10 @@ func (w *templatesWorker) spool(s SourceSpec, t extractTask) *wiki.SpoolWriter {
 	return spool.Create(s.fileName(t.Number), w.templatesWork.Spool)
 }
 
-// Finish merges the definitions of each dump, and writes the manifest.
+// Finish writes the directory of each dump's definitions, and the manifest.
 func (w *templatesWorker) Finish(ctx context.Context, results []stage.Result) error {
-	parts := make([][]*definitions.File, len(w.Sources))
+	parts := make([][]definitions.Part, len(w.Sources))
 	for _, r := range results {
-		car, err := r.Car()
-		if err != nil {
-			return err
-		}
 		var t extractTask
 		if err := w.Task(ctx, r.Task, &t); err != nil {
 			return err
@@ -185,38 +182,46 @@ func (w *templatesWorker) Finish(ctx context.Context, results []stage.Result) er
 		if problem := t.check(w.Sources); problem != "" {
 			return stage.BadPlan(r.Task, problem)
 		}
-		f, err := openDefinitions(ctx, w.Folder, car.File.Name)
+		part, err := w.part(ctx, r)
 		if err != nil {
 			return err
 		}
-		parts[t.Source] = append(parts[t.Source], f)
+		parts[t.Source] = append(parts[t.Source], part)
 	}
 	var files []sharding.FileEntry
 	for k, s := range w.Sources {
-		e, err := w.merge(ctx, definitionsName(s.Stem), parts[k])
+		e, err := w.Write(ctx, definitionsName(s.Stem), definitions.AppendDirectory(nil, parts[k]))
 		if err != nil {
 			return err
+		}
+		e.Counts = sharding.Counts{"definitions": 0}
+		for _, p := range parts[k] {
+			e.Counts["definitions"] += p.File.Len()
 		}
 		files = append(files, e)
 	}
 	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
-// merge writes the definitions of a dump to the file called name.
-func (w *templatesWorker) merge(ctx context.Context, name string, parts []*definitions.File) (sharding.FileEntry, error) {
-	out, err := w.Create(ctx, name)
+// part returns the definitions that a task wrote, for the directory.
+func (w *templatesWorker) part(ctx context.Context, r stage.Result) (p definitions.Part, err error) {
+	car, err := r.Car()
 	if err != nil {
-		return sharding.FileEntry{}, err
+		return p, err
 	}
-	defer out.Abort()
-	n, err := writeDefinitions(out, definitions.Merge(parts))
+	f, err := w.Folder.Open(ctx, car.File.Name)
 	if err != nil {
-		return sharding.FileEntry{}, fmt.Errorf("merge the definitions in %s: %w", w.Folder, err)
+		return p, err
 	}
-	if err := w.Commit(ctx, out); err != nil {
-		return sharding.FileEntry{}, err
+	defer f.Close() // the directory needs the index alone, which Open reads
+	p.Name = car.File.Name
+	if n, err := hex.Decode(p.SHA256[:], []byte(car.File.SHA256)); err != nil || n != len(p.SHA256) {
+		return p, fmt.Errorf("side-car %s in %s: %w: hash %q", r.SideCar, w.Folder, sharding.ErrFormat, car.File.SHA256)
 	}
-	return out.Entry(0, sharding.Counts{"definitions": n}), nil
+	if p.File, err = definitions.Open(f, f.Size()); err != nil {
+		return p, fmt.Errorf("%s: %w", store.Join(w.Out(), p.Name), err)
+	}
+	return p, nil
 }
 
 // writeDefinitions writes sorted definitions to out and returns their number.
@@ -236,34 +241,17 @@ func writeDefinitions(out io.Writer, sorted iter.Seq2[definitions.Definition, er
 	return w.Count(), w.Close()
 }
 
-// openDefinitions opens a file of definitions in a folder.
-func openDefinitions(ctx context.Context, folder store.Folder, name string) (*definitions.File, error) {
-	info, err := folder.Stat(ctx, name)
+// openDefinitions opens the directory of a dump's definitions.
+func openDefinitions(ctx context.Context, folder store.Folder, name string) (*definitions.Directory, error) {
+	raw, err := store.ReadFile(ctx, folder, name)
 	if err != nil {
 		return nil, err
 	}
-	f, err := definitions.Open(reopened{ctx, folder, name}, info.Size())
+	d, err := definitions.OpenDirectory(raw, func(part string) (definitions.PartFile, error) { return folder.Open(ctx, part) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", store.Join(folder.String(), name), err)
 	}
-	return f, nil
-}
-
-// A reopened reads a file that is not kept open: a merge reads more files than a
-// process may open, and nobody would close one that all tasks share.
-type reopened struct {
-	ctx    context.Context
-	folder store.Folder
-	name   string
-}
-
-func (r reopened) ReadAt(p []byte, off int64) (int, error) {
-	f, err := r.folder.Open(r.ctx, r.name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	return f.ReadAt(p, off)
+	return d, nil
 }
 
 // explainSource returns err, the error of reading the source s, or a

@@ -80,7 +80,7 @@ func TestRemovedAndCorruptDefinitions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for change, data := range map[string][]byte{"changed": bytes.Replace(whole, []byte("PTDEFS1"), []byte("PTDEFS2"), 1), "truncated": whole[:len(whole)-5], "empty": nil} {
+		for change, data := range map[string][]byte{"changed": bytes.Replace(whole, []byte("PTDEF"), []byte("PTDEX"), 1), "truncated": whole[:len(whole)-5], "empty": nil} {
 			if err := os.WriteFile(filepath.Join(folder, name), data, 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -5,13 +5,13 @@ import "sync"
 // cacheBytes is the size of a cache's generation in bytes.
 const cacheBytes = 16 << 20
 
-// A Cache answers lookups in a file, and remembers the answers in at most 32 MiB:
+// A Cache answers lookups in a directory, and remembers the answers in at most 32 MiB:
 // pages use few templates often. Any number of goroutines may use it.
 //
 // It has two generations: answers that are used move to the young one, and when
 // that is full, the old one is forgotten.
 type Cache struct {
-	file *File
+	directory *Directory
 
 	mu         sync.Mutex
 	young, old map[cacheKey]string
@@ -21,11 +21,11 @@ type Cache struct {
 
 type cacheKey struct{ name, title string }
 
-// NewCache returns an empty cache for a file.
-func NewCache(f *File) *Cache { return &Cache{file: f, young: map[cacheKey]string{}} }
+// NewCache returns an empty cache for a directory.
+func NewCache(d *Directory) *Cache { return &Cache{directory: d, young: map[cacheKey]string{}} }
 
 // Definition returns the value of the template with a folded name and a title,
-// see [File.Find]; "" if there is none, or if the file cannot be read: see Err.
+// see [Directory.Find]; "" if there is none, or if a file cannot be read: see Err.
 func (c *Cache) Definition(name, title []byte) string {
 	c.mu.Lock()
 	if value, ok := c.young[cacheKey{string(name), string(title)}]; ok {
@@ -37,7 +37,7 @@ func (c *Cache) Definition(name, title []byte) string {
 	key := cacheKey{string(name), string(title)}
 	var err error
 	if !ok {
-		value, err = c.file.Find(key.name, key.title)
+		value, err = c.directory.Find(key.name, key.title)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

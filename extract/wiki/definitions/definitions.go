@@ -1,5 +1,6 @@
 // Package definitions stores the definitions of a wiki's templates in sorted
-// files, in which a definition is found by its name.
+// files, one for each range of a dump, and a directory of them, in which a
+// definition is found by its name.
 //
 //	w, err := definitions.NewWriter(out)
 //	for _, d := range sorted { // by Compare
@@ -8,20 +9,40 @@
 //	err = w.Close()
 //
 //	f, err := definitions.Open(file, size)
-//	value, err := f.Find(name, title)
+//	parts = append(parts, definitions.Part{Name: name, SHA256: sum, File: f})
+//	raw, err := definitions.AppendDirectory(nil, parts)
 //
-// # Layout
+//	d, err := definitions.OpenDirectory(raw, openPart)
+//	value, err := d.Find(name, title)
 //
-//	magic    8 bytes "PTDEFS1\n"
+// The files are not merged, because that would take as long as the wiki is large
+// while everything else waits; the directory is made of their indexes alone.
+//
+// # Layout of a file
+//
+//	magic    8 bytes "PTDEFS2\n"
 //	blocks   zstd frames with checksums, each of about 8 KiB of records
-//	index    for each block: its compressed size, its first name
+//	index    for each block: its compressed size, the number of its records, the
+//	         hash of each record's name: the lower 32 bits of its xxHash64
 //	footer   32 bytes: offset of the index, number of definitions, number of
 //	         blocks, xxHash64 of the index and of the three numbers before;
-//	         each 8 bytes, little-endian
+//	         each 8 bytes
 //
 // A record is the folded name of a template, its title and its value; each is a
-// text behind its length. Lengths and sizes are unsigned varints. Records are
-// sorted by [Compare].
+// text behind its length. Records are sorted by [Compare].
+//
+// # Layout of a directory
+//
+//	magic    8 bytes "PTDEFD1\n"
+//	parts    their number; for each its name as a text, the SHA-256 of the file in
+//	         32 bytes, the number of its definitions, that of its blocks, and the
+//	         compressed size of each block
+//	entries  8 bytes each, sorted: the hash of a name, times 2^32, and the number
+//	         of a block with it, counted over all parts
+//	footer   16 bytes: number of entries, xxHash64 of everything before the hash
+//
+// Lengths, sizes and numbers are unsigned varints where no size is given, and else
+// little-endian.
 package definitions
 
 import (
@@ -60,7 +81,7 @@ func corrupt(format string, args ...any) error {
 }
 
 const (
-	magic       = "PTDEFS1\n"
+	magic       = "PTDEFS2\n"
 	footerBytes = 32
 	blockBytes  = 8 << 10 // of records, after which a block is closed
 	// maxBlock is the maximum size of a block's records: one definition of the
@@ -77,7 +98,7 @@ type Writer struct {
 	z      *zstd.Encoder
 	block  []byte
 	packed []byte
-	first  string // name of the first record in block
+	hashes []byte // of the records in block
 	last   Definition
 	index  []byte
 	offset int64 // of the next block
@@ -104,11 +125,9 @@ func (w *Writer) Add(d Definition) error {
 	if d.Size() > MaxText {
 		return fmt.Errorf("definition of %s: %d bytes, want at most %d", d.Name, d.Size(), MaxText)
 	}
-	if len(w.block) == 0 {
-		w.first = d.Name
-	}
 	w.last = d
 	w.count++
+	w.hashes = binary.LittleEndian.AppendUint32(w.hashes, hashName(d.Name))
 	for _, text := range []string{d.Name, d.Title, d.Value} {
 		w.block = binary.AppendUvarint(w.block, uint64(len(text)))
 		w.block = append(w.block, text...)
@@ -126,11 +145,11 @@ func (w *Writer) flush() error {
 	}
 	w.packed = w.z.EncodeAll(w.block, w.packed[:0])
 	w.index = binary.AppendUvarint(w.index, uint64(len(w.packed)))
-	w.index = binary.AppendUvarint(w.index, uint64(len(w.first)))
-	w.index = append(w.index, w.first...)
+	w.index = binary.AppendUvarint(w.index, uint64(len(w.hashes)/4))
+	w.index = append(w.index, w.hashes...)
 	w.offset += int64(len(w.packed))
 	w.blocks++
-	w.block = w.block[:0]
+	w.block, w.hashes = w.block[:0], w.hashes[:0]
 	_, err := w.w.Write(w.packed)
 	return err
 }
@@ -153,3 +172,6 @@ func (w *Writer) Close() error {
 	_, err := w.w.Write(append(w.index, footer...))
 	return err
 }
+
+// hashName returns the hash of a folded name.
+func hashName(name string) uint32 { return uint32(xxhash.Sum64String(name)) }

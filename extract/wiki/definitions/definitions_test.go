@@ -2,6 +2,8 @@ package definitions
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // some returns n definitions with texts of many lengths, some of whose names differ
@@ -42,7 +46,7 @@ func write(tb testing.TB, list []Definition) []byte {
 	return out.Bytes()
 }
 
-func open(tb testing.TB, file []byte) *File {
+func openFile(tb testing.TB, file []byte) *File {
 	f, err := Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		tb.Fatal(err)
@@ -64,7 +68,7 @@ func collect(seq func(func(Definition, error) bool)) (list []Definition, err err
 func TestAFileHasWhatWasAdded(t *testing.T) {
 	for _, n := range []int{0, 1, 3000} {
 		list := some(n)
-		f := open(t, write(t, list))
+		f := openFile(t, write(t, list))
 		got, err := collect(f.All())
 		if err != nil || !slices.Equal(got, list) || f.Len() != int64(len(list)) {
 			t.Fatalf("%d definitions: got %d, %v", len(list), len(got), err)
@@ -72,22 +76,111 @@ func TestAFileHasWhatWasAdded(t *testing.T) {
 		if n == 3000 && len(f.blocks) < 10 {
 			t.Errorf("%d blocks", len(f.blocks))
 		}
+	}
+}
+
+// directory returns a directory of definitions, each of which is in one of n parts,
+// some in two.
+func directory(tb testing.TB, list []Definition, n int) (raw []byte, open func(string) (PartFile, error)) {
+	lists := make([][]Definition, n)
+	for k, d := range list {
+		lists[k%n] = append(lists[k%n], d)
+		if k%5 == 0 && n > 1 {
+			lists[(k+1)%n] = append(lists[(k+1)%n], d)
+		}
+	}
+	files := map[string][]byte{}
+	var parts []Part
+	for k, l := range lists {
+		name := fmt.Sprint("part-", k)
+		slices.SortFunc(l, Compare)
+		files[name] = write(tb, l)
+		f := openFile(tb, files[name])
+		parts = append(parts, Part{Name: name, SHA256: sha256.Sum256(files[name]), File: f})
+	}
+	return AppendDirectory(nil, parts), func(name string) (PartFile, error) {
+		return nopCloser{bytes.NewReader(files[name])}, nil
+	}
+}
+
+type nopCloser struct{ io.ReaderAt }
+
+func (nopCloser) Close() error { return nil }
+
+// openAll returns the directory of definitions in n parts.
+func openAll(tb testing.TB, list []Definition, n int) *Directory {
+	d, err := OpenDirectory(directory(tb, list, n))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return d
+}
+
+// find is what Find does, on a sorted list.
+func find(list []Definition, name, title string) string {
+	for _, same := range []bool{true, false} {
 		for _, d := range list {
-			value, err := f.Find(d.Name, d.Title)
-			if err != nil || value != d.Value && !slices.Contains(list, Definition{d.Name, d.Title, value}) {
-				t.Fatalf("%s, %s: %q, %v", d.Name, d.Title, value, err)
+			if d.Name == name && (!same || sameTitle(d.Title, title)) {
+				return d.Value
 			}
 		}
-		for _, name := range []string{"", "a", "name", "name 1x", "zz", "\xff"} {
-			if value, err := f.Find(name, name); value != "" || err != nil {
-				t.Errorf("%q: %q, %v", name, value, err)
+	}
+	return ""
+}
+
+func TestDefinitionsAreFoundInAllParts(t *testing.T) {
+	for _, n := range []int{0, 1, 3000} {
+		list := some(n)
+		byName := map[string][]Definition{}
+		for _, d := range list {
+			byName[d.Name] = append(byName[d.Name], d)
+		}
+		for _, parts := range []int{1, 7} {
+			dir := openAll(t, list, parts)
+			if dir.Len() < int64(len(list)) {
+				t.Errorf("%d definitions of %d", dir.Len(), len(list))
+			}
+			for _, d := range list {
+				for _, title := range []string{d.Title, "other"} {
+					if got, err := dir.Find(d.Name, title); err != nil || got != find(byName[d.Name], d.Name, title) {
+						t.Fatalf("%d parts: %s, %s: %q, %v", parts, d.Name, title, got, err)
+					}
+				}
+			}
+			for _, name := range []string{"", "a", "name", "name 1x", "zz", "\xff"} {
+				if value, err := dir.Find(name, name); value != "" || err != nil {
+					t.Errorf("%q: %q, %v", name, value, err)
+				}
 			}
 		}
 	}
 }
 
+// Of names with one hash, each is found.
+func TestNamesWithOneHash(t *testing.T) {
+	seen := map[uint32]string{}
+	for k := 0; ; k++ {
+		name := fmt.Sprint("t", k)
+		other, ok := seen[hashName(name)]
+		if seen[hashName(name)] = name; !ok {
+			continue
+		}
+		list := []Definition{{name, name, "one"}, {other, other, "two"}}
+		slices.SortFunc(list, Compare)
+		for parts := range 2 {
+			d := openAll(t, list, 1+parts)
+			for _, def := range list {
+				if got, err := d.Find(def.Name, def.Title); got != def.Value || err != nil {
+					t.Errorf("%d parts: %s: %q, %v", 1+parts, def.Name, got, err)
+				}
+			}
+		}
+		return
+	}
+}
+
 func TestTitlesTellNamesApart(t *testing.T) {
-	f := open(t, write(t, []Definition{{"fr", "FR", "France"}, {"fr", "Fr", "French"}, {"à b", "À b", "x"}}))
+	f := openAll(t, []Definition{{"fr", "FR", "France"}, {"fr", "Fr", "French"}, {"à b", "À b", "x"}}, 1)
 	for title, want := range map[string]string{"FR": "France", "fR": "France", "Fr": "French", "fr": "French", "fRx": "France"} {
 		if got, _ := f.Find("fr", title); got != want {
 			t.Errorf("%s: %q, want %q", title, got, want)
@@ -126,16 +219,49 @@ func TestCorruptFilesAreErrors(t *testing.T) {
 	}
 }
 
+// Every corrupt byte of a directory, and every truncated one, is an error.
+func TestCorruptDirectoriesAreErrors(t *testing.T) {
+	raw, open := directory(t, some(300), 3)
+	for i := range raw {
+		changed := bytes.Clone(raw)
+		changed[i] ^= 0x55
+		if _, err := OpenDirectory(changed, open); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("byte %d of %d: %v", i, len(raw), err)
+		}
+		if _, err := OpenDirectory(raw[:i], open); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("the first %d bytes: %v", i, err)
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
-	f.Add(write(f, some(20)), "name 1")
-	f.Add([]byte(magic), "")
-	f.Fuzz(func(t *testing.T, file []byte, name string) {
+	f.Add(write(f, some(20)))
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, file []byte) {
 		d, err := Open(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
 			return
 		}
-		d.Find(name, name)
 		collect(d.All())
+		AppendDirectory(nil, []Part{{File: d}})
+	})
+}
+
+// FuzzOpenDirectory repairs the hash at the end, so that what is before it is read.
+func FuzzOpenDirectory(f *testing.F) {
+	raw, open := directory(f, some(20), 3)
+	f.Add(raw[:len(raw)-8], "name 1")
+	f.Add([]byte(directoryMagic), "")
+	f.Fuzz(func(t *testing.T, raw []byte, name string) {
+		d, err := OpenDirectory(binary.LittleEndian.AppendUint64(bytes.Clone(raw), xxhash.Sum64(raw)), open)
+		if err != nil {
+			return
+		}
+		d.open = func(string) (PartFile, error) { return nopCloser{bytes.NewReader(raw)}, nil }
+		d.Find(name, name)
+		for _, b := range d.blocks {
+			collect(d.named(b, name))
+		}
 	})
 }
 
@@ -151,7 +277,7 @@ func TestFilesAreMerged(t *testing.T) {
 	var files []*File
 	for _, p := range parts {
 		slices.SortFunc(p, Compare)
-		files = append(files, open(t, write(t, p)))
+		files = append(files, openFile(t, write(t, p)))
 	}
 	if got, err := collect(Merge(files)); err != nil || !slices.Equal(got, list) {
 		t.Errorf("%d definitions of %d, %v", len(got), len(list), err)
@@ -161,7 +287,7 @@ func TestFilesAreMerged(t *testing.T) {
 	}
 	broken := write(t, parts[0])
 	broken[len(magic)+20] ^= 1
-	if _, err := collect(Merge(append(files, open(t, broken)))); !errors.Is(err, ErrCorrupt) {
+	if _, err := collect(Merge(append(files, openFile(t, broken)))); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a corrupt part: %v", err)
 	}
 }
@@ -211,6 +337,8 @@ type faulty struct {
 	left int
 }
 
+func (f *faulty) Close() error { return nil }
+
 func (f *faulty) ReadAt(p []byte, off int64) (int, error) {
 	if f.left--; f.left < 0 {
 		return 0, io.ErrClosedPipe
@@ -221,11 +349,13 @@ func (f *faulty) ReadAt(p []byte, off int64) (int, error) {
 func TestACacheRemembersAnswersAndErrors(t *testing.T) {
 	list := some(1000)
 	file := write(t, list)
-	f, err := Open(&faulty{bytes.NewReader(file), 4}, int64(len(file)))
+	reader := &faulty{bytes.NewReader(file), 1}
+	raw := AppendDirectory(nil, []Part{{Name: "part", File: openFile(t, file)}})
+	d, err := OpenDirectory(raw, func(string) (PartFile, error) { return reader, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := NewCache(f)
+	c := NewCache(d)
 	first := list[0]
 	for range 100 {
 		if got := c.Definition([]byte(first.Name), []byte(first.Title)); got != first.Value {
@@ -238,7 +368,7 @@ func TestACacheRemembersAnswersAndErrors(t *testing.T) {
 	if !errors.Is(c.Err(), io.ErrClosedPipe) {
 		t.Errorf("after a failed read: %v", c.Err())
 	}
-	big := NewCache(open(t, write(t, []Definition{{"a", "a", strings.Repeat("x", MaxText-10)}})))
+	big := NewCache(openAll(t, []Definition{{"a", "a", strings.Repeat("x", MaxText-10)}}, 1))
 	for k := range 20 {
 		big.Definition([]byte("a"), fmt.Append(nil, k))
 		if big.size > cacheBytes {

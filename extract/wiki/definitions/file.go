@@ -6,11 +6,7 @@ import (
 	"io"
 	"iter"
 	"math"
-	"slices"
-	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
@@ -27,8 +23,8 @@ type File struct {
 // A fileBlock is a line of the index.
 type fileBlock struct {
 	offset int64
-	size   int // compressed
-	first  string
+	size   int    // compressed
+	hashes []byte // of the names of its records, 4 bytes each
 }
 
 // decoder decodes blocks. All files share it.
@@ -41,7 +37,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 })
 
 // Open opens a file of size bytes. It reads the index, which it keeps in memory:
-// about 60 bytes for each 8 KiB of definitions.
+// about 60 bytes for each 8 KiB of definitions, and 4 for each definition.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	if size < int64(len(magic))+footerBytes {
 		return nil, corrupt("%d bytes, less than an empty file has", size)
@@ -80,12 +76,14 @@ func (f *File) parse(index []byte, start int64, blocks uint64) error {
 		if n <= 0 || size > maxBlock*2 {
 			return corrupt("index")
 		}
-		first, rest, ok := cutText(index[n:])
-		if !ok {
+		index = index[n:]
+		records, n := binary.Uvarint(index)
+		if n <= 0 || records > uint64(len(index)-n)/4 {
 			return corrupt("index")
 		}
-		f.blocks = append(f.blocks, fileBlock{offset, int(size), string(first)})
-		offset, index = offset+int64(size), rest
+		end := n + 4*int(records)
+		f.blocks = append(f.blocks, fileBlock{offset, int(size), index[n:end]})
+		offset, index = offset+int64(size), index[end:]
 	}
 	if offset != start || uint64(len(f.blocks)) != blocks {
 		return corrupt("the index does not cover the blocks")
@@ -117,11 +115,10 @@ func readFull(r io.ReaderAt, p []byte, offset int64) error {
 // Len returns the number of definitions.
 func (f *File) Len() int64 { return f.count }
 
-// block returns the records of block k.
-func (f *File) block(k int) ([]byte, error) {
-	b := f.blocks[k]
+// readBlock returns the records of a block.
+func readBlock(r io.ReaderAt, b fileBlock) ([]byte, error) {
 	packed := make([]byte, b.size)
-	if err := readFull(f.r, packed, b.offset); err != nil {
+	if err := readFull(r, packed, b.offset); err != nil {
 		return nil, err
 	}
 	records, err := decoder().DecodeAll(packed, make([]byte, 0, blockBytes+4096))
@@ -133,12 +130,12 @@ func (f *File) block(k int) ([]byte, error) {
 
 // cutRecord returns the record at the start of b and what follows. Its texts are
 // in b.
-func (f *File) cutRecord(k int, b []byte) (name, title, value, rest []byte, err error) {
+func (at fileBlock) cutRecord(b []byte) (name, title, value, rest []byte, err error) {
 	rest = b
 	for _, to := range []*[]byte{&name, &title, &value} {
 		var ok bool
 		if *to, rest, ok = cutText(rest); !ok {
-			return nil, nil, nil, nil, corrupt("record in the block at byte %d", f.blocks[k].offset)
+			return nil, nil, nil, nil, corrupt("record in the block at byte %d", at.offset)
 		}
 	}
 	return name, title, value, rest, nil
@@ -147,11 +144,11 @@ func (f *File) cutRecord(k int, b []byte) (name, title, value, rest []byte, err 
 // All yields all definitions in their order, and at most one error.
 func (f *File) All() iter.Seq2[Definition, error] {
 	return func(yield func(Definition, error) bool) {
-		for k := range f.blocks {
-			records, err := f.block(k)
+		for _, b := range f.blocks {
+			records, err := readBlock(f.r, b)
 			for err == nil && len(records) > 0 {
 				var name, title, value []byte
-				if name, title, value, records, err = f.cutRecord(k, records); err == nil && !yield(Definition{string(name), string(title), string(value)}, nil) {
+				if name, title, value, records, err = b.cutRecord(records); err == nil && !yield(Definition{string(name), string(title), string(value)}, nil) {
 					return
 				}
 			}
@@ -161,46 +158,4 @@ func (f *File) All() iter.Seq2[Definition, error] {
 			}
 		}
 	}
-}
-
-// Find returns the value of the template with a folded name; "" if there is none.
-// Of several, whose titles differ in case, it returns the one with this title, in
-// which the case of the first letter does not matter, else the first.
-func (f *File) Find(name, title string) (value string, err error) {
-	k, _ := slices.BinarySearchFunc(f.blocks, name, func(b fileBlock, name string) int { return strings.Compare(b.first, name) })
-	found := false
-	for k = max(0, k-1); k < len(f.blocks) && f.blocks[k].first <= name; k++ {
-		records, err := f.block(k)
-		if err != nil {
-			return "", err
-		}
-		for len(records) > 0 {
-			var n, t, v []byte
-			if n, t, v, records, err = f.cutRecord(k, records); err != nil {
-				return "", err
-			}
-			if string(n) > name {
-				return value, nil
-			}
-			if string(n) != name {
-				continue
-			}
-			if sameTitle(string(t), title) {
-				return string(v), nil
-			}
-			if !found {
-				value, found = string(v), true
-			}
-		}
-	}
-	return value, nil
-}
-
-// sameTitle reports whether two titles name the same page of a wiki that does not
-// distinguish the case of first letters. Underscores are spaces.
-func sameTitle(a, b string) bool {
-	a, b = strings.ReplaceAll(a, "_", " "), strings.ReplaceAll(b, "_", " ")
-	x, n := utf8.DecodeRuneInString(a)
-	y, m := utf8.DecodeRuneInString(b)
-	return a[n:] == b[m:] && (x == y || unicode.ToUpper(x) == unicode.ToUpper(y))
 }
