@@ -13,7 +13,7 @@ import (
 )
 
 // A Spool keeps the pages of ranges of dumps in a temporary file, so that a second
-// pass need not decode the dump again.
+// pass need not decode the dump again. What has been read is freed.
 // It is a cache: after an error of writing it has fewer ranges. Any number of
 // goroutines may use it.
 type Spool struct {
@@ -30,6 +30,7 @@ type Spool struct {
 type SpoolFile interface {
 	io.ReaderAt
 	io.WriterAt
+	Discard(off, n int64) // frees the space of n bytes, which are not read again
 }
 
 // A spooled range has its pages in chunks of the file, and what a [Reader] of the
@@ -53,6 +54,13 @@ type spoolChunk struct {
 	sum    uint64 // xxHash64 of the bytes in the file
 }
 
+// spoolPage is the size in bytes to whose multiples chunks are rounded up, because
+// file systems free whole pages.
+const spoolPage = 4096
+
+// space returns the bytes that the chunk takes in the file.
+func (c spoolChunk) space() int64 { return (int64(c.size) + spoolPage - 1) &^ (spoolPage - 1) }
+
 // spoolChunkBytes is the size of a chunk's pages at which it is closed.
 const spoolChunkBytes = 256 << 10
 
@@ -69,7 +77,7 @@ func NewSpool(file SpoolFile, pack bool) *Spool {
 func (s *Spool) write(p []byte) (c spoolChunk, ok bool) {
 	s.mu.Lock()
 	c = spoolChunk{s.next, len(p), xxhash.Sum64(p)}
-	s.next += int64(len(p))
+	s.next += c.space()
 	full := s.full
 	s.mu.Unlock()
 	if full {
@@ -178,10 +186,11 @@ type SpoolReader struct {
 }
 
 // Open returns a reader of the range with a name; nil if the spool does not have
-// it. reuse is a reader whose memory is used again, or nil.
+// it, or has been read already. reuse is a reader whose memory is used again, or nil.
 func (s *Spool) Open(key string, reuse *SpoolReader) *SpoolReader {
 	s.mu.Lock()
 	r := s.ranges[key]
+	delete(s.ranges, key)
 	s.mu.Unlock()
 	if r == nil {
 		return nil
@@ -251,6 +260,7 @@ func (r *SpoolReader) fill() error {
 	if xxhash.Sum64(r.packed) != c.sum {
 		return ErrSpool
 	}
+	r.spool.file.Discard(c.offset, c.space())
 	if r.raw = r.packed; !r.spool.pack {
 		return nil
 	}

@@ -38,14 +38,19 @@ func readAll(r *Reader) string {
 	return b.String()
 }
 
+// A wiped file is filled with zeros where it is discarded.
+type wiped struct{ *os.File }
+
+func (f wiped) Discard(off, n int64) { f.WriteAt(make([]byte, n), off) }
+
 // temp returns an empty temporary file.
-func temp(tb testing.TB) *os.File {
+func temp(tb testing.TB) wiped {
 	f, err := os.Create(filepath.Join(tb.TempDir(), "spool"))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { f.Close() })
-	return f
+	return wiped{f}
 }
 
 // spoolRange reads a range for its definitions, with a spool.
@@ -110,7 +115,7 @@ func TestASpoolGivesTheDocumentsOfTheDump(t *testing.T) {
 
 // A brokenFile fails to write after some bytes.
 type brokenFile struct {
-	*os.File
+	wiped
 	left int64
 }
 
@@ -118,7 +123,7 @@ func (f brokenFile) WriteAt(p []byte, off int64) (int, error) {
 	if off+int64(len(p)) > f.left {
 		return 0, io.ErrShortWrite
 	}
-	return f.File.WriteAt(p, off)
+	return f.wiped.WriteAt(p, off)
 }
 
 func TestASpoolThatCannotBeWrittenHasNoRange(t *testing.T) {
@@ -135,16 +140,16 @@ func TestASpoolThatCannotBeWrittenHasNoRange(t *testing.T) {
 func TestAChangedSpoolIsAnError(t *testing.T) {
 	d := openDump(t, realdata.Path(t, "wiki/elwikivoyage-medium-pages-articles.xml.bz2"))
 	for _, pack := range []bool{false, true} {
-		f := temp(t)
-		s := NewSpool(f, pack)
-		if err := spoolRange(t, d, Range{0, d.Size}, DefaultOptions(), s); err != nil {
-			t.Fatal(err)
-		}
-		for name, change := range map[string]func(){
-			"changed":   func() { f.WriteAt([]byte("x#"), 1000) },
-			"truncated": func() { f.Truncate(1 << 19) },
+		for name, change := range map[string]func(wiped){
+			"changed":   func(f wiped) { f.WriteAt([]byte("x#"), 1000) },
+			"truncated": func(f wiped) { f.Truncate(1 << 19) },
 		} {
-			change()
+			f := temp(t)
+			s := NewSpool(f, pack)
+			if err := spoolRange(t, d, Range{0, d.Size}, DefaultOptions(), s); err != nil {
+				t.Fatal(err)
+			}
+			change(f)
 			r := NewReader(d, Range{0, d.Size}, DefaultOptions())
 			r.ReadSpool(s.Open("x", nil))
 			var err error
@@ -154,5 +159,38 @@ func TestAChangedSpoolIsAnError(t *testing.T) {
 				t.Errorf("%s, pack %v: %v", name, pack, err)
 			}
 		}
+	}
+}
+
+// A spool frees all of its file while it is read, and each part once; a range that
+// was read is decoded from the dump if a task begins again.
+func TestASpoolIsFreedWhileItIsRead(t *testing.T) {
+	d := openDump(t, realdata.Path(t, "wiki/elwikivoyage-medium-pages-articles.xml.bz2"))
+	f := &discarded{wiped: temp(t)}
+	s := NewSpool(f, true)
+	if err := spoolRange(t, d, Range{0, d.Size}, DefaultOptions(), s); err != nil {
+		t.Fatal(err)
+	}
+	r := NewReader(d, Range{0, d.Size}, DefaultOptions())
+	r.ReadSpool(s.Open("x", nil))
+	for range r.Documents() {
+	}
+	if f.next != s.next || f.next == 0 {
+		t.Errorf("%d bytes of %d freed in order", f.next, s.next)
+	}
+	if s.Open("x", nil) != nil {
+		t.Error("the range is still there")
+	}
+}
+
+// A discarded file notes up to where it was discarded, in order and in whole pages.
+type discarded struct {
+	wiped
+	next int64
+}
+
+func (f *discarded) Discard(off, n int64) {
+	if off == f.next && n%4096 == 0 {
+		f.next += n
 	}
 }

@@ -103,6 +103,7 @@ type Scratch interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
+	Discard(off, n int64) // frees the space of n bytes, which are not read again
 }
 
 // NewScratch creates an unnamed temporary file, which disappears when it is
