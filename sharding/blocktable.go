@@ -14,26 +14,60 @@ import (
 // ReadDocumentsBody returns the Body of the side-car of the documents file with
 // the given name.
 func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (DocumentsBody, error) {
-	return readDocumentsBody(ctx, folder, strings.TrimSuffix(name, DocumentsSuffix)+SideCarSuffix)
+	return readDocumentsBody(ctx, folder, sideCarOf(name))
 }
 
-func readDocumentsBody(ctx context.Context, folder Folder, sideCar string) (body DocumentsBody, err error) {
+// sideCarOf returns the name of the side-car of a documents file.
+func sideCarOf(name string) string { return strings.TrimSuffix(name, DocumentsSuffix) + SideCarSuffix }
+
+func readDocumentsBody(ctx context.Context, folder Folder, sideCar string) (DocumentsBody, error) {
 	raw, err := store.ReadFile(ctx, folder, sideCar)
 	if err != nil {
-		return body, err
+		return DocumentsBody{}, err
 	}
-	rest, blocks := cutBlockTable(raw)
-	var car SideCar
-	if err := parseJSON(rest, &car); err != nil {
-		return body, fmt.Errorf("read %s in %s: %w", sideCar, folder, err)
-	}
-	if err := json.Unmarshal(car.Body, &body); err != nil {
-		return DocumentsBody{}, fmt.Errorf("side-car %s in %s: %w: %v", sideCar, folder, ErrFormat, err)
-	}
-	if blocks != nil {
-		body.Blocks = blocks
+	body, err := parseDocumentsBody(raw)
+	if err != nil {
+		return DocumentsBody{}, fmt.Errorf("read %s in %s: %w", sideCar, folder, err)
 	}
 	return body, nil
+}
+
+// parseDocumentsBody returns the Body of a side-car. The error matches [ErrFormat].
+func parseDocumentsBody(raw []byte) (body DocumentsBody, err error) {
+	rest, blocks := cutBlockTable(raw)
+	var car struct {
+		FormatVersion int            `json:"format_version"`
+		Body          *DocumentsBody `json:"body"`
+	}
+	if err := json.Unmarshal(rest, &car); err != nil {
+		return body, fmt.Errorf("%w: %v", ErrFormat, err)
+	}
+	if err := checkVersion(car.FormatVersion); err != nil {
+		return body, err
+	}
+	if car.Body == nil {
+		return body, fmt.Errorf("%w: no body", ErrFormat)
+	}
+	if blocks != nil {
+		car.Body.Blocks = blocks
+	}
+	return *car.Body, nil
+}
+
+// readBlocks returns the table of blocks of a documents file.
+func readBlocks(ctx context.Context, folder Folder, name string) ([]extract.Block, error) {
+	raw, err := store.ReadFile(ctx, folder, sideCarOf(name))
+	if err != nil {
+		return nil, err
+	}
+	if _, blocks := cutBlockTable(raw); blocks != nil && bytes.HasPrefix(raw, fmt.Appendf(nil, `{"format_version":%d,`, FormatVersion)) {
+		return blocks, nil // the rest of the side-car matters to others
+	}
+	body, err := parseDocumentsBody(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w", sideCarOf(name), folder, err)
+	}
+	return body.Blocks, nil
 }
 
 // blockKeys are the keys of a block in a side-car, in the form in which it is

@@ -117,8 +117,8 @@ func readBlockTables(ctx context.Context, folder Folder, files []FileEntry) ([]D
 	g.SetLimit(tablesAtOnce)
 	for i, f := range files {
 		g.Go(func() error {
-			body, err := ReadDocumentsBody(ctx, folder, f.Name)
-			tables[i] = DocumentsFile{f.Name, body.Blocks}
+			blocks, err := readBlocks(ctx, folder, f.Name)
+			tables[i] = DocumentsFile{f.Name, blocks}
 			return err
 		})
 	}

@@ -341,11 +341,20 @@ func parseJSON(b []byte, to any, versions ...int) error {
 	var version struct {
 		FormatVersion int `json:"format_version"`
 	}
+	if err := json.Unmarshal(b, &version); err != nil {
+		return fmt.Errorf("%w: %v", ErrFormat, err)
+	}
+	return checkVersion(version.FormatVersion, versions...)
+}
+
+// checkVersion checks that a format version is one of versions, or [FormatVersion]
+// if there are none. The error matches [ErrFormat].
+func checkVersion(version int, versions ...int) error {
 	if len(versions) == 0 {
 		versions = []int{FormatVersion}
 	}
-	if err := json.Unmarshal(b, &version); err != nil || !slices.Contains(versions, version.FormatVersion) {
-		return fmt.Errorf("%w: format version %d, this program reads version %d", ErrFormat, version.FormatVersion, versions[len(versions)-1])
+	if !slices.Contains(versions, version) {
+		return fmt.Errorf("%w: format version %d, this program reads version %d", ErrFormat, version, versions[len(versions)-1])
 	}
 	return nil
 }

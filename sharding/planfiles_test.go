@@ -178,6 +178,9 @@ func TestABlockTableIsReadInAnyForm(t *testing.T) {
 		if err != nil || !cmp.Equal(got.Blocks, blocks) || got.SourceSHA256 != "x" || len(got.Notes) != 1 {
 			t.Errorf("%s: got %+v, %v", raw, got, err)
 		}
+		if got, err := readBlocks(t.Context(), dir, "documents-x-00000.jsonl.zst"); err != nil || !cmp.Equal(got, blocks) {
+			t.Errorf("%s: got %+v, %v", raw, got, err)
+		}
 	}
 	for _, raw := range []string{
 		strings.Replace(usual, `"length":5`, `"length":05`, 1),
@@ -190,6 +193,9 @@ func TestABlockTableIsReadInAnyForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := ReadDocumentsBody(t.Context(), dir, "documents-x-00000.jsonl.zst"); !errors.Is(err, ErrFormat) {
+			t.Errorf("%s: got %v, want an error of the format", raw, err)
+		}
+		if _, err := readBlocks(t.Context(), dir, "documents-x-00000.jsonl.zst"); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: got %v, want an error of the format", raw, err)
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
-	"runtime/metrics"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -173,7 +171,6 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 	if r.name() == Flink {
 		defer watchSideCars(ctx, folder, meter)()
 	}
-	freeMemory() // the buffers of the stage before, which this one does not reuse
 	j := newJob(ctx, max(1, r.Workers), meter)
 	j.loaded = c.Loaded
 	err := j.run(r, spec, c.Order())
@@ -184,16 +181,6 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 		estimateNeed(err, folder, meter)
 	}
 	return err
-}
-
-// freeMemory returns unused memory to the system. It does nothing while the
-// process holds 32 MiB or less, where a collection costs more than it frees.
-func freeMemory() {
-	held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
-	metrics.Read(held)
-	if held[0].Value.Uint64()+held[1].Value.Uint64()+held[2].Value.Uint64() > 32<<20 {
-		debug.FreeOSMemory()
-	}
 }
 
 // Order returns the indices of the tasks, the largest first: a large task that
