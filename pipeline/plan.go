@@ -51,6 +51,8 @@ type PlannedSource struct {
 	Basis     string `json:"basis"`      // where the sizes come from
 	Licence   string `json:"licence"`
 	Local     bool   `json:"local"`
+
+	spooled int64 // bytes of compressed dumps that may have templates
 }
 
 // PlannedDisk is the disk space of a run, in bytes.
@@ -62,8 +64,11 @@ type PlannedDisk struct {
 	Shards    int64 `json:"shards"`
 	Converted int64 `json:"converted,omitempty"` // shards in other formats
 	Scratch   int64 `json:"scratch"`             // unlinked files while examples are made
-	Peak      int64 `json:"peak"`
-	Free      int64 `json:"free"` // -1 if unknown
+	// Spool is the unlinked file, in --temp-dir or the run's directory, in which
+	// pages of dumps wait while the definitions of their templates are collected.
+	Spool int64 `json:"spool,omitempty"`
+	Peak  int64 `json:"peak"` // below the run's directory
+	Free  int64 `json:"free"` // -1 if unknown
 }
 
 // PlannedMemory is the memory of the process, in bytes.
@@ -91,6 +96,7 @@ type TypicalSize struct {
 type PlanConfig struct {
 	Run     RunConfig
 	Workers int
+	Cluster bool     // the run's jobs run on a cluster, not in this process
 	Formats []string // into which the shards are converted
 	// Machines asks for the time of the run on some machines; without Counts,
 	// for none.
@@ -164,6 +170,7 @@ func (p *Plan) reckon(c PlanConfig) {
 	if free, ok := freeSpace(c.Run.Out); ok {
 		p.Disk.Free = free
 	}
+	p.foreseeSpool(c)
 }
 
 // fit returns a [*FitError] if the plan exceeds the memory or the disk.
@@ -260,6 +267,9 @@ func typicalSource(q download.Request, size TypicalSize) PlannedSource {
 // expect predicts text and documents of a source from its kind, its name and its
 // size.
 func (s *PlannedSource) expect(name string) {
+	if s.Kind == KindWiki && !strings.HasSuffix(name, ".xml") {
+		s.spooled = s.Bytes
+	}
 	ratio, documents := 1.0, bookDocuments
 	packed := strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".tgz") || strings.HasSuffix(name, ".zip") || strings.HasSuffix(name, ".epub")
 	switch {
@@ -284,7 +294,11 @@ func (s *PlannedSource) expect(name string) {
 func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (PlannedSource, error) {
 	p := PlannedSource{Name: store.Base(s.Path), Language: o.Wiki.Language, Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
 	if s.Kind == KindWiki {
-		return p, sampleDump(ctx, s.Path, o.Wiki, &p)
+		err := sampleDump(ctx, s.Path, o.Wiki, &p)
+		if err == nil && o.ExpandTemplates != ExpandOff {
+			p.spooled, err = spooled(ctx, s.Path)
+		}
+		return p, err
 	}
 	if s.Kind == KindWikiHTML {
 		return p, samplePages(ctx, s.Path, o.Wiki, &p)

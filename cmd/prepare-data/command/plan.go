@@ -13,6 +13,7 @@ import (
 	"pretext/extract/download"
 	"pretext/internal/humanize"
 	"pretext/pipeline"
+	"pretext/pipeline/stage"
 )
 
 func newPlan() *cobra.Command {
@@ -47,7 +48,7 @@ measured, the chances of slow and lost machines assumed: see docs/scale.md.`,
 			if err != nil {
 				return err
 			}
-			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Formats: s.format, Machines: machines, Typical: typical})
+			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Cluster: r.Name == stage.Flink, Formats: s.format, Machines: machines, Typical: typical})
 			if fit := (*pipeline.FitError)(nil); err != nil && !errors.As(err, &fit) {
 				return err
 			}
@@ -127,6 +128,9 @@ func printPlan(w io.Writer, p *pipeline.Plan, preset string) error {
 	}
 	fmt.Fprintf(t, "disk\t\tabout %s at most: sources %s, documents %s%s, vocabulary %s, shards %s%s, scratch %s; %s\n", humanize.Bytes(d.Peak), humanize.Bytes(d.Sources), humanize.Bytes(d.Documents),
 		filtered, humanize.Bytes(d.Vocab), humanize.Bytes(d.Shards), converted, humanize.Bytes(d.Scratch), free)
+	if d.Spool > 0 {
+		fmt.Fprintf(t, "temporary\t\tabout %s in an unnamed file while dumps with templates are extracted\n", humanize.Bytes(d.Spool))
+	}
 	fmt.Fprintf(t, "memory\t\tabout %s at most, %s at least; --memory allows %s\n", humanize.Bytes(p.Memory.Peak), humanize.Bytes(p.Memory.Needed), humanize.Bytes(p.Memory.Allowed))
 	for _, n := range p.Notes {
 		fmt.Fprintf(t, "note\t\t%s\n", n)

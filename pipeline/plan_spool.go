@@ -1,0 +1,78 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"pretext/extract/wiki"
+)
+
+// Bytes that a spool takes for each byte of compressed dumps, see [spoolRoom].
+const (
+	spoolPackedSize = 1.8
+	spoolPlainSize  = 4
+)
+
+// spoolSpace returns the size of the spool of compressed dumps of so many bytes,
+// and the free space with which there is one, in bytes.
+func spoolSpace(dumps int64) (size, room int64) {
+	if dumps > spoolPacked {
+		return int64(spoolPackedSize * float64(dumps)), spoolRoom * dumps
+	}
+	return spoolPlainSize * dumps, 2 * spoolRoom * dumps
+}
+
+// spooled returns the bytes of a local dump whose pages wait in the spool: all,
+// if the dump is compressed and may have templates, else 0.
+func spooled(ctx context.Context, path string) (int64, error) {
+	f, dump, err := openDump(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if dump.Head.Compression == wiki.CompressionNone {
+		return 0, nil
+	}
+	may, err := wiki.Probe(ctx, dump)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	if !may {
+		return 0, nil
+	}
+	return dump.Size, nil
+}
+
+// foreseeSpool sets the size of the temporary file that keeps the pages of dumps
+// while definitions of templates are collected ([ExtractConfig.openSpool]), and
+// adds it to the disk space. It is gone when documents are extracted, and the
+// stages after that write their files. Compressed dumps that will be downloaded are
+// assumed to have templates.
+func (p *Plan) foreseeSpool(c PlanConfig) {
+	var dumps int64
+	for _, s := range p.Sources {
+		dumps += s.spooled
+	}
+	if dumps == 0 || c.Cluster || c.Run.Extract.ExpandTemplates == ExpandOff {
+		return
+	}
+	place := cmp.Or(c.Run.Temp, c.Run.Out)
+	free, ok := freeSpace(place)
+	if !ok {
+		return
+	}
+	size, room := spoolSpace(dumps)
+	if c.Run.Temp == "" {
+		free -= p.Disk.Sources // downloads come first
+	}
+	switch d := &p.Disk; {
+	case free >= room:
+		d.Spool = size
+		if c.Run.Temp == "" {
+			d.Peak = max(d.Peak, d.Sources+d.Documents+size)
+		}
+	case d.Free < 0 || d.Peak <= d.Free:
+		p.Notes = append(p.Notes, fmt.Sprintf("dumps with templates will be decoded twice, which takes longer: to decode them once, %d MB must be free in %s, or in a directory that --temp-dir names", room/1e6, place))
+	}
+}
