@@ -338,13 +338,29 @@ func parseJSON(b []byte, to any, versions ...int) error {
 	if err := json.Unmarshal(b, to); err != nil {
 		return fmt.Errorf("%w: %v", ErrFormat, err)
 	}
-	var version struct {
-		FormatVersion int `json:"format_version"`
-	}
-	if err := json.Unmarshal(b, &version); err != nil {
+	version, err := versionOf(b)
+	if err != nil {
 		return fmt.Errorf("%w: %v", ErrFormat, err)
 	}
-	return checkVersion(version.FormatVersion, versions...)
+	return checkVersion(version, versions...)
+}
+
+// versionOf returns the format version of a file of JSON: its first member in what
+// this program writes, so that the rest need not be parsed.
+func versionOf(b []byte) (int, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if open, err := d.Token(); err == nil && open == json.Delim('{') {
+		key, err := d.Token()
+		version := 0
+		if err == nil && key == "format_version" && d.Decode(&version) == nil {
+			return version, nil
+		}
+	}
+	var file struct {
+		FormatVersion int `json:"format_version"`
+	}
+	err := json.Unmarshal(b, &file)
+	return file.FormatVersion, err
 }
 
 // checkVersion checks that a format version is one of versions, or [FormatVersion]

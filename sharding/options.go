@@ -129,7 +129,7 @@ func (o ExamplesOptions) Validate() error {
 	if !slices.Contains(Recipes(), o.Recipe) {
 		errs = append(errs, fmt.Errorf("recipe %q: unknown, want one of %q", o.Recipe, Recipes()))
 	}
-	if _, err := sentence.New(o.SentenceSplitter, ""); err != nil {
+	if err := sentence.Check(o.SentenceSplitter); err != nil {
 		errs = append(errs, err)
 	}
 	if o.Shards < 0 {

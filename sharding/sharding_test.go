@@ -346,3 +346,23 @@ func FuzzReadManifest(f *testing.F) {
 		}
 	})
 }
+
+// The format version counts wherever it is in the file.
+func TestTheVersionIsFoundAnywhere(t *testing.T) {
+	for raw, want := range map[string]int{
+		`{"format_version":3,"stage":"x"}`:   3,
+		`{ "stage":"x","format_version":4 }`: 4,
+		`{"stage":"x"}`:                      0,
+		`{"format_version":null}`:            0,
+		`{}`:                                 0,
+	} {
+		if got, err := versionOf([]byte(raw)); got != want || err != nil {
+			t.Errorf("%s: %d, %v", raw, got, err)
+		}
+	}
+	for _, raw := range []string{``, `3`, `[]`, `{"format_version":"3"}`, `{"stage":"x","format_version":4`} {
+		if got, err := versionOf([]byte(raw)); err == nil {
+			t.Errorf("%s: %d and no error", raw, got)
+		}
+	}
+}

@@ -77,6 +77,15 @@ const (
 	Newline = "newline" // every line is a sentence
 )
 
+// Check returns an error if no splitter has the name. Unlike [New] it loads nothing.
+func Check(name string) error {
+	switch name {
+	case Auto, Punkt, Newline:
+		return nil
+	}
+	return fmt.Errorf("sentence splitter %q: want auto, punkt or newline", name)
+}
+
 // New returns the splitter of the given name for texts in a language, given as
 // a BCP 47 tag or a Wikipedia code ("de", "pt-BR", "zh-yue", "simple"). A
 // language without Punkt parameters, "" included, is split as English. The only
@@ -93,7 +102,7 @@ func New(name, lang string) (Splitter, error) {
 		}
 		return newPunkt(lang), nil
 	}
-	return nil, fmt.Errorf("sentence splitter %q: want auto, punkt or newline", name)
+	return nil, Check(name)
 }
 
 // primary returns the language subtag of a BCP 47 tag or Wikipedia code, in
