@@ -19,7 +19,7 @@ import (
 type scaling struct {
 	Workers int                `json:"workers"`
 	Load    []string           `json:"load"` // one-minute load average before the first round and after each
-	Wall    map[string]seconds `json:"wall"` // by the name of a stage, or wholeRunName
+	Wall    map[string]seconds `json:"wall"` // by the name of a stage, wholeRunName or registersName
 	CPU     seconds            `json:"cpu"`  // of the whole run
 }
 
@@ -40,7 +40,7 @@ func (s seconds) speedup() (medians float64, rounds spread) {
 }
 
 // measureScaling runs prepare-data with one worker and with o.scaling workers in
-// turns. Each round begins with the other number.
+// turns, and after each round measures the limit of the machine. Each round begins with the other number.
 func measureScaling(ctx context.Context, o options, dir string, progress io.Writer) (*scaling, error) {
 	c := &scaling{Workers: o.scaling, Load: []string{load()}, Wall: map[string]seconds{}}
 	turn := []int{1, o.scaling}
@@ -51,6 +51,7 @@ func measureScaling(ctx context.Context, o options, dir string, progress io.Writ
 				return nil, err
 			}
 		}
+		c.addRegisters()
 		c.Load = append(c.Load, load())
 		slices.Reverse(turn)
 	}

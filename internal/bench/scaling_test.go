@@ -28,7 +28,7 @@ func TestOneWorkerAndSeveralRunInTurns(t *testing.T) {
 	if err := writeScaling(context.Background(), o, t.TempDir(), &text, &progress); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\nwhole run ", "\nexamples ", "2 workers", "\nCPU seconds"} {
+	for _, want := range []string{"\nwhole run ", "\nexamples ", "\narithmetic in registers ", "2 workers", "\nCPU seconds"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, text.String())
 		}
@@ -46,7 +46,7 @@ func TestOneWorkerAndSeveralRunInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c scaling
-	if err := json.Unmarshal(text.Bytes(), &c); err != nil || len(c.Wall[wholeRunName].One) != 2 || len(c.Wall["examples"].Several) != 2 || math.IsNaN(c.Wall[wholeRunName].One[0]) {
+	if err := json.Unmarshal(text.Bytes(), &c); err != nil || len(c.Wall[wholeRunName].One) != 2 || len(c.Wall["examples"].Several) != 2 || len(c.Wall[registersName].Several) != 2 || math.IsNaN(c.Wall[wholeRunName].One[0]) {
 		t.Errorf("got %+v, %v", c, err)
 	}
 	o.scaling = 1
