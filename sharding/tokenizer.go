@@ -37,7 +37,7 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 	}
 	specials, err := file.Specials()
 	if err != nil && !o.needsOnly(specials) {
-		return o, failure.Usage(o.lessNeeded(err, specials))
+		return o, failure.Usage(o.lessNeeded(err, func(o ExamplesOptions) bool { return o.needsOnly(specials) }))
 	}
 	o.Tokenizer = &TokenizerInfo{Model: file.Model(), VocabSize: file.Len(), Specials: specials}
 	o.DoLowerCase, o.TokenizerProfile = false, ""
@@ -48,13 +48,31 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 }
 
 // lessNeeded adds to the error of a tokenizer without special tokens which recipe
-// can do without them.
-func (o ExamplesOptions) lessNeeded(err error, s hf.Specials) error {
+// can do without them. fits reports whether options are valid for the tokenizer.
+func (o ExamplesOptions) lessNeeded(err error, fits func(ExamplesOptions) bool) error {
 	other := o
-	if other.Recipe = RecipePacked; other.needsOnly(s) {
+	if other.Recipe = RecipePacked; fits(other) {
 		return fmt.Errorf("%w; --recipe %s and %s make no masks and need no [MASK]", err, RecipeTokens, RecipePacked)
 	}
+	if other.Recipe = RecipeTokens; !fits(other) {
+		return err
+	}
 	return fmt.Errorf("%w; --recipe %s needs no special tokens", err, RecipeTokens)
+}
+
+// ReadVocab reads a vocab.txt, which must contain the special tokens that the
+// recipe needs; name is for error messages. All recipes need [UNK].
+func (o ExamplesOptions) ReadVocab(name string, raw []byte) (*tokenize.Vocab, error) {
+	var needed []string
+	switch o.Form() {
+	case records.Tokens:
+		needed = []string{tokenize.UnkToken}
+	case records.Packed:
+		needed = []string{tokenize.PadToken, tokenize.UnkToken, tokenize.ClsToken, tokenize.SepToken}
+	default:
+		needed = tokenize.SpecialTokens()
+	}
+	return tokenize.ReadVocabWith(name, raw, needed...)
 }
 
 // needsOnly reports whether the recipe needs no special tokens but those that a
@@ -125,9 +143,13 @@ func NewTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error
 
 // newVocabTokenizer returns the tokenizer for a vocab.txt with the content raw.
 func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error) {
-	v, err := tokenize.ReadVocab(name, raw)
+	v, err := o.ReadVocab(name, raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
+		fits := func(o ExamplesOptions) bool {
+			_, err := o.ReadVocab(name, raw)
+			return err == nil
+		}
+		return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, o.lessNeeded(err, fits))
 	}
 	opts := tokenize.DefaultOptions()
 	opts.DoLowerCase, opts.Profile = o.DoLowerCase, o.TokenizerProfile

@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"pretext/internal/pyspace"
 )
 
-// The special tokens of BERT. Every vocabulary must contain them, at any id.
+// The special tokens of BERT. A vocabulary contains them at any id; see
+// [ReadVocabWith] for one that lacks some.
 const (
 	PadToken  = "[PAD]"
 	UnkToken  = "[UNK]"
@@ -66,6 +68,13 @@ func LoadVocab(r io.Reader) (*Vocab, error) {
 //
 // The error lists the problems by line, each with name in front.
 func ReadVocab(name string, data []byte) (*Vocab, error) {
+	return ReadVocabWith(name, data, SpecialTokens()...)
+}
+
+// ReadVocabWith is [ReadVocab] for a vocabulary that must contain only the given
+// special tokens, such as [UnkToken], without which no text can be encoded. If it
+// lacks another one, the id of that is -1.
+func ReadVocabWith(name string, data []byte, needed ...string) (*Vocab, error) {
 	if len(data) > maxVocabBytes {
 		return nil, fmt.Errorf("%s: more than %d bytes: not a vocabulary", name, maxVocabBytes)
 	}
@@ -76,7 +85,7 @@ func ReadVocab(name string, data []byte) (*Vocab, error) {
 	v := &Vocab{sha256: hex.EncodeToString(sum[:])}
 	problems := problemList{name: name}
 	v.tokens = readTokens(data, &problems)
-	v.index(&problems)
+	v.index(needed, &problems)
 	if err := problems.err(); err != nil {
 		return nil, err
 	}
@@ -119,8 +128,8 @@ func readTokens(data []byte, problems *problemList) []string {
 }
 
 // index sets all fields that are derived from v.tokens, and adds duplicates and
-// missing special tokens to problems.
-func (v *Vocab) index(problems *problemList) {
+// missing special tokens that are needed to problems.
+func (v *Vocab) index(needed []string, problems *problemList) {
 	v.ids = make(map[string]int32, len(v.tokens))
 	v.subword = make([]bool, len(v.tokens))
 	for id, token := range v.tokens {
@@ -131,12 +140,16 @@ func (v *Vocab) index(problems *problemList) {
 		}
 		v.ids[token] = int32(id)
 	}
-	v.pad, v.unk = v.ids[PadToken], v.ids[UnkToken]
-	v.cls, v.sep, v.mask = v.ids[ClsToken], v.ids[SepToken], v.ids[MaskToken]
-	for _, token := range SpecialTokens() {
-		if _, ok := v.ids[token]; !ok {
-			problems.add("%s is missing", token)
+	ids := []*int32{&v.pad, &v.unk, &v.cls, &v.sep, &v.mask} // in the order of SpecialTokens
+	for k, token := range SpecialTokens() {
+		id, ok := v.ids[token]
+		if !ok {
+			id = -1
+			if slices.Contains(needed, token) {
+				problems.add("%s is missing", token)
+			}
 		}
+		*ids[k] = id
 	}
 }
 
@@ -161,19 +174,19 @@ func (v *Vocab) IsSubword(id int32) bool { return v.subword[id] }
 // SHA256 returns the SHA-256 hash of the vocab.txt file, in lower-case hexadecimal.
 func (v *Vocab) SHA256() string { return v.sha256 }
 
-// PAD returns the id of [PAD].
+// PAD returns the id of [PAD]; -1 if there is none.
 func (v *Vocab) PAD() int32 { return v.pad }
 
 // UNK returns the id of [UNK].
 func (v *Vocab) UNK() int32 { return v.unk }
 
-// CLS returns the id of [CLS].
+// CLS returns the id of [CLS]; -1 if there is none.
 func (v *Vocab) CLS() int32 { return v.cls }
 
-// SEP returns the id of [SEP].
+// SEP returns the id of [SEP]; -1 if there is none.
 func (v *Vocab) SEP() int32 { return v.sep }
 
-// MASK returns the id of [MASK].
+// MASK returns the id of [MASK]; -1 if there is none.
 func (v *Vocab) MASK() int32 { return v.mask }
 
 // A problemList collects the problems of a file. It keeps the first

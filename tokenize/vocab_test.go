@@ -69,6 +69,24 @@ func TestSpecialTokensMayStandAnywhere(t *testing.T) {
 	}
 }
 
+func TestAVocabularyMayLackSpecialTokensThatAreNotNeeded(t *testing.T) {
+	file := []byte("[CLS]\na\n[UNK]\n")
+	v, err := tokenize.ReadVocabWith("v.txt", file, tokenize.UnkToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []int32{v.PAD(), v.UNK(), v.CLS(), v.SEP(), v.MASK()}
+	if diff := cmp.Diff([]int32{-1, 2, 0, -1, -1}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := v.Decode([]int32{1, 2}); got != "a [UNK]" {
+		t.Errorf("decoded %q", got)
+	}
+	if _, err := tokenize.ReadVocabWith("v.txt", file, tokenize.UnkToken, tokenize.SepToken); err == nil || err.Error() != "v.txt: [SEP] is missing" {
+		t.Errorf("got %v, want the missing token that is needed", err)
+	}
+}
+
 func TestReadVocabReportsEveryProblem(t *testing.T) {
 	for _, test := range []struct{ name, file, want string }{
 		{"empty", "", "v.txt: empty"},

@@ -303,7 +303,7 @@ func readVocab(ctx context.Context, path, name, sum string) (*vocabulary, error)
 	if name == sharding.TokenizerName {
 		return v, nil
 	}
-	if v.Vocab, err = tokenize.ReadVocab(store.Join(path, name), v.raw); err != nil {
+	if v.Vocab, err = tokenize.ReadVocabWith(store.Join(path, name), v.raw, tokenize.UnkToken); err != nil {
 		return nil, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
 	}
 	return v, nil
@@ -321,6 +321,11 @@ func (s *source) vocabulary(ctx context.Context) (*vocabulary, error) {
 		}
 	}
 	v, err := readVocab(ctx, s.path, name, sum)
+	if err == nil && v.Vocab != nil {
+		if _, err := s.made.ReadVocab(store.Join(s.path, name), v.raw); err != nil {
+			return nil, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) && s.shards == nil {
 		return nil, nil
 	}

@@ -41,7 +41,7 @@ func readTokens(path string) (*tokens, error) {
 	}
 	t := &tokens{file: store.Base(path), sha256: sharding.Hash(raw)}
 	if !strings.HasSuffix(path, ".json") {
-		v, err := tokenize.ReadVocab(path, raw)
+		v, err := tokenize.ReadVocabWith(path, raw, tokenize.UnkToken) // records without masks need not have all
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", sharding.ErrFormat, err)
 		}

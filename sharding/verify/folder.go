@@ -15,7 +15,6 @@ import (
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/sharding"
-	"pretext/tokenize"
 )
 
 // A folderCheck checks the folder of one stage.
@@ -56,7 +55,7 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil && c.listed(sharding.VocabName, raw) {
 		// A changed or unreadable vocabulary is reported with its file,
 		// and the records are not checked against it.
-		if v, err := tokenize.ReadVocab(sharding.VocabName, raw); err == nil {
+		if v, err := c.made.ReadVocab(sharding.VocabName, raw); err == nil {
 			c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.mask = v.Len(), v.CLS(), v.SEP(), v.MASK()
 		}
 	}
@@ -370,10 +369,6 @@ func (c *folderCheck) dropped(ctx context.Context) []sharding.Problem {
 // checkTokens parses a vocabulary or tokenizer. A tokenizer must agree with the
 // options in the manifest.
 func (c *folderCheck) checkTokens(name string, raw []byte) error {
-	if name == sharding.VocabName {
-		_, err := tokenize.ReadVocab(name, raw)
-		return err
-	}
 	made := c.made
 	if c.written != nil && c.written.Options.Examples != nil {
 		made = new(sharding.ExamplesOptions)
@@ -384,6 +379,10 @@ func (c *folderCheck) checkTokens(name string, raw []byte) error {
 	needs := sharding.ExamplesOptions{Recipe: sharding.RecipeTokens} // no special tokens, if it is not known which
 	if made != nil {
 		needs.Recipe = made.Recipe
+	}
+	if name == sharding.VocabName {
+		_, err := needs.ReadVocab(name, raw)
+		return err
 	}
 	o, err := sharding.TokenizerOptions(name, raw, needs)
 	if err != nil || made == nil {

@@ -254,5 +254,5 @@ func (s *Shards) Vocab(ctx context.Context) (*tokenize.Vocab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tokenize.ReadVocab(path, raw)
+	return s.Made().ReadVocab(path, raw)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -193,6 +194,11 @@ func (c *Corpus) compareVocab(ctx context.Context, given, path string, own []byt
 // --vocab names it, else "".
 func (c *Corpus) readWords(path, given string) error {
 	t, err := readTokenizer(path)
+	if given == "" && errors.Is(err, errDamaged) && !c.shards.Form().Masks() {
+		if _, few := c.shards.Vocab(context.Background()); few == nil {
+			return usagef("%s: training masks tokens and needs it: make the data with a vocabulary that has it", strings.TrimPrefix(err.Error(), errDamaged.Error()+": "))
+		}
+	}
 	if given != "" && errors.Is(err, errDamaged) {
 		return usagef("--vocab: %v: give the vocabulary that the records were made with", err) // not what is damaged: another file helps
 	}
