@@ -61,18 +61,6 @@ func init() {
 	})
 }
 
-// Suffixes of the files of this stage: the sorted definitions of a range, and the
-// directory of those of a dump.
-const (
-	rangeDefinitions = ".range"
-	dumpDefinitions  = ".definitions"
-)
-
-// definitionsName returns the name of the directory of a dump's definitions.
-func definitionsName(stem string) string {
-	return sharding.TemplatesFolder + "-" + stem + dumpDefinitions
-}
-
 // templatesWorker collects the definitions of templates.
 type templatesWorker struct {
 	*stage.Env
@@ -99,10 +87,10 @@ func (w *templatesWorker) Do(ctx context.Context, index int) ([]stage.Result, er
 	})
 }
 
-// definitionsName returns the name of the file with the definitions of a task's
-// range.
+// definitionsName returns the name of the file with the sorted definitions of a
+// task's range.
 func (t extractTask) definitionsName(s SourceSpec) string {
-	return fmt.Sprintf("%s-%s-%05d%s", sharding.TemplatesFolder, s.Stem, t.Number, rangeDefinitions)
+	return fmt.Sprintf("%s-%s-%05d.range", sharding.TemplatesFolder, s.Stem, t.Number)
 }
 
 // collect writes the definitions in the range of a task to out.
@@ -190,7 +178,7 @@ func (w *templatesWorker) Finish(ctx context.Context, results []stage.Result) er
 	}
 	var files []sharding.FileEntry
 	for k, s := range w.Sources {
-		e, err := w.Write(ctx, definitionsName(s.Stem), definitions.AppendDirectory(nil, parts[k]))
+		e, err := w.Write(ctx, sharding.DefinitionsFile(s.Stem), definitions.AppendDirectory(nil, parts[k]))
 		if err != nil {
 			return err
 		}
@@ -361,7 +349,7 @@ func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourc
 	for _, k := range dumps {
 		s := &plan.sources[k]
 		for _, e := range m.Files {
-			if n := e.Counts["definitions"]; n > 0 && e.Name == definitionsName(s.Stem) {
+			if n := e.Counts["definitions"]; n > 0 && e.Name == sharding.DefinitionsFile(s.Stem) {
 				s.Definitions = e.Name
 				c.Extract.Definitions = append(c.Extract.Definitions, DefinitionsFile{s.Stem, n, e.SHA256})
 			}

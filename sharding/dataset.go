@@ -176,3 +176,8 @@ func stageRank(stage string) int {
 	}
 	return slices.Index(order, "")
 }
+
+// DefinitionsFile returns the name of the file in [TemplatesFolder] that finds the
+// definitions of a dump's templates. source identifies the dump, as in the names of
+// its documents files.
+func DefinitionsFile(source string) string { return TemplatesFolder + "-" + source + ".definitions" }

@@ -23,8 +23,10 @@ type folderManifest struct {
 // chain compares the stages of a run. Shards must be made from the documents in
 // the run, and each shard from the blocks that [sharding.Assign] assigns to it.
 // Shards whose inputs are not in the run are not checked. Converted shards must be
-// made from the shards in the run, if there are some.
+// made from the shards in the run, if there are some, and documents with the
+// definitions of templates in their folder.
 func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
+	v.expanded(run)
 	if err := v.conversions(ctx, run); err != nil {
 		return err
 	}
@@ -91,6 +93,36 @@ func (v *verifier) conversions(ctx context.Context, run []folderManifest) error 
 		}
 	}
 	return nil
+}
+
+// expanded checks that documents were made with the definitions of templates that
+// lie in their folder, if there are some.
+func (v *verifier) expanded(run []folderManifest) {
+	templates := map[string]*sharding.Manifest{} // by the folder of the stage
+	for _, f := range run {
+		if f.manifest.Stage == sharding.TemplatesFolder {
+			templates[f.String()] = f.manifest
+		}
+	}
+	for _, f := range run {
+		collected := templates[store.Join(f.String(), sharding.TemplatesFolder)]
+		var options struct {
+			Definitions []struct {
+				Source string
+				SHA256 string
+			}
+		}
+		if collected == nil || f.manifest.DecodeOptions(f, &options) != nil { // the latter is reported with the manifest
+			continue
+		}
+		for _, d := range options.Definitions {
+			name := sharding.DefinitionsFile(d.Source)
+			if !slices.ContainsFunc(collected.Files, func(e sharding.FileEntry) bool { return e.Name == name && e.SHA256 == d.SHA256 }) {
+				v.problem(f.String(), sharding.Problem{File: sharding.ManifestName,
+					Reason: "templates were expanded by other definitions than those in " + sharding.TemplatesFolder + "/" + name})
+			}
+		}
+	}
 }
 
 // assigned assigns the blocks of the documents to shards again and compares the

@@ -81,3 +81,27 @@ func check(t *testing.T, path string) *verify.Result {
 	}
 	return v
 }
+
+// Definitions of templates are those by which the documents beside them were made.
+func TestDefinitionsOfOtherDocuments(t *testing.T) {
+	extract := func(definition string) string {
+		xml := strings.Replace(string(dump(12)), "</mediawiki>", "<page><title>Template:Own</title><ns>10</ns><id>99</id><revision><id>1</id><text>"+definition+"</text></revision></page></mediawiki>", 1)
+		return smallRun(t, func(c *pipeline.RunConfig) {
+			c.Sources[0].Path = writeFile(t, t.TempDir(), "w.xml", []byte(strings.Replace(xml, `key="1">Talk`, `key="10">Template`, 1)))
+		})
+	}
+	one, other := extract("a text"), extract("another text")
+	templates := func(out string) string { return filepath.Join(out, sharding.DocumentsFolder, sharding.TemplatesFolder) }
+	if err := os.RemoveAll(templates(one)); err != nil {
+		t.Fatal(err)
+	}
+	if v := check(t, one); !v.OK() {
+		t.Errorf("without definitions: %v", v.Problems)
+	}
+	if err := os.Rename(templates(other), templates(one)); err != nil {
+		t.Fatal(err)
+	}
+	if v := check(t, one); v.OK() || !strings.Contains(v.Problems[0].Reason, "other definitions") {
+		t.Errorf("definitions of another dump: %v", v.Problems)
+	}
+}
