@@ -28,16 +28,17 @@ func newTemplates() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "templates",
 		Short: "List what templates of wikis show",
-		Long: `Lists what is known of the templates of a wiki: kind, name, value, scope, and the
-file and line that says so. A file in the form KIND NAME | VALUE, below a line with
-its scope ([all], [LANGUAGE] or [WIKI]), is given to extract and run with --templates:
+		Long: `Lists what prepare-data knows of the templates of a wiki: kind, name, value and
+scope, with the file and line of each entry. To add entries or replace some, give
+extract and run a file with --templates. It has lines KIND NAME | VALUE below a line
+with their scope ([all], [LANGUAGE] or [WIKI]):
 
   [de]
   template höhe | arg-after 1 " m"
   label circa | "um "
 
 templates collect writes such a file with the definitions of a wiki's own templates;
-templates learn finds such lines itself, from pages of the wiki as HTML.`,
+templates learn proposes lines, from pages of the wiki as HTML.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parsed, err := readTemplates(files)
@@ -93,12 +94,12 @@ func newCollect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "collect --wiki-dump FILE --out FILE",
 		Short: "Collect the definitions of a wiki's own templates",
-		Long: `Reads the template pages of a dump and writes those that are wikitext which a
-sentence can include (no Lua, no tables, at most 4 KiB, with #switch 64 KiB) to a
-file for --templates: to look at them, to change them, or to use them for another
-dump of the wiki. By those in a dump itself, extract and run expand its templates
-without this command. The file does not depend on --workers; if the definitions
-have more than 12 MiB, it has the shortest.`,
+		Long: `Reads the template pages of a dump and writes a file for --templates with those
+that are wikitext which a sentence can include: no Lua, no tables, at most 4 KiB, or
+64 KiB with #switch. Use the file to look at the definitions, to change them, or to
+expand templates of another dump of the wiki. The templates of the dump itself need
+no file: extract and run expand them on their own. If there are more than 12 MiB of
+definitions, the file has the shortest ones. It does not depend on --workers.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dump == "" || out == "" {

@@ -46,8 +46,8 @@ explain what the pages show:
 
 Only templates inside sentences, list items and definitions count. A line must
 explain the fraction --min-explained of at least --min-uses uses with at least two
-different argument lists. Templates of which the text is known already are left out.
-Where known data show something else, the line is commented out. --pairs writes the
+different argument lists. Templates whose text is known already are left out.
+Where known data give another text than the pages, the line is commented out. --pairs writes the
 uses that were compared, at most 64 for each template. Read the file before you use
 it: a line holds for the pages that were read.`,
 		Args: cobra.NoArgs,
