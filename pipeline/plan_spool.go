@@ -8,21 +8,6 @@ import (
 	"pretext/extract/wiki"
 )
 
-// Bytes that a spool takes for each byte of compressed dumps, see [spoolRoom].
-const (
-	spoolPackedSize = 1.8
-	spoolPlainSize  = 4
-)
-
-// spoolSpace returns the size of the spool of compressed dumps of so many bytes,
-// and the free space with which there is one, in bytes.
-func spoolSpace(dumps int64) (size, room int64) {
-	if dumps > spoolPacked {
-		return int64(spoolPackedSize * float64(dumps)), spoolRoom * dumps
-	}
-	return spoolPlainSize * dumps, 2 * spoolRoom * dumps
-}
-
 // spooled returns the bytes of a local dump whose pages wait in the spool: all,
 // if the dump is compressed and may have templates, else 0.
 func spooled(ctx context.Context, path string) (int64, error) {

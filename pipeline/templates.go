@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -357,42 +356,6 @@ func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourc
 	}
 	return nil
 }
-
-// openSpool creates the temporary file that keeps the pages of dumps between the two
-// stages. It disappears when it is closed. There is none if the directory is in
-// object storage and no local one is given, if the job runs elsewhere, or if the
-// disk has too little room: then dumps are decoded twice.
-func (c *ExtractConfig) openSpool(folder store.Folder, r stage.Runner, plan *sourcePlan, dumps []int) (close func()) {
-	var bytes int64
-	for _, k := range dumps {
-		if s := plan.sources[k]; s.Head.Compression != wiki.CompressionNone {
-			bytes += s.Bytes
-		}
-	}
-	place := cmp.Or(c.Temp, c.Out)
-	free, ok := freeSpace(place)
-	pack := bytes > spoolPacked
-	if room := free / spoolRoom; bytes == 0 || r.Name == stage.Flink || !ok || (pack && room < bytes || !pack && room < 2*bytes) {
-		return func() {}
-	}
-	file, err := store.NewScratch(folder, c.Temp)
-	if err != nil {
-		return func() {} // the stage will report what is wrong with the directory
-	}
-	c.spool = wiki.NewSpool(file, pack)
-	return func() { file.Close() }
-}
-
-// Constants of spools.
-const (
-	// spoolPacked is the size of dumps, in bytes, above which the spool is compressed:
-	// what is below stays in the page cache of most machines.
-	spoolPacked = 512 << 20
-	// spoolRoom is the free space of the disk, in bytes for each byte of dumps, with
-	// which there is a spool. It takes 1.8 bytes, or 4 if it is not compressed,
-	// measured; the documents take one more at most.
-	spoolRoom = 4
-)
 
 // isStage reports whether a directory has the plan of a stage.
 func isStage(ctx context.Context, location, name string) bool {
