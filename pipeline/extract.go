@@ -268,7 +268,16 @@ func (c *ExtractConfig) claim(ctx context.Context, folder store.Folder, plan *so
 	if err != nil {
 		return err
 	}
-	return stage.Claim(ctx, folder, recipe, c.Overwrite)
+	if err := stage.Claim(ctx, folder, recipe, c.Overwrite); err != nil || c.Overwrite || options.Definitions == nil {
+		return err
+	}
+	// Definitions made by another version would replace those of the documents, which
+	// would be refused only then.
+	old, err := sharding.ReadPlan(ctx, folder.Folder(sharding.TemplatesFolder))
+	if err == nil && old.Stage == sharding.TemplatesFolder && old.Algorithm != templatesAlgorithm {
+		return &stage.OptionsError{Folder: folder.String(), Differences: []string{fmt.Sprintf("definitions of templates made by version %d of their stage, this program has %d", old.Algorithm, templatesAlgorithm)}}
+	}
+	return nil
 }
 
 // config returns the configuration of the stage.

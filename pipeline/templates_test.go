@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,5 +120,37 @@ func TestOtherDefinitionsAreAnotherPlan(t *testing.T) {
 	}
 	if m := extractOwn(t, oneWorker, path, out, func(c *ExtractConfig) { c.Overwrite = true }); m.Fingerprint == first.Fingerprint {
 		t.Error("the fingerprint is that of other definitions")
+	}
+}
+
+// Definitions by another version of the stage stay as long as their documents do.
+func TestDefinitionsOfAnotherVersionAreKept(t *testing.T) {
+	dir := t.TempDir()
+	path := writeFile(t, dir, "own.xml", []byte(ownTemplates))
+	out := filepath.Join(dir, "out")
+	first := extractOwn(t, oneWorker, path, out, nil)
+	name := filepath.Join(out, sharding.TemplatesFolder, sharding.PlanName)
+	plan, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := fmt.Appendf(nil, `"algorithm": %d,`, templatesAlgorithm)
+	if !bytes.Contains(plan, now) {
+		t.Fatalf("%s", plan)
+	}
+	old := bytes.Replace(plan, now, []byte(`"algorithm": 1,`), 1)
+	if err := os.WriteFile(name, old, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c := ExtractConfig{Target: stage.Target{Out: out}, Reading: Reading{Extract: DefaultExtractOptions()}, Sources: []Source{{KindWiki, path}}}
+	_, err = Extract(t.Context(), oneWorker, c)
+	if e := (*stage.OptionsError)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), "version 1 of their stage") {
+		t.Errorf("%v", err)
+	}
+	if kept, err := os.ReadFile(name); err != nil || !bytes.Equal(kept, old) {
+		t.Errorf("the plan of the definitions was replaced: %v", err)
+	}
+	if m := extractOwn(t, oneWorker, path, out, func(c *ExtractConfig) { c.Overwrite = true }); m.Fingerprint != first.Fingerprint {
+		t.Error("another plan")
 	}
 }
