@@ -3,8 +3,7 @@ package store
 import "os"
 
 // A writeback lets the kernel write a file to disk while it is being made. Else the
-// whole file is written when it is committed, while the task waits: half the time
-// of writing a shard.
+// whole file is written when it is committed, while the task waits.
 type writeback struct {
 	begun int64 // up to here the kernel writes the file
 	off   bool

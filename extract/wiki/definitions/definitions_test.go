@@ -234,6 +234,16 @@ func TestCorruptDirectoriesAreErrors(t *testing.T) {
 	}
 }
 
+// A directory whose parts lie elsewhere is none of ours.
+func TestPartsLieBesideTheirDirectory(t *testing.T) {
+	for name, ok := range map[string]bool{"part": true, "../part": false, "/part": false, `a\part`: false} {
+		raw := AppendDirectory(nil, []Part{{Name: name, File: openFile(t, write(t, some(3)))}})
+		if _, err := OpenDirectory(raw, nil); (err == nil) != ok || !ok && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	f.Add(write(f, some(20)))
 	f.Add([]byte(magic))

@@ -1,6 +1,7 @@
 package definitions
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -116,24 +117,24 @@ func cutDirectory(raw []byte) (body, footer []byte, ok bool) {
 // parse reads the parts and returns the bytes behind them.
 func (d *Directory) parse(b []byte) (rest []byte, ok bool) {
 	ok = true
-	number := func(limit int) uint64 {
+	number := func(limit uint64) uint64 {
 		v, n := binary.Uvarint(b)
-		if n <= 0 || v > uint64(limit) {
+		if n <= 0 || v > limit {
 			ok, n, v = false, 0, 0
 		}
 		b = b[n:]
 		return v
 	}
-	for part := range number(len(b)) {
+	for part := range number(uint64(len(b))) {
 		name, after, found := cutText(b)
-		if !ok || !found || len(after) < 32 {
+		if !ok || !found || len(after) < 32 || bytes.ContainsAny(name, `/\`) { // a part lies beside the directory
 			return nil, false
 		}
 		b = after[32:]
 		d.parts = append(d.parts, string(name))
 		d.count += int64(number(1 << 40))
 		offset := int64(len(magic))
-		for range number(len(b)) {
+		for range number(uint64(len(b))) {
 			size := number(maxBlock * 2)
 			d.blocks = append(d.blocks, partBlock{int(part), fileBlock{offset: offset, size: int(size)}})
 			offset += int64(size)
