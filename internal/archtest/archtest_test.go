@@ -110,6 +110,7 @@ var allowed = map[string][]string{
 		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "internal/failure", "internal/store", "internal/store/s3", "internal/usage", "internal/humanize"},
 	"internal/tinydata":    {"records", "records/tfrecord", "sharding"},
 	"internal/archtest":    {},
+	"internal/checks":      {"internal/realdata"},
 	"internal/bench":       {"*"},
 	"internal/gpubench":    {"*"},
 	"internal/clustertest": {"*"},

@@ -3,7 +3,7 @@
 # given as $1: as many at a time as there are processors, each on one of them. A
 # finding is printed with its input, and the other targets still run.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 export FUZZ_TIME=${1:-5s}
 below=${2:-.}
 logs=$(mktemp -d)
