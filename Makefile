@@ -112,3 +112,10 @@ bench-packages:
 
 clean:
 	rm -rf bin demo
+
+# What others take: archives of the programs for every platform, wheels and
+# SHA256SUMS, in bin/release. The same source gives the same bytes.
+# PLATFORMS=linux/amd64 makes a part.
+.PHONY: release
+release:
+	go run ./internal/release $(if $(PLATFORMS),-platforms $(PLATFORMS))

@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"internal/realdata":        {},
 	"untested":                 {"internal/realdata"},
 	"internal/redact":          {},
+	"internal/version":         {},
 	"internal/torture":         {},
 	"internal/powerloss":       {"internal/store"},
 	"internal/pyrandom":        {},
@@ -76,7 +77,7 @@ var allowed = map[string][]string{
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
 	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
 	// The engine knows no stage.
-	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/guard", "internal/whoami", "internal/redact", "pipeline/flink"},
+	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/guard", "internal/whoami", "internal/redact", "internal/version", "pipeline/flink"},
 	"pipeline/flink":               {"internal/failure"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":               {"internal/failure", "trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/store"},
@@ -101,7 +102,7 @@ var allowed = map[string][]string{
 	"internal/doctor":           {"internal/store", "internal/humanize"},
 	"internal/humanize":         {},
 	"internal/plot":             {},
-	"cmd/internal/cli":          {"internal/config", "internal/failure", "internal/store", "internal/redact"},
+	"cmd/internal/cli":          {"internal/config", "internal/failure", "internal/store", "internal/redact", "internal/version"},
 	"cmd/internal/clitest":      {"cmd/internal/cli"},
 	"cmd/internal/gencommands":  {"cmd/internal/cli", "cmd/prepare-data/command", "cmd/train-bert/command"},
 	"cmd/prepare-data":          {"*"},
@@ -113,6 +114,7 @@ var allowed = map[string][]string{
 	"internal/checks":      {"internal/realdata"},
 	"internal/bench":       {"*"},
 	"internal/gpubench":    {"*"},
+	"internal/release":     {},
 	"internal/clustertest": {"*"},
 }
 

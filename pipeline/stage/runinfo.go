@@ -3,12 +3,12 @@ package stage
 import (
 	"os"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"pretext/internal/redact"
 	"pretext/internal/store"
 	"pretext/internal/usage"
+	"pretext/internal/version"
 	"pretext/sharding"
 )
 
@@ -41,16 +41,13 @@ type runInfo struct {
 func (r Runner) info(spec Spec, start time.Time, cpu time.Duration) runInfo {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
 		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(), Requests: store.Traffic(),
-		Runner: r.name(), Workers: r.Workers, Command: redact.Args(os.Args), Go: runtime.Version()}
+		Runner: r.name(), Workers: r.Workers, Command: redact.Args(os.Args), Go: runtime.Version(), Version: version.String()}
 	for _, path := range spec.Paths {
 		info.Sources = append(info.Sources, redact.Path(path))
 	}
 	if r.RecordPlaces {
 		info.Places, info.Command, info.Sources = true, redact.Texts(os.Args), redact.Texts(spec.Paths)
 		info.Host, _ = os.Hostname()
-	}
-	if b, ok := debug.ReadBuildInfo(); ok {
-		info.Version = b.Main.Version
 	}
 	return info
 }

@@ -29,6 +29,7 @@ them to a directory of MANPATH, or read one with man -l.`,
 			if err != nil {
 				return err
 			}
+			HideMachine(cmd.Root())
 			for _, page := range Pages(cmd.Root()) {
 				if err := store.WriteFile(cmd.Context(), folder, page.Name, page.Roff); err != nil {
 					return err

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"pretext/internal/version"
 )
 
 // NewVersion returns the command "version", which prints the same text as --version, or
@@ -33,22 +34,15 @@ it was built for: the same text as --version, or with --json one JSON object.`,
 				Go      string `json:"go"`
 				OS      string `json:"os"`
 				Arch    string `json:"arch"`
-			}{root.Name(), moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+			}{root.Name(), version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the result as JSON")
 	return cmd
 }
 
-// Version returns the version of the module as the build recorded it, followed by the
-// version of Go, the operating system and the architecture.
+// Version returns the version of the program, followed by that of Go, the operating
+// system and the architecture.
 func Version() string {
-	return fmt.Sprintf("%s %s %s/%s", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-func moduleVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
+	return fmt.Sprintf("%s %s %s/%s", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

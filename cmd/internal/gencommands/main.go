@@ -48,26 +48,10 @@ func Reference(programs ...*cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("\n## Reference\n")
 	for _, root := range programs {
-		for name, value := range ofTheMachine {
-			setDefault(root, name, value)
-		}
+		cli.HideMachine(root)
 		describe(&b, root)
 	}
 	return b.String()
-}
-
-// ofTheMachine replaces defaults that depend on the machine. A default of 0 is not
-// shown.
-var ofTheMachine = map[string]string{"workers": "0"}
-
-func setDefault(c *cobra.Command, flag, value string) {
-	if f := c.Flags().Lookup(flag); f != nil {
-		f.DefValue = value
-		f.Usage += "; default: one per processor"
-	}
-	for _, sub := range c.Commands() {
-		setDefault(sub, flag, value)
-	}
 }
 
 func describe(b *strings.Builder, c *cobra.Command) {

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/extract/download"
+	"pretext/internal/version"
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -155,11 +155,7 @@ func (f *downloadFlags) config(stderr io.Writer) (pipeline.DownloadConfig, error
 
 // product returns the program's name and version for the User-Agent header.
 func product() string {
-	v := "0"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = strings.Trim(info.Main.Version, "()")
-	}
-	return "pretext-prepare-data/" + v
+	return "pretext-prepare-data/" + strings.Trim(version.String(), "()")
 }
 
 // urlList is the value of --url. A URL may end in #sha256=DIGITS, so that a settings

@@ -1,0 +1,15 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// HideMachine replaces the defaults of flags that depend on the machine, so that pages
+// about a command are the same wherever they are written.
+func HideMachine(c *cobra.Command) {
+	if f := c.Flags().Lookup("workers"); f != nil {
+		f.DefValue = "0" // is not shown
+		f.Usage += "; default: one per processor"
+	}
+	for _, sub := range c.Commands() {
+		HideMachine(sub)
+	}
+}

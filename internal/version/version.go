@@ -1,0 +1,20 @@
+// Package version is the version of these programs.
+package version
+
+import "runtime/debug"
+
+// release is the version of a release. internal/release sets it with
+// -ldflags -X, from the first heading of CHANGELOG.md.
+var release string
+
+// String returns the version of the release; in other programs the version of
+// the module as the build recorded it, or "unknown".
+func String() string {
+	if release != "" {
+		return release
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}
