@@ -10,39 +10,23 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
+	"pretext/internal/realdata"
 	"pretext/internal/torture"
 )
 
-// staticPrograms builds both programs as make build does and returns their folder.
-var staticPrograms = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pretext-static-")
-	if err != nil {
-		return "", err
-	}
-	staticDir = dir
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir, "pretext/cmd/prepare-data", "pretext/cmd/train-bert")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %v: %s", err, out)
-	}
-	return dir, nil
-})
-
-// bareRoot returns a folder that holds both programs, an input and an empty folder
-// that anyone may write to, and nothing else: no /etc, /proc, /dev or /tmp.
+// bareRoot returns a folder that holds both programs, built as make build does, an
+// input and an empty folder that anyone may write to, and nothing else: no /etc, /proc,
+// /dev or /tmp.
 func bareRoot(t *testing.T) string {
 	t.Helper()
-	programs, err := staticPrograms()
-	if err != nil {
-		t.Fatal(err)
-	}
 	root := t.TempDir()
-	for _, name := range []string{"prepare-data", "train-bert"} {
-		copyProgram(t, filepath.Join(programs, name), filepath.Join(root, name))
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", root, "pretext/cmd/prepare-data", "pretext/cmd/train-bert")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v: %s", err, out)
 	}
 	for _, name := range []string{"in", "out"} {
 		dir := filepath.Join(root, name)
@@ -91,9 +75,11 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-func TestBothProgramsRunWithNothingAroundThem(t *testing.T) {
+func TestBuiltProgramsRunWithNothingAroundThem(t *testing.T) {
+	realdata.Variable(t, "PRETEXT_BUILDS", "make builds compiles both programs for this")
 	needsRoot(t)
 	root := bareRoot(t)
+	t.Run("a user without a name", func(t *testing.T) { runsWithoutAName(t, root) })
 	for _, line := range []string{
 		"/prepare-data --version",
 		"/train-bert --version",
@@ -117,9 +103,9 @@ func TestBothProgramsRunWithNothingAroundThem(t *testing.T) {
 	}
 }
 
-func TestAUserWithoutANameRunsBothPrograms(t *testing.T) {
-	needsRoot(t)
-	root := bareRoot(t)
+// runsWithoutAName runs both programs of a bare root where there is an /etc/passwd.
+func runsWithoutAName(t *testing.T, root string) {
+	t.Helper()
 	for _, program := range []string{"prepare-data", "train-bert"} {
 		if out, code := alone(t, "", filepath.Join(root, program), "--version"); code != 0 {
 			t.Errorf("%s: exit code %d: %s", program, code, out)
@@ -167,18 +153,12 @@ func builtWithCgo() bool {
 // The name of the user is set before any package of Beam is initialized, wherever
 // import paths sort.
 func TestWhoamiIsInitializedBeforeBeam(t *testing.T) {
-	programs, err := staticPrograms()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(filepath.Join(programs, "prepare-data"), "--version")
-	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
-	trace, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatal(err)
-	}
-	whoami := strings.Index(string(trace), "init pretext/internal/whoami ")
-	asks := strings.Index(string(trace), "init github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/xlangx/expansionx ")
+	p := prepareData(t, "--version")
+	p.Env = append(p.Env, "GODEBUG=inittrace=1")
+	p.succeed(t)
+	trace := p.stderr.String()
+	whoami := strings.Index(trace, "init pretext/internal/whoami ")
+	asks := strings.Index(trace, "init github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/xlangx/expansionx ")
 	switch {
 	case whoami < 0:
 		t.Error("internal/whoami is not initialized at all")

@@ -13,18 +13,16 @@ func TestMain(m *testing.M) {
 	testscript.Main(shared{m}, map[string]func(){"prepare-data": main})
 }
 
-// Folders of what tests share: a corpus with its undisturbed run, static programs.
-var sharedDir, staticDir string
+// sharedDir holds what tests share: a corpus with its undisturbed run.
+var sharedDir string
 
 // shared are the tests, after which what they share is removed.
 type shared struct{ testscript.TestingM }
 
 func (s shared) Run() int {
 	code := s.TestingM.Run()
-	for _, dir := range []string{sharedDir, staticDir} {
-		if dir != "" {
-			os.RemoveAll(dir)
-		}
+	if sharedDir != "" {
+		os.RemoveAll(sharedDir)
 	}
 	return code
 }

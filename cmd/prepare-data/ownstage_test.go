@@ -20,97 +20,84 @@ import (
 	"pretext/internal/realdata"
 )
 
-// The programs of docs/own-stage.md are run as they stand there, between
+// The program of docs/own-stage.md in Python is run as it stands there, between
 // extract and examples.
 func TestAStrangersStageStandsBetweenOurs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/own-stage.md")
-	if err != nil {
+	python := []string{realdata.Tool(t, "python3"), writeProgram(t, "python", "stage.py")}
+	realdata.Tool(t, "zstd")
+	documents, want := strangersDocuments(t)
+	standsBetweenOurs(t, python, documents, want)
+	// Before the folder before it is finished, a stage does nothing.
+	if err := os.Remove(filepath.Join(documents, "manifest.json")); err != nil {
 		t.Fatal(err)
 	}
+	if out, err := exec.Command(python[0], python[1], documents, filepath.Join(t.TempDir(), "none")).CombinedOutput(); err == nil || !strings.Contains(string(out), "not finished") {
+		t.Errorf("an unfinished folder: %v, %s", err, out)
+	}
+}
+
+// The page's program in Go as well.
+func TestAStrangersBuiltStageStandsBetweenOurs(t *testing.T) {
+	realdata.Variable(t, "PRETEXT_BUILDS", "make builds compiles a stage for this")
+	documents, want := strangersDocuments(t)
+	standsBetweenOurs(t, []string{realdata.Tool(t, "go"), "run", writeProgram(t, "go", "stage.go")}, documents, want)
+}
+
+// strangersDocuments returns a documents folder of ours, as extract would write it, and
+// what the stage of docs/own-stage.md makes of it.
+func strangersDocuments(t *testing.T) (folder string, want []extract.Document) {
+	t.Helper()
 	dir := t.TempDir()
-	var lines, want []extract.Document
+	var source []byte
 	for i := range 60 {
 		text := fmt.Sprintf("Write to editor%d@example.org about it.\n", i) + strings.Repeat(fmt.Sprintf("The river number %d runs to the sea. ", i), 1+i%9)
 		d := extract.Document{ID: fmt.Sprint("doc:", i), Text: strings.TrimSpace(text), Source: "some", Title: fmt.Sprint("Nº ", i), Lang: "en"}
-		lines = append(lines, d)
+		source = d.AppendJSON(source)
 		if len(strings.Fields(text)) >= 30 {
 			d.Text = regexp.MustCompile(`editor\d+@example.org`).ReplaceAllString(d.Text, "[address]")
 			want = append(want, d)
 		}
 	}
-	var source []byte
-	for _, d := range lines {
-		source = d.AppendJSON(source)
-	}
-	jsonl := filepath.Join(dir, "source.jsonl")
+	jsonl, folder := filepath.Join(dir, "source.jsonl"), filepath.Join(dir, "documents")
 	if err := os.WriteFile(jsonl, source, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	// A documents folder of ours, as extract would write it.
-	documents := filepath.Join(dir, "documents")
-	prepareData(t, "filter", jsonl, "--rule", "min-words=1", "--quiet", "--out", documents).succeed(t)
+	prepareData(t, "filter", jsonl, "--rule", "min-words=1", "--quiet", "--out", folder).succeed(t)
+	return folder, want
+}
 
-	for name, run := range map[string]func(*testing.T, string, ...string){"python": runPython, "go": runGo} {
-		t.Run(name, func(t *testing.T) {
-			mine, vocab, shards := t.TempDir(), t.TempDir(), t.TempDir()
-			run(t, fence(t, string(page), name), documents, mine)
-			prepareData(t, "vocab", mine, "--vocab-size=300", "--quiet", "--out", vocab).succeed(t)
-			prepareData(t, "examples", mine, "--vocab", filepath.Join(vocab, "vocab.txt"), "--quiet", "--out", shards).succeed(t)
-			prepareData(t, "verify", shards).succeed(t)
-			if diff := cmp.Diff(want, imported(t, filepath.Join(shards, "imported"))); diff != "" {
-				t.Error(diff)
-			}
-		})
+// standsBetweenOurs runs a stage over documents, and our stages over what it makes.
+func standsBetweenOurs(t *testing.T, stage []string, documents string, want []extract.Document) {
+	t.Helper()
+	mine, vocab, shards := t.TempDir(), t.TempDir(), t.TempDir()
+	if out, err := exec.Command(stage[0], append(stage[1:], documents, mine)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", stage, err, out)
 	}
-	// Before the folder before it is finished, a stage does nothing.
-	if err := os.Remove(filepath.Join(documents, "manifest.json")); err != nil {
-		t.Fatal(err)
-	}
-	script := filepath.Join(dir, "stage.py")
-	if err := os.WriteFile(script, []byte(fence(t, string(page), "python")), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("python3", script, documents, filepath.Join(dir, "none")).CombinedOutput(); err == nil || !strings.Contains(string(out), "not finished") {
-		t.Errorf("an unfinished folder: %v, %s", err, out)
+	prepareData(t, "vocab", mine, "--vocab-size=300", "--quiet", "--out", vocab).succeed(t)
+	prepareData(t, "examples", mine, "--vocab", filepath.Join(vocab, "vocab.txt"), "--quiet", "--out", shards).succeed(t)
+	prepareData(t, "verify", shards).succeed(t)
+	if diff := cmp.Diff(want, imported(t, filepath.Join(shards, "imported"))); diff != "" {
+		t.Error(diff)
 	}
 }
 
-// fence returns the program of a language.
-func fence(t *testing.T, page, lang string) string {
+// writeProgram writes the page's program in a language to a file.
+func writeProgram(t *testing.T, lang, name string) string {
 	t.Helper()
-	_, rest, found := strings.Cut(page, "\n```"+lang+"\n")
+	page, err := os.ReadFile("../../docs/own-stage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(page), "\n```"+lang+"\n")
 	program, _, closed := strings.Cut(rest, "\n```\n")
 	if !found || !closed {
 		t.Fatalf("no program in %s", lang)
 	}
-	return program + "\n"
-}
-
-func runPython(t *testing.T, program string, args ...string) {
-	t.Helper()
-	realdata.Tool(t, "python3")
-	realdata.Tool(t, "zstd")
-	runProgram(t, "stage.py", program, append([]string{"python3"}, args...), 1)
-}
-
-func runGo(t *testing.T, program string, args ...string) {
-	t.Helper()
-	realdata.Tool(t, "go")
-	runProgram(t, "stage.go", program, append([]string{"go", "run"}, args...), 2)
-}
-
-// runProgram writes a program to a file and runs it, the file's path being the
-// argument at a place.
-func runProgram(t *testing.T, name, program string, args []string, at int) {
-	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(program), 0o666); err != nil {
+	if err := os.WriteFile(path, []byte(program+"\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	args = append(args[:at:at], append([]string{path}, args[at:]...)...)
-	if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, out)
-	}
+	return path
 }
 
 // imported returns the documents of a folder of ours.
