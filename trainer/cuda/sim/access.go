@@ -41,10 +41,12 @@ func typeOf(op string) (elementType, error) {
 	return e, nil
 }
 
-// Flags in instr.extra for loads of values that are smaller than the register.
+// Flags in instr.extra of loads and stores; the first two are for values that are
+// smaller than the register.
 const (
 	toLong   = 1 << 17 // the destination registers have 64 bits
 	withSign = 1 << 18 // extend the sign to the width of the register; otherwise extend with zeros
+	inShared = 1 << 19 // a load or a store of shared memory; otherwise of global memory
 )
 
 // space returns the state space of an opcode: "global" for "ld.global.f32". It
@@ -93,9 +95,9 @@ func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 		in.run = loadParam
 		return nil
 	case "global":
-		in.run = loadGlobal
+		in.run = loadLanes
 	case "shared":
-		in.run = loadShared
+		in.run, in.extra = loadLanes, in.extra|inShared
 	default:
 		return fmt.Errorf("state space %q is not supported; want param, global or shared", space(from.Op))
 	}
@@ -113,9 +115,9 @@ func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
 	in.size = e.size
 	switch space(from.Op) {
 	case "global":
-		in.run = storeGlobal
+		in.run = storeLanes
 	case "shared":
-		in.run = storeShared
+		in.run, in.extra = storeLanes, in.extra|inShared
 	default:
 		return fmt.Errorf("state space %q is not supported; want global or shared", space(from.Op))
 	}
@@ -130,20 +132,12 @@ func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
 	return nil
 }
 
-// at returns the memory address that in accesses in the given lane.
-func (w *warp) at(in *instr, lane int) uint64 {
-	if in.extra&wordAddress != 0 {
-		return uint64(int64(w.w[in.s[0]][lane]) + in.offset)
-	}
-	return w.l[in.s[0]][lane] + uint64(in.offset)
-}
-
 // global returns the n bytes of global memory at the address at. It raises a
 // fault if the lane may not access them in the way that how says: because of the
 // bounds, the alignment or a race.
 func (w *warp) global(in *instr, lane int, at uint64, n int, how access) []byte {
 	m := w.near
-	if m == nil || at < m.base || at-m.base > uint64(len(m.data)-n) || n > len(m.data) {
+	if m == nil || !m.holds(at, n) {
 		if m = w.block.device.find(at, n); m == nil {
 			w.fault(in, OutOfBounds, lane, "address %#x, %d bytes%s", at, n, w.block.device.nearest(at))
 		}
@@ -173,10 +167,8 @@ func (w *warp) shared(in *instr, lane int, at uint64, n int, how access) []byte 
 }
 
 func loadParam(w *warp, in *instr, lanes uint32) {
-	for l := range warpSize {
-		if lanes>>l&1 == 1 {
-			w.load(in, l, w.block.args[in.offset:])
-		}
+	for rest := lanes; rest != 0; rest &= rest - 1 {
+		w.load(in, bits.TrailingZeros32(rest), w.block.args[in.offset:])
 	}
 }
 
@@ -227,108 +219,6 @@ func (w *warp) store(in *instr, lane int, b []byte) {
 	}
 }
 
-func loadGlobal(w *warp, in *instr, lanes uint32) {
-	n := in.size * len(in.d)
-	for l := range warpSize {
-		if lanes>>l&1 == 1 {
-			w.load(in, l, w.global(in, l, w.at(in, l), n, reads))
-		}
-	}
-	w.countSectors(in, lanes, n)
-}
-
-func storeGlobal(w *warp, in *instr, lanes uint32) {
-	n := in.size * (len(in.s) - 1)
-	for l := range warpSize {
-		if lanes>>l&1 == 1 {
-			w.store(in, l, w.global(in, l, w.at(in, l), n, writes))
-		}
-	}
-	w.countSectors(in, lanes, n)
-}
-
-func loadShared(w *warp, in *instr, lanes uint32) {
-	n := in.size * len(in.d)
-	for l := range warpSize {
-		if lanes>>l&1 == 1 {
-			w.load(in, l, w.shared(in, l, w.at(in, l), n, reads))
-		}
-	}
-	w.countConflicts(in, lanes, n)
-}
-
-func storeShared(w *warp, in *instr, lanes uint32) {
-	n := in.size * (len(in.s) - 1)
-	for l := range warpSize {
-		if lanes>>l&1 == 1 {
-			w.store(in, l, w.shared(in, l, w.at(in, l), n, writes))
-		}
-	}
-	w.countConflicts(in, lanes, n)
-}
-
-// countSectors adds to the counts of in how many 32-byte sectors of global memory
-// the lanes touch with n bytes each, and the smallest number of sectors that
-// could hold these bytes.
-func (w *warp) countSectors(in *instr, lanes uint32, n int) {
-	var seen [2 * warpSize]uint64
-	var bytes [warpSize]uint64
-	k, distinct := 0, 0
-next:
-	for l := range warpSize {
-		if lanes>>l&1 == 0 {
-			continue
-		}
-		at := w.at(in, l)
-		known := false
-		for i := max(0, distinct-2); i < distinct; i++ {
-			known = known || bytes[i] == at
-		}
-		if !known {
-			bytes[distinct] = at
-			distinct++
-		}
-		for i := range k {
-			if seen[i] == at/32 {
-				continue next
-			}
-		}
-		seen[k] = at / 32
-		k++
-	}
-	in.counts.Sectors += uint64(k)
-	in.counts.IdealSectors += uint64((distinct*n + 31) / 32)
-}
-
-// countConflicts adds to the counts of in the cycles that are lost to bank
-// conflicts when every lane accesses n bytes of shared memory. The hardware
-// serves accesses of 8 bytes in two half warps, and accesses of 16 bytes in four
-// quarter warps.
-func (w *warp) countConflicts(in *instr, lanes uint32, n int) {
-	step := warpSize * 4 / max(n, 4)
-	for first := 0; first < warpSize; first += step {
-		var words [32][]uint64
-		most := 0
-		for l := first; l < first+step; l++ {
-			if lanes>>l&1 == 0 {
-				continue
-			}
-			for word := w.at(in, l) / 4; word < (w.at(in, l)+uint64(n)+3)/4; word++ {
-				b := word % 32
-				known := false
-				for _, x := range words[b] {
-					known = known || x == word
-				}
-				if !known {
-					words[b] = append(words[b], word)
-					most = max(most, len(words[b]))
-				}
-			}
-		}
-		in.counts.Conflicts += uint64(max(0, most-1))
-	}
-}
-
 // atomics holds the operations of the instructions atom and red. Each returns the
 // value to store for the old value in memory and the operand v.
 var atomics = map[string]func(old, v uint64) uint64{
@@ -368,7 +258,10 @@ func decodeAtomic(p *program, in *instr, from *ptx.Instruction) error {
 		return fmt.Errorf("state space %q is not supported; want global or shared", space(from.Op))
 	}
 	in.size = e.size
-	in.run = func(w *warp, in *instr, lanes uint32) { w.atomic(in, lanes, where == "shared", f) }
+	if where == "shared" {
+		in.extra |= inShared
+	}
+	in.run = func(w *warp, in *instr, lanes uint32) { w.atomic(in, lanes, f) }
 	if err := p.sets(in, args[0], e.bank); err != nil {
 		return err
 	}
@@ -378,14 +271,10 @@ func decodeAtomic(p *program, in *instr, from *ptx.Instruction) error {
 	return p.reads(in, args[2], e.bank)
 }
 
-func (w *warp) atomic(in *instr, lanes uint32, inShared bool, f func(old, v uint64) uint64) {
+func (w *warp) atomic(in *instr, lanes uint32, f func(old, v uint64) uint64) {
+	at := w.addresses(in)
 	for _, l := range w.block.device.lanes(lanes) {
-		var b []byte
-		if inShared {
-			b = w.shared(in, l, w.at(in, l), in.size, updates)
-		} else {
-			b = w.global(in, l, w.at(in, l), in.size, updates)
-		}
+		b := w.bytes(in, l, in.size, updates)
 		if in.size == 8 {
 			old := binary.LittleEndian.Uint64(b)
 			binary.LittleEndian.PutUint64(b, f(old, w.l[in.s[1]][l]))
@@ -396,8 +285,8 @@ func (w *warp) atomic(in *instr, lanes uint32, inShared bool, f func(old, v uint
 		binary.LittleEndian.PutUint32(b, uint32(f(uint64(old), uint64(w.w[in.s[1]][l]))))
 		w.w[in.d[0]][l] = old
 	}
-	if !inShared {
-		w.countSectors(in, lanes, in.size)
+	if in.extra&inShared == 0 {
+		countSectors(in, at, lanes, in.size)
 	}
 }
 

@@ -311,12 +311,13 @@ func decodeMatrixLoad(p *program, in *instr, from *ptx.Instruction) error {
 
 func (w *warp) loadMatrices(in *instr, lanes uint32, trans bool) {
 	w.together(in, lanes, full)
+	addresses := w.addresses(in)
 	var out [4][warpSize]uint32
 	for j := range in.d {
 		var rows [8][]byte
 		var conflicts [8]uint64
 		for r := range rows {
-			at := w.at(in, 8*j+r)
+			at := addresses[8*j+r]
 			rows[r] = w.shared(in, 8*j+r, at, 16, reads)
 			conflicts[at/16%8]++
 		}

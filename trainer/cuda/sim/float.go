@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"math"
-	"math/big"
-)
+import "math"
 
 func f32(v uint32) float32 { return math.Float32frombits(v) }
 func b32(v float32) uint32 { return math.Float32bits(v) }
@@ -23,10 +20,24 @@ func fma32(a, b, c float32) float32 {
 	if math.Float64bits(s)&(1<<29-1) != 1<<28 && (math.Abs(s) >= 0x1p-126 || s == 0) {
 		return float32(s)
 	}
-	if math.IsInf(s, 0) || s != s {
-		return float32(s)
+	return fmaOdd(p, float64(c), s)
+}
+
+// fmaOdd returns p + c, with s the rounded sum, with a single rounding to float32. It
+// makes the last bit of s odd if the sum is not exact: then s is neither half way
+// between two float32 nor one of them.
+func fmaOdd(p, c, s float64) float32 {
+	t := s - p
+	rest := (p - (s - t)) + (c - t) // s + rest is the exact sum; NaN if that is no number
+	u := b64(s)
+	switch {
+	case u&1 == 1 || rest == 0 || rest != rest:
+	case rest > 0 == (s > 0):
+		u++
+	default:
+		u--
 	}
-	return fmaSlow(a, b, c)
+	return float32(f64(u))
 }
 
 // fmaDown returns a·b + c rounded towards −∞.
@@ -39,14 +50,6 @@ func fmaDown(a, b, c float32) float32 {
 	if float64(r) > s || float64(r) == s && rest < 0 {
 		return math.Nextafter32(r, float32(math.Inf(-1)))
 	}
-	return r
-}
-
-func fmaSlow(a, b, c float32) float32 {
-	x := new(big.Float).SetPrec(600).SetFloat64(float64(a))
-	x.Mul(x, new(big.Float).SetFloat64(float64(b)))
-	x.Add(x, new(big.Float).SetPrec(600).SetFloat64(float64(c)))
-	r, _ := x.Float32()
 	return r
 }
 

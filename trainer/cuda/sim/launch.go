@@ -31,11 +31,18 @@ type block struct {
 
 	index     int // position in the grid, counted along x first
 	at        Dim
-	launch    uint32 // first interval of the launch
-	unordered uint32 // first interval of the launch, or of the oldest work in another stream that may run at the same time
-	first     uint32 // first interval of this block
-	interval  uint32 // current interval; see cell
+	launch    uint32   // first interval of the launch
+	unordered uint32   // first interval of the launch, or of the oldest work in another stream that may run at the same time
+	first     uint32   // first interval of this block
+	interval  uint32   // current interval; see cell
+	calm      lookedUp // intervals that were found to be of work that is done before this launch
 	begun     []begun
+}
+
+// past reports whether what was done in interval i is certain to be done: by work that
+// is ordered before this launch, or by this block before its last barrier.
+func (b *block) past(i uint32) bool {
+	return i < b.unordered || i-b.first < b.interval-b.first || i-b.calm.first < b.calm.end-b.calm.first
 }
 
 // begun records the interval at which a block of the launch began.
@@ -116,8 +123,13 @@ func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
 	if d.now != nil && d.unordered > 0 {
 		b.unordered = d.unordered
 	}
-	for i := range (count(c.Block) + warpSize - 1) / warpSize {
-		b.warps = append(b.warps, newWarp(b, i))
+	n := (count(c.Block) + warpSize - 1) / warpSize
+	for i := len(k.program.warps); i < n; i++ {
+		k.program.warps = append(k.program.warps, newWarp(k.program, i))
+	}
+	b.warps = k.program.warps[:n]
+	for _, w := range b.warps {
+		w.launch(b)
 	}
 	for _, i := range d.order.Perm(count(c.Grid)) {
 		b.run(i)
@@ -130,8 +142,6 @@ func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
 func (b *block) run(index int) {
 	g, d := b.launched.Grid, b.device
 	b.index, b.at = index, Dim{X: index % g.X, Y: index / g.X % g.Y, Z: index / (g.X * g.Y)}
-	b.shared.poison()
-	clear(b.shared.cells)
 	d.interval++
 	b.first, b.interval = d.interval, d.interval
 	b.begun = append(b.begun, begun{d.interval, index})

@@ -1,18 +1,32 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+	"math/bits"
+)
 
 // A memory is an allocation of global memory, or the shared memory of a block. It
 // has a shadow: for each small group of bytes, a cell records the last accesses.
 type memory struct {
-	name  string
-	base  uint64
-	data  []byte
-	cells []cell
-	grain int // log2 of the bytes that a cell stands for: the size of the smallest access so far, at most 4 bytes
+	name   string
+	base   uint64
+	data   []byte
+	shadow []chunk
 }
 
-// A cell records the last accesses to 1, 2 or 4 bytes of memory.
+// A chunk is the shadow of chunkSize bytes.
+type chunk struct {
+	cells []cell // nil: none of the bytes was ever accessed
+	grain int    // log2 of the bytes that a cell stands for: the size of the smallest access so far, at most 16 bytes
+}
+
+const (
+	chunkSize = 512
+	maxGrain  = 4
+)
+
+// A cell records the last accesses to 1, 2, 4, 8 or 16 bytes of memory.
 //
 // Time is counted in intervals. The current interval is a number that grows when a
 // block begins and when a block passes a barrier. Blocks run one after the other,
@@ -35,16 +49,17 @@ const (
 	asyncPending                   // a cp.async into the bytes was not yet waited for
 )
 
-const (
-	maxGrain = 2 // log2 of 4 bytes, the size of most accesses
-	byHost   = 1 // interval of writes by the host
-)
+const byHost = 1 // interval of writes by the host
 
 func newMemory(name string, base uint64, size int) *memory {
-	m := &memory{name: name, base: base, data: make([]byte, size), grain: maxGrain}
-	m.cells = make([]cell, (size+3)>>maxGrain)
+	m := &memory{name: name, base: base, data: make([]byte, size), shadow: make([]chunk, (size+chunkSize-1)/chunkSize)}
 	m.poison()
 	return m
+}
+
+// holds reports whether the n bytes at the address at are inside of m.
+func (m *memory) holds(at uint64, n int) bool {
+	return at >= m.base && n <= len(m.data) && at-m.base <= uint64(len(m.data)-n)
 }
 
 // poison fills m with bytes that are NaN in every floating-point type.
@@ -56,31 +71,63 @@ func (m *memory) poison() {
 
 // host records that the host, or a copy inside of the device, wrote [at, at+n).
 func (m *memory) host(at, n int) {
-	m.refine(at, n)
-	for i := at >> m.grain; i < (at+n+1<<m.grain-1)>>m.grain; i++ {
-		m.cells[i] = cell{wrote: byHost}
+	for _, cells := range m.pieces(at, n) {
+		for i := range cells {
+			cells[i] = cell{wrote: byHost}
+		}
 	}
 }
 
 // written reports whether every byte of [at, at+n) was written at least once.
 func (m *memory) written(at, n int) bool {
-	for i := at >> m.grain; i < (at+n+1<<m.grain-1)>>m.grain; i++ {
-		if m.cells[i].wrote == 0 {
-			return false
+	for _, cells := range m.pieces(at, n) {
+		for i := range cells {
+			if cells[i].wrote == 0 {
+				return false
+			}
 		}
 	}
 	return true
 }
 
-// refine halves all cells until [at, at+n) begins and ends at borders of cells.
-func (m *memory) refine(at, n int) {
-	for m.grain > 0 && (at|n)&(1<<m.grain-1) != 0 {
-		m.grain--
-		fine := make([]cell, (len(m.data)+1<<m.grain-1)>>m.grain)
-		for i := range fine {
-			fine[i] = m.cells[i/2]
+// pieces yields the cells of [at, at+n), those of a chunk at a time, with the offset
+// of the first.
+func (m *memory) pieces(at, n int) iter.Seq2[int, []cell] {
+	return func(yield func(int, []cell) bool) {
+		for n > 0 {
+			part := min(n, chunkSize-at%chunkSize)
+			if !yield(at, m.cells(at, part)) {
+				return
+			}
+			at, n = at+part, n-part
 		}
-		m.cells = fine
+	}
+}
+
+// cells returns the cells of [at, at+n), which must lie in one chunk. It divides the
+// chunk's cells until some begin and end there.
+func (m *memory) cells(at, n int) []cell {
+	k := &m.shadow[at/chunkSize]
+	if k.cells == nil || (at|n)&(1<<k.grain-1) != 0 {
+		k.refine(at | n)
+	}
+	first := at % chunkSize
+	return k.cells[first>>k.grain : (first+n)>>k.grain]
+}
+
+// refine divides cells until one begins at each multiple of a number of bytes.
+func (k *chunk) refine(bytes int) {
+	if k.cells == nil {
+		k.grain = min(maxGrain, bits.TrailingZeros(uint(bytes)))
+		k.cells = make([]cell, chunkSize>>k.grain)
+	}
+	for bytes&(1<<k.grain-1) != 0 {
+		k.grain--
+		fine := make([]cell, chunkSize>>k.grain)
+		for i := range fine {
+			fine[i] = k.cells[i/2]
+		}
+		k.cells = fine
 	}
 }
 
@@ -96,25 +143,16 @@ const (
 
 // touch records in the shadow that a lane accesses the n bytes at offset at, which
 // must be inside of m. It raises a fault for a race, for a read of bytes that were
-// never written, and for bytes of a pending cp.async.
+// never written, and for bytes of a pending cp.async. Most accesses meet only what is
+// past; the others are looked at by beforeRead and beforeWrite.
 func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
-	if (at|n)&(1<<m.grain-1) != 0 {
-		m.refine(at, n)
-	}
-	cells := m.cells[at>>m.grain : (at+n)>>m.grain]
-	b := w.block
-	me := uint16(w.id*warpSize + lane)
+	cells, b := m.cells(at, n), w.block
+	me, mine := uint16(w.id*warpSize+lane), uint32(1)<<w.id
 	for i := range cells {
 		c := &cells[i]
-		if c.flags&asyncPending != 0 && c.wrote >= b.first {
-			w.fault(in, AsyncPending, lane, "%s: a copy by thread %d is under way", m.place(at), c.wThread)
-		}
 		if how == reads {
-			if c.wrote == 0 {
-				w.fault(in, Unwritten, lane, "%s, %d bytes", m.place(at), n)
-			}
-			if c.wrote >= b.unordered {
-				m.afterWrite(w, in, lane, at, c)
+			if c.wrote == 0 || !b.past(c.wrote) || c.flags&asyncPending != 0 {
+				m.beforeRead(w, in, place{lane, at, n}, c)
 			}
 			if c.read != b.interval {
 				// Keep the previous read if its work may run at the same time as this work.
@@ -123,18 +161,13 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 				}
 				c.read, c.readers = b.interval, 0
 			}
-			c.readers |= 1 << w.id
+			c.readers |= mine
 			c.rThread, c.rSync = me, w.syncs
 			continue
 		}
-		if how == updates && c.wrote == 0 {
-			w.fault(in, Unwritten, lane, "%s is updated", m.place(at))
-		}
-		if c.wrote >= b.unordered && !(how == updates && c.flags&atomicWrite != 0) {
-			m.afterWrite(w, in, lane, at, c)
-		}
-		if c.read >= b.unordered || c.other >= b.unordered {
-			m.afterRead(w, in, lane, at, c)
+		again := c.read == b.interval && c.rThread == me && c.readers == mine
+		if how != writes || c.flags != 0 || !b.past(c.wrote) || !again && !b.past(c.read) || !b.past(c.other) {
+			m.beforeWrite(w, in, place{lane, at, n}, c, how)
 		}
 		c.wrote, c.wSync, c.wThread, c.flags = b.interval, w.syncs, me, 0
 		switch how {
@@ -146,53 +179,100 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 	}
 }
 
+// A place is where a lane accesses memory: n bytes at offset at.
+type place struct{ lane, at, n int }
+
+// beforeRead raises a fault if p must not be read, a cell of which is c.
+func (m *memory) beforeRead(w *warp, in *instr, p place, c *cell) {
+	m.renew(w.block, c)
+	switch {
+	case c.flags&asyncPending != 0 && c.wrote >= w.block.first:
+		w.fault(in, AsyncPending, p.lane, "%s: a copy by thread %d is under way", m.place(p.at), c.wThread)
+	case c.wrote == 0:
+		w.fault(in, Unwritten, p.lane, "%s, %d bytes", m.place(p.at), p.n)
+	case c.wrote >= w.block.unordered:
+		m.afterWrite(w, in, p, c)
+	}
+}
+
+// beforeWrite raises a fault if p must not be written, a cell of which is c.
+func (m *memory) beforeWrite(w *warp, in *instr, p place, c *cell, how access) {
+	b := w.block
+	m.renew(b, c)
+	if c.flags&asyncPending != 0 && c.wrote >= b.first {
+		w.fault(in, AsyncPending, p.lane, "%s: a copy by thread %d is under way", m.place(p.at), c.wThread)
+	}
+	if how == updates && c.wrote == 0 {
+		w.fault(in, Unwritten, p.lane, "%s is updated", m.place(p.at))
+	}
+	if c.wrote >= b.unordered && !(how == updates && c.flags&atomicWrite != 0) {
+		m.afterWrite(w, in, p, c)
+	}
+	if c.read >= b.unordered || c.other >= b.unordered {
+		m.afterRead(w, in, p, c)
+	}
+}
+
+// renew forgets what an earlier block of the launch did to a cell of its shared
+// memory, which begins unwritten.
+func (m *memory) renew(b *block, c *cell) {
+	if m == b.shared && c.wrote < b.first && c.read < b.first {
+		*c = cell{}
+	}
+}
+
 // afterWrite raises a fault if an access to c races with the last write to c. That
 // write happened during this launch, or in work that may run at the same time.
-func (m *memory) afterWrite(w *warp, in *instr, lane, at int, c *cell) {
+func (m *memory) afterWrite(w *warp, in *instr, p place, c *cell) {
 	b := w.block
 	switch writer := int(c.wThread); {
 	case c.wrote < b.launch:
-		m.besideOther(w, in, lane, at, c.wrote)
+		m.besideOther(w, in, p, c.wrote)
 	case c.wrote < b.first:
-		w.fault(in, RaceInGrid, lane, "%s was written by thread %d of block %d", m.place(at), writer, b.blockOf(c.wrote))
+		w.fault(in, RaceInGrid, p.lane, "%s was written by thread %d of block %d", m.place(p.at), writer, b.blockOf(c.wrote))
 	case c.wrote < b.interval: // a barrier is between
 	case writer/warpSize != w.id:
-		w.fault(in, RaceInBlock, lane, "%s was written by thread %d, no barrier between", m.place(at), writer)
-	case writer%warpSize != lane && c.wSync == w.syncs:
-		w.fault(in, RaceInWarp, lane, "%s was written by thread %d, no __syncwarp between", m.place(at), writer)
+		w.fault(in, RaceInBlock, p.lane, "%s was written by thread %d, no barrier between", m.place(p.at), writer)
+	case writer%warpSize != p.lane && c.wSync == w.syncs:
+		w.fault(in, RaceInWarp, p.lane, "%s was written by thread %d, no __syncwarp between", m.place(p.at), writer)
 	}
 }
 
 // besideOther raises a fault if the interval, which is before this launch, belongs
 // to work of another stream that may run at the same time as this launch.
-func (m *memory) besideOther(w *warp, in *instr, lane, at int, interval uint32) {
-	if other := w.block.device.conflict(interval); other != nil {
-		w.fault(in, RaceInStreams, lane, "%s: %s in another stream", m.place(at), other.name)
+func (m *memory) besideOther(w *warp, in *instr, p place, interval uint32) {
+	d := w.block.device
+	if other := d.conflict(interval); other != nil {
+		w.fault(in, RaceInStreams, p.lane, "%s: %s in another stream", m.place(p.at), other.name)
+	}
+	if d.looked.other == nil {
+		w.block.calm = d.looked
 	}
 }
 
 // afterRead raises a fault if a write to c races with earlier reads of c. They
 // happened during this launch, or in work that may run at the same time.
-func (m *memory) afterRead(w *warp, in *instr, lane, at int, c *cell) {
+func (m *memory) afterRead(w *warp, in *instr, p place, c *cell) {
 	b := w.block
-	m.besideOther(w, in, lane, at, c.read)
-	m.besideOther(w, in, lane, at, c.other)
+	m.besideOther(w, in, p, c.read)
+	m.besideOther(w, in, p, c.other)
 	switch {
 	case c.read >= b.launch && c.read < b.first:
-		w.fault(in, RaceInGrid, lane, "%s was read by block %d", m.place(at), b.blockOf(c.read))
+		w.fault(in, RaceInGrid, p.lane, "%s was read by block %d", m.place(p.at), b.blockOf(c.read))
 	case c.other >= b.launch && c.other < b.first:
-		w.fault(in, RaceInGrid, lane, "%s was read by block %d", m.place(at), b.blockOf(c.other))
+		w.fault(in, RaceInGrid, p.lane, "%s was read by block %d", m.place(p.at), b.blockOf(c.other))
 	case c.read == b.interval && c.readers&^(1<<w.id) != 0:
-		w.fault(in, RaceInBlock, lane, "%s was read by warps %b, no barrier between", m.place(at), c.readers&^(1<<w.id))
-	case c.read == b.interval && int(c.rThread) != w.id*warpSize+lane && int(c.rThread)/warpSize == w.id && c.rSync == w.syncs:
-		w.fault(in, RaceInWarp, lane, "%s was read by thread %d, no __syncwarp between", m.place(at), c.rThread)
+		w.fault(in, RaceInBlock, p.lane, "%s was read by warps %b, no barrier between", m.place(p.at), c.readers&^(1<<w.id))
+	case c.read == b.interval && int(c.rThread) != w.id*warpSize+p.lane && int(c.rThread)/warpSize == w.id && c.rSync == w.syncs:
+		w.fault(in, RaceInWarp, p.lane, "%s was read by thread %d, no __syncwarp between", m.place(p.at), c.rThread)
 	}
 }
 
 // landed records that a cp.async of a lane into [at, at+n) was waited for.
 func (m *memory) landed(w *warp, lane, at, n int) {
-	for i := at >> m.grain; i < (at+n)>>m.grain; i++ {
-		c := &m.cells[i]
+	cells := m.cells(at, n)
+	for i := range cells {
+		c := &cells[i]
 		c.flags &^= asyncPending
 		c.wrote, c.wSync, c.wThread = w.block.interval, w.syncs, uint16(w.id*warpSize+lane)
 	}

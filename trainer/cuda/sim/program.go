@@ -65,6 +65,8 @@ type program struct {
 	constants [2]map[uint64]int32 // for each constant the register that holds it, in words and in longs
 	arrays    map[string]int      // addresses of arrays in shared memory, by name
 	params    map[string]ptx.Variable
+	preset    [3][]uint32 // for each bank and register, whether it is set from the start: full or 0
+	warps     []*warp     // those of the launch before, to be used again
 }
 
 // sharedBase is the address of the first byte of shared memory. It is not 0, so
@@ -108,6 +110,17 @@ func compile(k *ptx.Kernel) (*program, error) {
 		if err := p.decode(&p.code[i], &k.Code[i]); err != nil {
 			return nil, fmt.Errorf("kernel %s: line %d: %s: %w", k.Name, k.Code[i].Line, k.Code[i], err)
 		}
+	}
+	for i, n := range p.size {
+		p.preset[i] = make([]uint32, n)
+	}
+	for i, constants := range p.constants {
+		for _, r := range constants {
+			p.preset[i][r] = full
+		}
+	}
+	for _, s := range special {
+		p.preset[words][p.named[s].index] = full
 	}
 	return p, nil
 }

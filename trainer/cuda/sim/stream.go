@@ -251,17 +251,30 @@ type lookedUp struct {
 	other      *work
 }
 
+// lookUp returns the range around an interval: of one piece of work that races, or of
+// all work between two such.
 func (d *Device) lookUp(interval uint32) lookedUp {
-	i := sort.Search(len(d.history), func(i int) bool { return d.history[i].first > interval }) - 1
-	l := lookedUp{end: d.now.first}
-	if i+1 < len(d.history) {
-		l.end = d.history[i+1].first
-	}
-	if i >= 0 {
-		l.first = d.history[i].first
-		if o := d.history[i]; !d.now.clock.has(o.stream, o.number) {
-			l.other = o
+	from := sort.Search(len(d.history), func(i int) bool { return d.history[i].first > interval }) - 1
+	to, l := from+1, lookedUp{end: d.now.first}
+	races := func(i int) bool { return !d.now.clock.has(d.history[i].stream, d.history[i].number) }
+	if from >= 0 && races(from) {
+		l.other = d.history[from]
+	} else {
+		for from >= 0 && !races(from) {
+			from--
 		}
+		if from >= 0 {
+			from++
+		}
+		for to < len(d.history) && !races(to) {
+			to++
+		}
+	}
+	if from >= 0 {
+		l.first = d.history[from].first
+	}
+	if to < len(d.history) {
+		l.end = d.history[to].first
 	}
 	return l
 }
@@ -278,29 +291,41 @@ func (d *Device) bytes(p Pointer, n int, how access, name string) ([]byte, error
 		return nil, fault(OutOfBounds, "address %#x, %d bytes%s", uint64(p), n, d.nearest(uint64(p)))
 	}
 	at := int(uint64(p) - m.base)
-	m.refine(at, n)
-	for i := at >> m.grain; i < (at+n)>>m.grain; i++ {
-		c := &m.cells[i]
-		other := d.conflict(c.wrote)
-		if other == nil && how == writes {
-			if other = d.conflict(c.read); other == nil {
-				other = d.conflict(c.other)
+	for first, cells := range m.pieces(at, n) {
+		place := func(i int) string { return m.place(first + i<<m.shadow[first/chunkSize].grain) }
+		for i := range cells {
+			c := &cells[i]
+			if other := d.besides(c, how); other != nil {
+				return nil, fault(RaceInStreams, "%s: %s in another stream", place(i), other.name)
 			}
+			if how == writes {
+				*c = cell{wrote: d.interval}
+				continue
+			}
+			if c.wrote == 0 {
+				return nil, fault(Unwritten, "%s", place(i))
+			}
+			if d.unordered == 0 || c.other < d.unordered {
+				c.other = c.read
+			}
+			c.read = d.interval
 		}
-		if other != nil {
-			return nil, fault(RaceInStreams, "%s: %s in another stream", m.place(i<<m.grain), other.name)
-		}
-		if how == writes {
-			*c = cell{wrote: d.interval}
-			continue
-		}
-		if c.wrote == 0 {
-			return nil, fault(Unwritten, "%s", m.place(i<<m.grain))
-		}
-		if d.unordered == 0 || c.other < d.unordered {
-			c.other = c.read
-		}
-		c.read = d.interval
 	}
 	return m.data[at : at+n], nil
+}
+
+// besides returns work that accessed the bytes of c, may run at the same time as the
+// running work, and races with its access. It returns nil if there is none.
+func (d *Device) besides(c *cell, how access) *work {
+	if d.unordered == 0 {
+		return nil
+	}
+	other := d.conflict(c.wrote)
+	if how != writes || other != nil {
+		return other
+	}
+	if other = d.conflict(c.read); other == nil {
+		other = d.conflict(c.other)
+	}
+	return other
 }

@@ -7,7 +7,10 @@ import (
 	"slices"
 )
 
-const warpSize = 32
+const (
+	warpSize = 32
+	banks    = 32 // of shared memory
+)
 
 // A warp is 32 threads (lanes) that execute the same instruction together. After a
 // branch that only some lanes take, the lanes with the smallest program counter
@@ -28,6 +31,9 @@ type warp struct {
 	barrier int     // index of the barrier instruction at which the warp waits; -1: none
 	copies  [warpSize]copyGroups
 	near    *memory // allocation of the last access to global memory, tried first for the next
+
+	at    [warpSize]uint64        // see addresses
+	words [banks][warpSize]uint64 // see countConflicts
 }
 
 // A group is the set of lanes of a warp that are at the same instruction.
@@ -36,9 +42,8 @@ type group struct {
 	mask uint32
 }
 
-func newWarp(b *block, id int) *warp {
-	p := b.program
-	w := &warp{block: b, id: id, w: make([][warpSize]uint32, p.size[words]), l: make([][warpSize]uint64, p.size[longs]), p: make([]uint32, p.size[predicates])}
+func newWarp(p *program, id int) *warp {
+	w := &warp{id: id, w: make([][warpSize]uint32, p.size[words]), l: make([][warpSize]uint64, p.size[longs]), p: make([]uint32, p.size[predicates])}
 	for i := range w.isSet {
 		w.isSet[i] = make([]uint32, p.size[i])
 	}
@@ -55,32 +60,37 @@ func newWarp(b *block, id int) *warp {
 	return w
 }
 
-// start resets the warp for a new block with the given number of threads.
-func (w *warp) start(threads int) {
-	p, b := w.block.program, w.block
-	for i := range w.isSet {
-		clear(w.isSet[i])
-	}
-	for i, bank := range p.constants {
-		for _, r := range bank {
-			w.isSet[i][r] = full
-		}
-	}
-	grid, dim, at := b.launched.Grid, b.launched.Block, b.at
-	values := map[string]func(thread int) int{
+// launch prepares the warp for the blocks of a launch.
+func (w *warp) launch(b *block) {
+	w.block = b
+	grid, dim := b.launched.Grid, b.launched.Block
+	for name, f := range map[string]func(thread int) int{
 		"%tid.x": func(t int) int { return t % dim.X }, "%tid.y": func(t int) int { return t / dim.X % dim.Y }, "%tid.z": func(t int) int { return t / (dim.X * dim.Y) },
 		"%ntid.x": func(int) int { return dim.X }, "%ntid.y": func(int) int { return dim.Y }, "%ntid.z": func(int) int { return dim.Z },
-		"%ctaid.x": func(int) int { return at.X }, "%ctaid.y": func(int) int { return at.Y }, "%ctaid.z": func(int) int { return at.Z },
 		"%nctaid.x": func(int) int { return grid.X }, "%nctaid.y": func(int) int { return grid.Y }, "%nctaid.z": func(int) int { return grid.Z },
 		"%laneid": func(t int) int { return t % warpSize }, "%warpid": func(t int) int { return t / warpSize },
+	} {
+		w.fill(name, f)
 	}
-	for name, f := range values {
-		r := p.named[name]
-		w.isSet[words][r.index] = full
-		for l := range warpSize {
-			w.w[r.index][l] = uint32(f(w.id*warpSize + l))
-		}
+}
+
+// fill sets a special register in all lanes to what f returns for their threads.
+func (w *warp) fill(name string, f func(thread int) int) {
+	r := &w.w[w.block.program.named[name].index]
+	for l := range r {
+		r[l] = uint32(f(w.id*warpSize + l))
 	}
+}
+
+// start resets the warp for a new block with the given number of threads.
+func (w *warp) start(threads int) {
+	b := w.block
+	for i := range w.isSet {
+		copy(w.isSet[i], b.program.preset[i])
+	}
+	w.fill("%ctaid.x", func(int) int { return b.at.X })
+	w.fill("%ctaid.y", func(int) int { return b.at.Y })
+	w.fill("%ctaid.z", func(int) int { return b.at.Z })
 	w.live = full
 	if left := threads - w.id*warpSize; left < warpSize {
 		w.live = 1<<left - 1
