@@ -50,13 +50,18 @@ func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
 		a.Inputs = append(a.Inputs, in.Input)
 		for _, f := range in.Files {
 			a.add(unitFile{FileBlocks: FileBlocks{i, f.Name, f.Blocks}, number: len(a.files)}, total)
-			if total += len(f.Blocks); total > math.MaxUint32 {
-				return nil, fmt.Errorf("more than %d blocks of documents", uint32(math.MaxUint32))
+			if len(f.Blocks) > maxUnits-total {
+				return nil, fmt.Errorf("more than %d blocks of documents", maxUnits)
 			}
+			total += len(f.Blocks)
 		}
 	}
 	return a, a.assign(o)
 }
+
+// maxUnits is the maximum number of units: their numbers are uint32 in an
+// assignment, and int in this process.
+const maxUnits = math.MaxUint32 & math.MaxInt
 
 // add appends a file whose first unit has the number first.
 func (a *Assignment) add(f unitFile, first int) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pretext/internal/failure"
+	"pretext/internal/portable"
 )
 
 // A Mix says how often the documents of each source are read in one pass over the
@@ -305,7 +306,7 @@ func (m *Mix) temper(rows []MixRow, rates []float64) error {
 	powers, sum := map[string]float64{}, 0.0
 	for _, l := range sortedKeys(before) {
 		if before[l] > 0 {
-			powers[l] = math.Pow(before[l]/total, *m.LanguageAlpha)
+			powers[l] = portable.Pow(before[l]/total, *m.LanguageAlpha)
 			sum += powers[l]
 		}
 	}

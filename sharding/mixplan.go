@@ -263,9 +263,10 @@ func (r *mixResolver) assignment() (*Assignment, error) {
 		}
 		for pass := range passes {
 			a.add(unitFile{FileBlocks: f.FileBlocks, number: number, pass: pass}, total)
-			if total += len(f.Blocks); total > math.MaxUint32 {
-				return nil, fmt.Errorf("more than %d blocks of documents in all passes", uint32(math.MaxUint32))
+			if len(f.Blocks) > maxUnits-total {
+				return nil, fmt.Errorf("more than %d blocks of documents in all passes", maxUnits)
 			}
+			total += len(f.Blocks)
 		}
 	}
 	a.used = make([]uint32, total)

@@ -3,7 +3,6 @@ package sharding
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"math"
 	"strconv"
 )
 
@@ -26,7 +25,7 @@ func (s Split) HeldOut(id string) bool {
 	h.Write([]byte{0})
 	h.Write([]byte(id))
 	first := binary.BigEndian.Uint64(h.Sum(nil))
-	return float64(first)/math.Exp2(64) < s.Fraction
+	return float64(first)/(1<<64) < s.Fraction
 }
 
 // split returns the index in [ExamplesOptions.Splits] of the split of a document.

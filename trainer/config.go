@@ -34,7 +34,7 @@ const (
 	MaxIntermediate   = 1 << 17
 	MaxPositions      = 1 << 14
 	MaxSegments       = 1 << 10
-	MaxParameters     = 1 << 33
+	MaxParameters     = int64(1 << 33)
 )
 
 // Config is the architecture of a BERT model. Its JSON form is the part of

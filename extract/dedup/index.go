@@ -61,6 +61,10 @@ type Index struct {
 	budget int64
 }
 
+// maxDocuments is the maximum number of documents of an index: their numbers are
+// uint32 in its entries, and int in this process.
+const maxDocuments = math.MaxUint32 & math.MaxInt
+
 // MinBudget is the minimum memory budget of an index in bytes.
 const MinBudget = 1 << 20
 
@@ -69,8 +73,8 @@ const MinBudget = 1 << 20
 func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 	x := &Index{files: files, budget: max(budget, MinBudget)}
 	for _, f := range files {
-		if x.total+f.Len() > math.MaxUint32 {
-			return nil, fmt.Errorf("more than %d documents", uint32(math.MaxUint32))
+		if f.Len() > maxDocuments-x.total {
+			return nil, fmt.Errorf("more than %d documents", maxDocuments)
 		}
 		if f.Bands() != files[0].Bands() {
 			return nil, fmt.Errorf("%w: files have different numbers of bands", ErrCorrupt)

@@ -83,5 +83,5 @@ func freeSpace(path string) (int64, bool) {
 	if err := unix.Statfs(path, &s); err != nil {
 		return 0, false
 	}
-	return int64(min(s.Bavail, math.MaxInt64/uint64(max(s.Bsize, 1)))) * s.Bsize, true
+	return int64(min(s.Bavail, math.MaxInt64/uint64(max(s.Bsize, 1)))) * int64(s.Bsize), true
 }

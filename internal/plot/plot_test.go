@@ -133,10 +133,10 @@ func histogram(widths ...float64) plot.Histogram {
 }
 
 // logarithmic counts sizes by powers of two.
-func logarithmic(from, to int) plot.Histogram {
+func logarithmic(from, to float64) plot.Histogram {
 	h := plot.Histogram{X: "x", Y: "y", Log: true, Unit: plot.Bytes}
 	for v := from; v < to; v *= 2 {
-		h.Bars = append(h.Bars, plot.Bar{From: float64(v), To: float64(2 * v), N: 3})
+		h.Bars = append(h.Bars, plot.Bar{From: v, To: 2 * v, N: 3})
 	}
 	return h
 }

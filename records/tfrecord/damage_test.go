@@ -2,6 +2,7 @@ package tfrecord
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"testing"
@@ -104,7 +105,10 @@ func damagedLikeZlib() []byte {
 
 // appendHugeHeader appends a header that claims 2^60 bytes, with the right
 // checksum.
-func appendHugeHeader(dst []byte) []byte { return appendHeader(dst, 1<<60) }
+func appendHugeHeader(dst []byte) []byte {
+	header := binary.LittleEndian.AppendUint64(nil, 1<<60)
+	return append(dst, binary.LittleEndian.AppendUint32(header, maskedCRC(header))...)
+}
 
 func TestALengthThatLiesTakesNoMemory(t *testing.T) {
 	file := append(appendHeader(nil, MaxRecordBytes), make([]byte, 2*readBufferBytes)...)

@@ -257,18 +257,24 @@ func (b *bpe) readMerges(m *modelFile) error {
 func (b *bpe) resolve(pairs [][2]string) (map[pair]merged, error) {
 	spaces := slices.ContainsFunc(pairs, func(p [2]string) bool { return strings.Contains(p[0]+p[1], " ") })
 	if b.prefix == "" && !spaces {
-		return sugarmeMerges(b.vocab, pairs)
+		return parseMerges(b.vocab, pairs)
 	}
+	return resolveMerges(b.vocab, b.prefix, pairs)
+}
+
+// resolveMerges returns the ids and ranks of merges of tokens with a
+// continuing_subword_prefix, or "".
+func resolveMerges(vocab map[string]int32, prefix string, pairs [][2]string) (map[pair]merged, error) {
 	merges := make(map[pair]merged, len(pairs))
 	for rank, p := range pairs {
-		left, ok1 := b.vocab[p[0]]
-		right, ok2 := b.vocab[p[1]]
-		if !ok1 || !ok2 || len(p[1]) < len(b.prefix) {
+		left, ok1 := vocab[p[0]]
+		right, ok2 := vocab[p[1]]
+		if !ok1 || !ok2 || len(p[1]) < len(prefix) {
 			return nil, fmt.Errorf("merge %d: %q and %q are not both in the vocabulary", rank, p[0], p[1])
 		}
-		id, ok := b.vocab[p[0]+p[1][len(b.prefix):]]
+		id, ok := vocab[p[0]+p[1][len(prefix):]]
 		if !ok {
-			return nil, fmt.Errorf("merge %d: %q is not in the vocabulary", rank, p[0]+p[1][len(b.prefix):])
+			return nil, fmt.Errorf("merge %d: %q is not in the vocabulary", rank, p[0]+p[1][len(prefix):])
 		}
 		merges[pair{left, right}] = merged{int32(rank), id}
 	}

@@ -40,11 +40,9 @@ func heapMerged(w *worker, b *bpe, word string) []int32 {
 	return w.appendMergedMany(nil, b)
 }
 
-// drawBPE returns a model with merges of a few characters; x and ζ are not in its
-// vocabulary.
-func drawBPE(t *rapid.T) *bpe {
+// drawMerges returns a vocabulary without x and ζ, and merges of a few characters.
+func drawMerges(t *rapid.T) (vocab map[string]int32, merges [][2]string) {
 	tokens := strings.Split("<unk> a b c ▁ é 界 !", " ")
-	var merges [][2]string
 	for range rapid.IntRange(0, 25).Draw(t, "merges") {
 		two := rapid.SliceOfN(rapid.SampledFrom(tokens[1:]), 2, 2).Draw(t, "merge")
 		if joined := two[0] + two[1]; !slices.Contains(tokens, joined) {
@@ -54,10 +52,16 @@ func drawBPE(t *rapid.T) *bpe {
 			merges = append(merges, m)
 		}
 	}
-	vocab := map[string]int32{}
+	vocab = map[string]int32{}
 	for id, token := range tokens {
 		vocab[token] = int32(id)
 	}
+	return vocab, merges
+}
+
+// drawBPE returns a model with the merges of drawMerges.
+func drawBPE(t *rapid.T) *bpe {
+	vocab, merges := drawMerges(t)
 	m := modelFile{Type: modelBPE, FuseUnk: rapid.Bool().Draw(t, "fuse")}
 	m.Vocab, _ = json.Marshal(vocab)
 	m.Merges = []json.RawMessage{}

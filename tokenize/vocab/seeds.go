@@ -3,8 +3,9 @@ package vocab
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
+
+	"pretext/internal/portable"
 )
 
 // Limits of the pieces that Unigram training begins with.
@@ -148,7 +149,7 @@ func logProbabilities(pieces []piece) []piece {
 		total += p.score
 	}
 	for i := range pieces {
-		pieces[i].score = math.Log(pieces[i].score) - math.Log(total)
+		pieces[i].score = portable.Log(pieces[i].score) - portable.Log(total)
 	}
 	return pieces
 }

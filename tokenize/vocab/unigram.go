@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"pretext/internal/portable"
 	"pretext/tokenize"
 	"pretext/tokenize/internal/bytetrie"
 )
@@ -223,7 +224,7 @@ func (t *unigramTrainer) expect(ctx context.Context) ([]float64, error) {
 			}
 			total := before[len(word)]
 			for _, e := range edges {
-				expected[e.id] += count * math.Exp(before[e.start]+t.pieces[e.id].score+after[e.end]-total)
+				expected[e.id] += float64(count * portable.Exp(before[e.start]+t.pieces[e.id].score+after[e.end]-total))
 			}
 		}
 	})
@@ -262,7 +263,7 @@ func logAdd(a, b float64) float64 {
 	if math.IsInf(b, -1) || a-b > 50 {
 		return a
 	}
-	return a + math.Log1p(math.Exp(b-a))
+	return a + portable.Log1p(portable.Exp(b-a))
 }
 
 // maximize drops pieces that hardly occur, letters aside, and sets the scores of the others to
@@ -294,7 +295,7 @@ func digamma(x float64) float64 {
 	}
 	x -= 0.5
 	y := 1 / (x * x)
-	return result + math.Log(x) + y/24 - 7.0/960*y*y + 31.0/8064*y*y*y - 127.0/30720*y*y*y*y
+	return result + portable.Log(x) + y/24 - float64(7.0/960*y*y) + float64(31.0/8064*y*y*y) - float64(127.0/30720*y*y*y*y)
 }
 
 // best returns the most probable split of a word into pieces, other than the
@@ -340,7 +341,7 @@ func (t *unigramTrainer) prune(ctx context.Context, n int) error {
 	for _, x := range occurrences {
 		total += x
 	}
-	logTotal := math.Log(total)
+	logTotal := portable.Log(total)
 	type candidate struct {
 		piece
 		loss float64
@@ -358,11 +359,11 @@ func (t *unigramTrainer) prune(ctx context.Context, n int) error {
 		case x == 0 || score > p.score:
 			continue // never in a best split
 		}
-		logAfter, after := math.Log(total+x*float64(len(others)-1)), 0.0
+		logAfter, after := portable.Log(total+float64(x*float64(len(others)-1))), 0.0
 		for _, other := range others {
-			after += math.Log(occurrences[other]+x) - logAfter
+			after += portable.Log(occurrences[other]+x) - logAfter
 		}
-		candidates = append(candidates, candidate{p, x * (math.Log(x) - logTotal - after)})
+		candidates = append(candidates, candidate{p, x * (portable.Log(x) - logTotal - after)})
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(b.loss, a.loss) })
 	for _, c := range candidates[:max(0, min(len(candidates), n-len(kept)))] {

@@ -47,7 +47,7 @@ func (a *arena) place(d device.Device, apart bool) error {
 	p, err := d.Alloc(a.size())
 	if err != nil {
 		return fmt.Errorf("allocate %.1f GiB on %s, which has %.1f: %w; a smaller micro_batch_tokens needs less",
-			gibibytes(a.size()), d.Properties().Name, gibibytes(d.Properties().Memory), err)
+			gibibytes(int64(a.size())), d.Properties().Name, gibibytes(d.Properties().Memory), err)
 	}
 	a.held = append(a.held, p)
 	for _, b := range a.buffers {
@@ -90,4 +90,4 @@ func (a *arena) free(d device.Device) error {
 	return nil
 }
 
-func gibibytes(n int) float64 { return float64(n) / (1 << 30) }
+func gibibytes(n int64) float64 { return float64(n) / (1 << 30) }

@@ -38,7 +38,7 @@ func (m *model) choose() {
 		m.choice = m.forced
 	case saved == fused || saved == plain:
 		m.choice = saved
-	case m.shape.tokens*m.c.HiddenSize*m.c.IntermediateSize < worthMeasuring:
+	case int64(m.shape.tokens)*int64(m.c.HiddenSize)*int64(m.c.IntermediateSize) < worthMeasuring:
 		m.choice = plain
 	default:
 		m.choice = m.measure()

@@ -177,7 +177,7 @@ func TestAutoTokensFitTheDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := trainer.Options{Precision: trainer.BFloat16, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.LAMB)}
-	for memory, want := range map[int]int{141 << 30: 1 << 16, 80 << 30: 1 << 16, 40 << 30: 1 << 15, 16 << 30: 1 << 13, 1 << 30: 512} {
+	for memory, want := range map[int64]int{141 << 30: 1 << 16, 80 << 30: 1 << 16, 40 << 30: 1 << 15, 16 << 30: 1 << 13, 1 << 30: 512} {
 		got, err := New(sim.NewGPU(sim.Options{Memory: memory})).AutoTokens(c, trainer.PretrainHeads(), o)
 		if err != nil || got != want {
 			t.Errorf("%d GiB: %d tokens, %v; want %d", memory>>30, got, err, want)

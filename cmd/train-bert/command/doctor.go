@@ -71,7 +71,7 @@ func printCUDA(w io.Writer, r gpu.Report) error {
 		fmt.Fprintf(&b, "cuda, several ranks: they exchange gradients through host memory, which is slow: %s\n", r.NCCL)
 	}
 	for i, g := range r.GPUs {
-		fmt.Fprintf(&b, "cuda:%d: %s, %s, compute capability %s, %d multiprocessors\n", i, g.Name, humanize.Bytes(int64(g.Memory)), g.Capability, g.Multiprocessors)
+		fmt.Fprintf(&b, "cuda:%d: %s, %s, compute capability %s, %d multiprocessors\n", i, g.Name, humanize.Bytes(g.Memory), g.Capability, g.Multiprocessors)
 		if g.Problem != "" {
 			fmt.Fprintf(&b, "cuda:%d: cannot be used: %s\n", i, g.Problem)
 			continue

@@ -50,7 +50,8 @@ func TestARunOnATerminalUpdatesOneLine(t *testing.T) {
 		c := newConsole(slave)
 		o.Log, o.Progress = c, func(p session.Progress) {
 			c.bar(p)
-			unix.Nanosleep(&unix.Timespec{Nsec: int64(barInterval / 3)}, nil) // long enough for more than one state
+			pause := unix.NsecToTimespec(int64(barInterval / 3))
+			unix.Nanosleep(&pause, nil) // long enough for more than one state
 		}
 		if _, err := session.Train(context.Background(), o.Options); err != nil {
 			t.Fatal(err)

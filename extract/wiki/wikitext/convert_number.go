@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pretext/extract/wiki/rendering"
+	"pretext/internal/portable"
 )
 
 // An amount is a value of a {{convert}}: "12.5", "1,234", "1+1/2".
@@ -142,7 +143,7 @@ func (c conversion) defaultPlaces() int {
 	places := 0.0
 	switch {
 	case c.amount.denominator > 0:
-		places = max(math.Log10(float64(c.amount.denominator)), 1)
+		places = max(portable.Log10(float64(c.amount.denominator)), 1)
 	case c.amount.point:
 		places = float64(c.amount.decimals)
 	case !c.compound:
@@ -153,22 +154,22 @@ func (c conversion) defaultPlaces() int {
 		kelvin := math.Abs((c.value - c.in.offset) * c.in.scale)
 		least := 2.0
 		if kelvin >= 1e-8 {
-			least = 2 - math.Floor(math.Log10(kelvin)+fudge)
+			least = 2 - math.Floor(portable.Log10(kelvin)+fudge)
 		}
 		return bounded(max(math.Floor(places), least))
 	}
 	if c.value == 0 || result == 0 {
 		return 0
 	}
-	adjust := math.Log10(math.Abs(c.value / result))
+	adjust := portable.Log10(math.Abs(c.value / result))
 	switch {
 	case c.out.name == moreThanInteger && math.Floor(c.value) == c.value:
-		adjust = -math.Log10(c.scale)
+		adjust = -portable.Log10(c.scale)
 	case c.compound && c.in.name == "inch":
-		adjust = math.Log10(c.out.scale) + 2
+		adjust = portable.Log10(c.out.scale) + 2
 	}
-	least := 1 - math.Floor(math.Log10(result)+fudge)
-	return bounded(max(math.Floor(places+adjust+math.Log10(2)), least))
+	least := 1 - math.Floor(portable.Log10(result)+fudge)
+	return bounded(max(math.Floor(places+adjust+portable.Log10(2)), least))
 }
 
 func bounded(places float64) int { return int(min(max(places, -maxPlaces), maxPlaces)) }
@@ -177,7 +178,7 @@ func bounded(places float64) int { return int(min(max(places, -maxPlaces), maxPl
 // from zero.
 func roundPlaces(v float64, places int) float64 {
 	power := math.Pow10(places)
-	return math.Copysign(math.Floor(math.Abs(v)*power+0.5)/power, v)
+	return math.Copysign(math.Floor(float64(math.Abs(v)*power)+0.5)/power, v)
 }
 
 // places returns the number of digits of a converted value.
@@ -186,7 +187,7 @@ func (r rounding) of(c conversion) int {
 	case r.given:
 		return r.places
 	case r.significant > 0 && c.result != 0:
-		return bounded(float64(r.significant) - 1 - math.Floor(math.Log10(math.Abs(c.result))+1e-14))
+		return bounded(float64(r.significant) - 1 - math.Floor(portable.Log10(math.Abs(c.result))+1e-14))
 	case r.multiple > 0:
 		return 0
 	}

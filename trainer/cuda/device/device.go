@@ -132,7 +132,7 @@ func (p Pointer) Add(n int) Pointer { return p + Pointer(n) }
 type Properties struct {
 	Name            string // e.g. "NVIDIA H200"
 	Major, Minor    int    // compute capability, e.g. 9 and 0
-	Memory          int    // bytes in total
+	Memory          int64  // bytes in total
 	Multiprocessors int
 	SharedMemory    int    // maximum bytes of shared memory in a block, with opt-in
 	Driver          string // CUDA version of the driver, e.g. "12.8"

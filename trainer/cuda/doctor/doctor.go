@@ -43,7 +43,7 @@ type Library struct {
 // A GPU holds the properties and measured speeds of one GPU.
 type GPU struct {
 	Name            string   `json:"name"`
-	Memory          int      `json:"memory_bytes"`
+	Memory          int64    `json:"memory_bytes"`
 	Capability      string   `json:"compute_capability"` // e.g. "9.0"
 	Multiprocessors int      `json:"multiprocessors"`
 	Problem         string   `json:"problem,omitempty"` // why this GPU cannot be used; other fields are then incomplete

@@ -218,7 +218,7 @@ func (g *gpu) describe(ordinal int) error {
 	if err := g.cuda("cuDeviceTotalMem", C.pt_cuDeviceTotalMem_v2(g.c, &total, g.ordinal)); err != nil {
 		return err
 	}
-	p.Memory = int(total)
+	p.Memory = int64(total)
 	for _, a := range []struct {
 		to        *int
 		attribute C.CUdevice_attribute

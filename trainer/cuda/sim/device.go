@@ -14,7 +14,7 @@ import (
 // Options configures a simulated device.
 type Options struct {
 	Seed            uint64 // seed of the random order of blocks, warps, atomics and streams
-	Memory          int    // bytes of global memory; 0: 1 GiB
+	Memory          int64  // bytes of global memory; 0: 1 GiB
 	MaxInstructions int    // a block that executes more is reported as a [Hang]; 0: 1<<26
 
 	// Network connects the GPU with those of other ranks. Nil: it has no
@@ -62,7 +62,7 @@ const guardBytes = 1 << 12
 // Alloc allocates n bytes of global memory. Reading them before they are written
 // is a fault. Faults show the name.
 func (d *Device) Alloc(name string, n int) (Pointer, error) {
-	if n < 0 || n > d.options.Memory-d.used {
+	if n < 0 || int64(n) > d.options.Memory-int64(d.used) {
 		return 0, fmt.Errorf("allocate %d bytes for %s: %d of %d bytes of memory are in use", n, name, d.used, d.options.Memory)
 	}
 	m := newMemory(name, d.next, n)

@@ -116,7 +116,7 @@ func TestImpossibleFiguresAreRefused(t *testing.T) {
 		"NaN":         func(f *speed.Figures) { f.Link = math.NaN() },
 		"no GPUs":     func(f *speed.Figures) { f.GPUs = nil },
 		"many GPUs":   func(f *speed.Figures) { f.GPUs = []int{1 << 20} },
-		"many steps":  func(f *speed.Figures) { f.Steps = 1 << 40 },
+		"many steps":  func(f *speed.Figures) { f.Steps = math.MaxInt },
 		"short batch": func(f *speed.Figures) { f.Tokens = 100 },
 		"no model":    func(f *speed.Figures) { f.Model = "enormous" },
 	} {

@@ -1,0 +1,82 @@
+package portable_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pretext/internal/portable"
+)
+
+// draws are the arguments of the tests: of the sizes that occur in a data set, with
+// what lies beside the limits of the functions' parts.
+func draws(n int) (positive, small, unit []float64) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range n {
+		positive = append(positive, math.Ldexp(1+r.Float64(), r.IntN(120)-60))
+		small = append(small, r.Float64()*120-80)
+		unit = append(unit, r.Float64(), math.Ldexp(r.Float64(), -r.IntN(60)))
+	}
+	for _, x := range []float64{1, 0.5, math.Sqrt2, math.Sqrt2 / 2, math.Sqrt2 - 1, 1. / (1 << 29), 1. / (1 << 54), 10, 100, 1e15} {
+		for _, x := range []float64{math.Nextafter(x, 0), x, math.Nextafter(x, math.Inf(1))} {
+			positive, small = append(positive, x), append(small, x, -x)
+			if x <= 1 {
+				unit = append(unit, x)
+			}
+		}
+	}
+	for _, x := range []float64{0, -1, math.Inf(1), math.Inf(-1), math.NaN(), 0x1p-1022, math.MaxFloat64, 709, 710, -745, -746} {
+		positive, small = append(positive, x), append(small, x)
+	}
+	return positive, small, append(unit, 0)
+}
+
+// The bits are those that a processor of amd64 computed; every other must find them.
+func TestEveryProcessorComputesTheSameBits(t *testing.T) {
+	positive, small, unit := draws(20000)
+	for name, c := range map[string]struct {
+		f    func(float64) float64
+		of   []float64
+		want string
+	}{
+		"Log":   {portable.Log, positive, "dd57133e7239c41b"},
+		"Log10": {portable.Log10, positive, "c72c9c884442aa08"},
+		"Exp":   {portable.Exp, small, "b571e2e4c7888426"},
+		"Log1p": {portable.Log1p, unit, "d5259015e7b617fb"},
+		"Pow":   {func(x float64) float64 { return portable.Pow(x, 0.7) + portable.Pow(x, 0.3) }, unit, "708c579a6dcb1bae"},
+	} {
+		h := fnv.New64a()
+		for _, x := range c.of {
+			binary.Write(h, binary.LittleEndian, c.f(x))
+		}
+		if got := fmt.Sprintf("%x", h.Sum(nil)); got != c.want {
+			t.Errorf("%s: the bits have the hash %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestTheResultsAreThoseOfPackageMath(t *testing.T) {
+	positive, small, unit := draws(20000)
+	for name, c := range map[string]struct {
+		got, want func(float64) float64
+		of        []float64
+	}{
+		"Log":   {portable.Log, math.Log, positive},
+		"Log10": {portable.Log10, math.Log10, positive},
+		"Exp":   {portable.Exp, math.Exp, small},
+		"Log1p": {portable.Log1p, math.Log1p, unit},
+		"Pow":   {func(x float64) float64 { return portable.Pow(x, 0.7) }, func(x float64) float64 { return math.Pow(x, 0.7) }, unit},
+	} {
+		for _, x := range c.of {
+			got, want := c.got(x), c.want(x)
+			if got != want && !(math.Abs(got-want) <= 2*ulp(want)) && !(got != got && want != want) {
+				t.Errorf("%s(%v) = %v, want %v", name, x, got, want)
+			}
+		}
+	}
+}
+
+func ulp(x float64) float64 { return math.Nextafter(math.Abs(x), math.Inf(1)) - math.Abs(x) }
