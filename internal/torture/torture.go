@@ -21,6 +21,11 @@ import (
 // Long reports whether tests should be long.
 func Long() bool { return os.Getenv("PRETEXT_TORTURE") != "" }
 
+// Full reports whether tests whose cases are a fixed list or a fixed number of seeds
+// should run all of them: if $PRETEXT_FULL is set, as make check does, or in a long
+// run. A plain go test runs cases chosen so that each promise is tested once.
+func Full() bool { return os.Getenv("PRETEXT_FULL") != "" || Long() }
+
 // Times returns the number of repetitions of a test: short in a plain run, and
 // long if $PRETEXT_TORTURE is set. The environment variable with the given
 // name, if it is set, overrides both.

@@ -16,11 +16,17 @@ func Example() {
 
 func TestTheEnvironmentDecidesHowLong(t *testing.T) {
 	t.Setenv("PRETEXT_TORTURE", "")
-	if n := Times(t, "PRETEXT_X", 3, 50); n != 3 || Long() {
+	t.Setenv("PRETEXT_FULL", "")
+	if n := Times(t, "PRETEXT_X", 3, 50); n != 3 || Long() || Full() {
 		t.Errorf("a share: got %d", n)
 	}
+	t.Setenv("PRETEXT_FULL", "1")
+	if n := Times(t, "PRETEXT_X", 3, 50); n != 3 || Long() || !Full() {
+		t.Errorf("full: got %d", n)
+	}
+	t.Setenv("PRETEXT_FULL", "")
 	t.Setenv("PRETEXT_TORTURE", "1")
-	if n := Times(t, "PRETEXT_X", 3, 50); n != 50 || !Long() {
+	if n := Times(t, "PRETEXT_X", 3, 50); n != 50 || !Long() || !Full() {
 		t.Errorf("torture: got %d", n)
 	}
 	t.Setenv("PRETEXT_X", "7")
