@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
+
+	"pretext/internal/realdata"
 )
 
 // checkPacked packs values with every version and compares the results with
@@ -46,6 +48,8 @@ func checkPacked(t *testing.T, values []int32) {
 }
 
 func TestVectorsPackWhatPlainCodePacks(t *testing.T) {
+	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX-512 VBMI2")
 	limits := []uint32{1 << 7, 1 << 14, 1 << 15, 1 << 20, shortLimit}
 	seeds := 1_000_000
 	if testing.Short() {

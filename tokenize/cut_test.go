@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pretext/internal/realdata"
 )
 
 // A cutResult is what take and fill find in a text.
@@ -89,6 +91,7 @@ func TestCutClassesEqualTheTables(t *testing.T) {
 }
 
 func TestCutWithVectorsEqualsPlain(t *testing.T) {
+	realdata.Instructions(t, "AVX2")
 	rng := rand.New(rand.NewPCG(1, 2))
 	alphabets := []string{"", "ab ", "aZ09_ .,\n\r\t", "a. \x00\x1f\x7f\x80\xffé世"}
 	for n := range 2000 {

@@ -18,7 +18,7 @@ const realdataPath = "pretext/internal/realdata"
 
 // A need is something outside of the repository that a test requires.
 type need struct {
-	kind string // the function of realdata: Path, Read, Tool or Variable
+	kind string // the function of realdata: Path, Read, Tool, Variable, Instructions or Vectors
 	name string // its argument, "" if it is not a literal
 }
 
@@ -165,9 +165,10 @@ func (p *testPackage) reached(name string) (needs []need) {
 
 // A finder reports whether a need is available on this machine.
 type finder struct {
-	data     func(name string) bool // a file of the real data; "": any of it
-	tool     func(name string) bool
-	variable func(name string) bool
+	data         func(name string) bool // a file of the real data; "": any of it
+	tool         func(name string) bool
+	variable     func(name string) bool
+	instructions func(name string) bool // of the processor
 }
 
 // missing returns the name of a need that is not available, "" if it is.
@@ -177,7 +178,7 @@ func (f finder) missing(n need) string {
 		return "the real data (PRETEXT_DATA)"
 	case n.kind == "Tool" && n.name != "" && !f.tool(n.name):
 		return n.name
-	case n.kind == "Variable" && !f.variable(n.name):
+	case n.kind == "Variable" && !f.variable(n.name), (n.kind == "Instructions" || n.kind == "Vectors") && !f.instructions(n.name):
 		return n.name
 	}
 	return ""

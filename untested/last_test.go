@@ -71,6 +71,8 @@ type data struct{}
 func (data) read(t *testing.T, name string) { real.Path(t, name) }
 func TestTool(t *testing.T) { real.Tool(t, "mandoc") }
 func TestHours(t *testing.T) { real.Variable(t, "LONG", "hours") }
+func TestVectors(t *testing.T) { real.Instructions(t, "AVX-512 VBMI") }
+func TestBoth(t *testing.T) { real.Vectors(t, "AVX2"); real.Vectors(t, "AVX-512 VBMI") }
 func TestMain(m *testing.M) {}
 `,
 	"a/testdata/x_test.go": `not Go`,
@@ -95,12 +97,12 @@ func TestTheCensusFindsWhatTestsNeed(t *testing.T) {
 	is := func(names ...string) func(string) bool {
 		return func(name string) bool { return slices.Contains(names, name) }
 	}
-	got := c.line(finder{data: is("here"), tool: is(), variable: is()})
-	want := `not run, or only in part: 4 of 7 tests: 2 need the real data (PRETEXT_DATA), 1 needs LONG, 1 needs mandoc; README.md, "Tests"`
+	got := c.line(finder{data: is("here"), tool: is(), variable: is(), instructions: is("AVX2")})
+	want := `not run, or only in part: 6 of 9 tests: 2 need AVX-512 VBMI, 2 need the real data (PRETEXT_DATA), 1 needs LONG, 1 needs mandoc; README.md, "Tests"`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := c.line(finder{data: is("", "here", "wiki/x"), tool: is("mandoc"), variable: is("LONG")}); got != "" {
+	if got := c.line(finder{data: is("", "here", "wiki/x"), tool: is("mandoc"), variable: is("LONG"), instructions: is("AVX2", "AVX-512 VBMI")}); got != "" {
 		t.Errorf("got %q where all is here, want nothing", got)
 	}
 }
@@ -127,7 +129,11 @@ func TestTheCensusOfThisModule(t *testing.T) {
 			t.Errorf("%s: needs something: %v, want %v", test, got, wanted)
 		}
 	}
-	if line := c.line(finder{data: func(string) bool { return false }, tool: func(string) bool { return true }, variable: func(string) bool { return true }}); !strings.Contains(line, "need the real data") {
+	yes, no := func(string) bool { return true }, func(string) bool { return false }
+	if line := c.line(finder{data: no, tool: yes, variable: yes, instructions: yes}); !strings.Contains(line, "need the real data") {
+		t.Errorf("got %q", line)
+	}
+	if line := c.line(finder{data: yes, tool: yes, variable: yes, instructions: no}); !strings.Contains(line, "need AVX-512") || !strings.Contains(line, "need AVX2") {
 		t.Errorf("got %q", line)
 	}
 }

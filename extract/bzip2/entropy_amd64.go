@@ -3,8 +3,8 @@ package bzip2
 import "golang.org/x/sys/cpu"
 
 // hasVBMI reports whether the processor has the instructions that decodeVector
-// uses: AVX-512 with VBMI, BMI1 and BMI2.
-var hasVBMI = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
+// uses: AVX-512 with VBMI, BMI1, BMI2 and MOVBE.
+var hasVBMI = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasMOVBE
 
 // vectorPlaces is the number of places of the move-to-front list that
 // decodeVector keeps in a register.

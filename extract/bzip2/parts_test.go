@@ -8,9 +8,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"pretext/internal/realdata"
 )
 
 func TestTheChecksumEqualsThePlainOne(t *testing.T) {
+	realdata.Vectors(t, "PCLMULQDQ")
 	folding := newCRCTables()
 	tables := *folding
 	tables.fold = false
@@ -101,6 +104,7 @@ func TestTheFirstOfSeveralMagicNumbersIsFound(t *testing.T) {
 }
 
 func TestRunsExpandWhateverTheRoom(t *testing.T) {
+	realdata.Vectors(t, "AVX2")
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(genText().Draw(t, "text"))
 		room := rapid.IntRange(runRoom, 2*runRoom).Draw(t, "room")
@@ -122,6 +126,7 @@ func TestRunsExpandWhateverTheRoom(t *testing.T) {
 }
 
 func TestRunsOfAnyCountExpand(t *testing.T) {
+	realdata.Vectors(t, "AVX2")
 	for _, test := range []struct{ src, want string }{
 		{"", ""},
 		{"aaaa", "aaaa"},
@@ -195,9 +200,7 @@ func readBoth(tb rapid.TB, file []byte, at int64, limit int) {
 }
 
 func TestSymbolsAreDecodedAlikeWithVectorInstructions(t *testing.T) {
-	if !hasVBMI {
-		t.Skip("this processor has no AVX-512 VBMI")
-	}
+	realdata.Instructions(t, "AVX-512 VBMI")
 	for _, file := range fixtures(t) {
 		readBoth(t, file, 4, maxBlock)
 	}

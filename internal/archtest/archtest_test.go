@@ -113,6 +113,7 @@ var allowed = map[string][]string{
 	"internal/tinydata":    {"records", "records/tfrecord", "sharding"},
 	"internal/archtest":    {},
 	"internal/checks":      {"internal/realdata"},
+	"internal/levels":      {"internal/realdata"},
 	"internal/bench":       {"*"},
 	"internal/gpubench":    {"*"},
 	"internal/release":     {},

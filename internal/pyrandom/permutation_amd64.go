@@ -3,7 +3,7 @@ package pyrandom
 import "golang.org/x/sys/cpu"
 
 // canTrace reports whether this processor has what traceSwaps and follow need.
-var canTrace = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
+var canTrace = cpu.X86.HasBMI2 && cpu.X86.HasLZCNT && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
 
 // traceSwaps makes the swaps limit-1, limit-2, … 1, or as many as words suffice
 // for. It returns the limit after them, 1 if none is left, and the number of words

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"pretext/internal/realdata"
 )
 
 // golden is one seed of testdata/golden.json, written by testdata/golden.py.
@@ -201,6 +203,7 @@ func checkRefills(t *testing.T, r *Rand) {
 }
 
 func TestRefillsAreThePlainGenerator(t *testing.T) {
+	realdata.Vectors(t, "AVX2")
 	for seed := range int64(comparedSeeds) {
 		checkRefills(t, New(seed*0x9E3779B97F4A7C1)) // some of one word, most of two
 	}
@@ -352,6 +355,7 @@ func BenchmarkShuffle125(b *testing.B) {
 }
 
 func TestAPermutationIsTheStartOfAShuffle(t *testing.T) {
+	realdata.Vectors(t, "AVX-512 VBMI")
 	seeds := 1_000_000
 	if testing.Short() {
 		seeds /= 50
@@ -411,6 +415,7 @@ func FuzzPermutation(f *testing.F) {
 }
 
 func TestAPermutationWithoutVectorsIsTheSame(t *testing.T) {
+	realdata.Instructions(t, "AVX-512 VBMI")
 	a, b := New(3), New(3)
 	for n := range tracedLen + 1 {
 		if got, want := a.Permutation(n, n), b.plainPermutation(n, n); !slices.Equal(got, want) {

@@ -6,15 +6,19 @@
 // it is missing, a test that needs it is skipped with one line. Under
 // continuous integration ($CI set) the test fails instead, so that nothing is
 // skipped unnoticed. Package untested counts the tests that are skipped by
-// Path, Read, Tool and Variable.
+// Path, Read, Tool, Variable and Instructions, or shortened by Vectors.
 package realdata
 
 import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"runtime"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/cpu"
 )
 
 // Path returns the path of a file or folder of the test data. name is
@@ -61,6 +65,35 @@ func Variable(tb testing.TB, name, why string) string {
 		tb.Skip(why + "; set " + name)
 	}
 	return value
+}
+
+// Instructions skips the test on a processor without some vector instructions, also
+// under continuous integration: the processor is as it is. The names are those of
+// [HasInstructions].
+func Instructions(tb testing.TB, name string) {
+	tb.Helper()
+	if !HasInstructions(name) {
+		tb.Skip("this processor has no " + name)
+	}
+}
+
+// Vectors states that a test compares vector code with plain code. On a processor
+// without the instructions the test goes on with what there is, and logs that.
+func Vectors(tb testing.TB, name string) {
+	tb.Helper()
+	if !HasInstructions(name) {
+		tb.Log("only in part: this processor has no " + name)
+	}
+}
+
+// HasInstructions reports whether the processor has the instructions of a flag of
+// golang.org/x/sys/cpu.X86, such as "AVX2" or "AVX-512 VBMI".
+func HasInstructions(name string) bool {
+	flag := reflect.ValueOf(cpu.X86).FieldByName("Has" + strings.NewReplacer("-", "", " ", "").Replace(name))
+	if !flag.IsValid() {
+		panic("BUG: there are no instructions " + name)
+	}
+	return flag.Bool()
 }
 
 // Missing skips the test with a reason, or fails it if $CI is set.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"pretext/internal/realdata"
 )
 
 // checkVectors compares putCandidates and widenVector with the plain loops, and looks
@@ -35,6 +37,7 @@ func checkVectors(t *testing.T, ids []uint16, a, b int32) {
 }
 
 func TestVectorsDoWhatPlainLoopsDo(t *testing.T) {
+	realdata.Instructions(t, "AVX-512 VBMI2")
 	seeds := 1_000_000
 	if testing.Short() {
 		seeds /= 50
@@ -68,9 +71,7 @@ func FuzzVectors(f *testing.F) {
 
 // TestPlainLoopsMakeTheSameExamples builds with and without vector instructions.
 func TestPlainLoopsMakeTheSameExamples(t *testing.T) {
-	if !hasWiden {
-		t.Skip("this processor has no vector instructions that could be switched off")
-	}
+	realdata.Instructions(t, "AVX-512 BW")
 	build := func() (payloads []byte) {
 		b, err := NewBuilder(DefaultOptions(), benchVocab(), Scratch{})
 		if err != nil {

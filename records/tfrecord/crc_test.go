@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
+
+	"pretext/internal/realdata"
 )
 
 // checkFold compares foldCRC with package crc32 from every alignment.
@@ -19,9 +21,7 @@ func checkFold(t *testing.T, b []byte) {
 }
 
 func TestFoldedChecksumsAreThoseOfPackageCRC32(t *testing.T) {
-	if !hasFold {
-		t.Skip("this processor has no vector instructions for checksums")
-	}
+	realdata.Instructions(t, "AVX-512 VPCLMULQDQ")
 	seeds := 1_000_000
 	if testing.Short() {
 		seeds /= 20

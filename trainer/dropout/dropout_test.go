@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pretext/internal/realdata"
 	"pretext/trainer/dropout"
 )
 
@@ -98,6 +99,7 @@ func TestMasksEqualTheGoldenTable(t *testing.T) {
 // TestSinglePrecisionDropsWhatDoublePrecisionDoes holds the vector code, which
 // exists for float32, to the plain one.
 func TestSinglePrecisionDropsWhatDoublePrecisionDoes(t *testing.T) {
+	realdata.Vectors(t, "AVX2")
 	rapid.Check(t, func(t *rapid.T) {
 		position := rapid.Int64Min(0).Draw(t, "position")
 		m := dropout.New(rapid.Uint64().Draw(t, "seed"), rapid.Float64Range(0, 0.99).Draw(t, "p"))

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"pgregory.net/rapid"
 
+	"pretext/internal/realdata"
 	"pretext/trainer"
 	"pretext/trainer/optim"
 )
@@ -26,12 +27,19 @@ func randomFloats(r *rand.Rand, n int) []float32 {
 // eachSet runs f with every set of this machine.
 func eachSet(t *testing.T, f func(t *testing.T, s *Set[float32])) {
 	for _, isa := range []ISA{Plain, AVX2, AVX512} {
-		s, err := For[float32](isa)
-		if err != nil {
-			t.Log(err)
-			continue
-		}
-		t.Run(string(isa), func(t *testing.T) { f(t, s) })
+		t.Run(string(isa), func(t *testing.T) {
+			switch isa {
+			case AVX2:
+				realdata.Instructions(t, "AVX2")
+			case AVX512:
+				realdata.Instructions(t, "AVX-512 BW")
+			}
+			s, err := For[float32](isa)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(t, s)
+		})
 	}
 }
 
