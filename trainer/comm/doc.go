@@ -30,8 +30,8 @@
 //
 // Ranks send a heartbeat every second, even while they compute. There is no timeout
 // for a collective: rank 0 may write a checkpoint for an hour. A rank is lost if its
-// connections close, because it died, or if it sends no heartbeat for twelve seconds,
-// because it was stopped or the network is down. Rank 0 then tells all other ranks
+// connections close, because it died, or if it sends no heartbeat for twelve seconds
+// ([Options.Silence]), because it was stopped or the network is down. Rank 0 then tells all other ranks
 // which rank was lost, so that every rank ends with the same [*RankError]. The other
 // ranks detect the loss of rank 0 themselves. A rank that ends because of its own
 // error tells the others by [Group.Abort].

@@ -24,6 +24,15 @@ type timing struct {
 var defaultTiming = timing{beat: time.Second, silence: 12 * time.Second, grace: time.Second,
 	handshake: 10 * time.Second, linger: 2 * time.Second, notice: 2 * time.Second}
 
+// timing returns the intervals of a group with the options.
+func (o Options) timing() timing {
+	t := defaultTiming
+	if o.Silence > 0 {
+		t.beat, t.silence = o.Silence/12, o.Silence
+	}
+	return t
+}
+
 // A Group is one rank's side of a run. It implements [trainer.Comm].
 //
 // Collectives of one rank run one after the other. All other methods may be

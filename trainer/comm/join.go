@@ -26,7 +26,7 @@ import (
 //
 // If ctx is done first, Join ends the other ranks too and returns the cause. ctx has
 // no effect after Join has returned.
-func Join(ctx context.Context, o Options) (*Group, error) { return join(ctx, o, defaultTiming) }
+func Join(ctx context.Context, o Options) (*Group, error) { return join(ctx, o, o.timing()) }
 
 // Alone returns the group of a run with one rank. It uses no network.
 func Alone() *Group { return newGroup(Options{Ranks: 1}, defaultTiming) }

@@ -36,8 +36,9 @@ type Options struct {
 	// hash of the data, the seed, options. A name is used in error messages.
 	Fingerprints map[string]string
 
-	Wait time.Duration // how long to wait for all ranks to start; 0: five minutes
-	Log  io.Writer     // gets messages for people, each line in one Write; nil: no messages
+	Wait    time.Duration // how long to wait for all ranks to start; 0: five minutes
+	Silence time.Duration // how long a rank may send nothing before it is lost; 0: twelve seconds
+	Log     io.Writer     // gets messages for people, each line in one Write; nil: no messages
 }
 
 // MinSecret is the minimum length of a secret in bytes.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"math"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,12 +30,13 @@ func simulated(t *testing.T, p trainer.Precision, seed uint64) *Opened {
 	return &Opened{Kind: deviceCUDA, Precision: p, deterministic: true, backend: cuda.New(gpu), close: func() error { return nil }}
 }
 
-// gpuOptions are those of a run of four steps of a model that GPUs support.
+// gpuOptions are those of a run of two steps, with a checkpoint after each, of the smallest
+// model that GPUs support: a simulated one does some thousand operations a millisecond.
 func gpuOptions(t *testing.T) Options {
 	t.Helper()
 	o := testOptions(t)
-	o.TrainBatchSize, o.NumTrainSteps, o.NumWarmupSteps, o.SaveCheckpointsSteps = 4, 4, 1, 0
-	const model = `{"vocab_size": 40, "hidden_size": 128, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
+	o.TrainBatchSize, o.NumTrainSteps, o.NumWarmupSteps, o.SaveCheckpointsSteps, o.EvalExamples = 4, 2, 0, 1, 2
+	const model = `{"vocab_size": 40, "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 64,
 "hidden_act": "gelu_new", "max_position_embeddings": 32, "initializer_range": 0.1, "model_type": "bert"}`
 	if err := os.WriteFile(o.Model, []byte(model), 0o600); err != nil {
 		t.Fatal(err)
@@ -46,7 +45,7 @@ func gpuOptions(t *testing.T) Options {
 }
 
 // trainOn trains on an open device; after step stop, if not 0, it is told to end.
-func trainOn(t *testing.T, o Options, d *Opened, stop int64) {
+func trainOn(t *testing.T, o Options, d *Opened, stop int64) *Result {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -55,10 +54,11 @@ func trainOn(t *testing.T, o Options, d *Opened, stop int64) {
 			cancel()
 		}
 	}
-	_, err := (&run{o: o, device: d, group: comm.Alone()}).train(ctx)
+	end, err := (&run{o: o, device: d, group: comm.Alone()}).train(ctx)
 	if stop == 0 && err != nil || stop != 0 && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
+	return end
 }
 
 // A run on a GPU has the losses of the CPU, and its checkpoint is evaluated
@@ -68,7 +68,7 @@ func TestARunOnASimulatedGPUIsThatOfTheCPU(t *testing.T) {
 	o := gpuOptions(t)
 	onCPU := o
 	onCPU.Out = filepath.Join(t.TempDir(), "cpu")
-	mustTrain(t, onCPU)
+	trainOn(t, onCPU, inFloat64(), 0)
 	trainOn(t, o, simulated(t, trainer.Float32, 1), 0)
 	got, want := steady(t, o.Out), steady(t, onCPU.Out)
 	if len(got) != len(want) {
@@ -92,10 +92,10 @@ func TestADeterministicRunOnASimulatedGPUResumes(t *testing.T) {
 	trainOn(t, whole, simulated(t, trainer.Float16, 1), 0)
 	stopped := whole
 	stopped.Out = filepath.Join(t.TempDir(), "stopped")
-	trainOn(t, stopped, simulated(t, trainer.Float16, 2), 2)
+	trainOn(t, stopped, simulated(t, trainer.Float16, 2), 1)
 	trainOn(t, stopped, simulated(t, trainer.Float16, 3), 0)
 	last := func(o Options) map[string]string {
-		all := files(t, filepath.Join(o.Out, "step-00000004"))
+		all := files(t, stepDir(o, 2))
 		delete(all, "manifest.json") // has hashes of the others
 		return all
 	}
@@ -152,16 +152,16 @@ func TestARunOnGPUsWithoutNCCLSaysSo(t *testing.T) {
 func TestTwoSimulatedGPUsTrainTheModelOfOne(t *testing.T) {
 	t.Parallel()
 	alone := gpuOptions(t)
-	alone.Optimizer, alone.MicroBatchTokens, alone.SaveCheckpointsSteps = string(trainer.LAMB), 64, 2
+	alone.Optimizer, alone.MicroBatchTokens = string(trainer.LAMB), 64
 	two := alone
 	two.Out, two.Zero1 = filepath.Join(t.TempDir(), "two"), true
 	trainOn(t, alone, simulated(t, trainer.Float32, 1), 0)
 	trainOnTwo(t, two)
-	near(t, "two GPUs", filepath.Join(two.Out, "step-00000004"), filepath.Join(alone.Out, "step-00000004"))
+	near(t, "two GPUs", stepDir(two, 2), stepDir(alone, 2))
 
 	// The first half of one run, the second of the other.
 	for _, o := range []Options{alone, two} {
-		if err := os.RemoveAll(filepath.Join(o.Out, "step-00000004")); err != nil {
+		if err := os.RemoveAll(stepDir(o, 2)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,42 +170,46 @@ func TestTwoSimulatedGPUsTrainTheModelOfOne(t *testing.T) {
 	trainOn(t, resumed, simulated(t, trainer.Float32, 2), 0)
 	alone.Zero1 = true
 	trainOnTwo(t, alone)
-	near(t, "resumed", filepath.Join(two.Out, "step-00000004"), filepath.Join(alone.Out, "step-00000004"))
+	near(t, "resumed", stepDir(two, 2), stepDir(alone, 2))
+}
+
+// near reports tensors of two checkpoints whose difference, as a fraction of the tensor's
+// norm, is above 1e-5, of moments 1e-4: what rounding, 2^-24, of some hundred additions
+// may become in two steps. A simulated GPU rounds alike on every machine. The true
+// gradient of key biases is 0, so the optimizer moves them by the signs of rounding
+// errors: they are not compared.
+func near(t *testing.T, name, got, want string) {
+	t.Helper()
+	a, b := weights(t, got), weights(t, want)
+	if len(a) != len(b) || len(a) == 0 {
+		t.Fatalf("%s: %d tensors, want %d", name, len(a), len(b))
+	}
+	for tensor, y := range b {
+		x, diff, norm, tolerance := a[tensor], 0.0, 0.0, 1e-5
+		switch {
+		case strings.HasSuffix(tensor, "key.bias"):
+			continue
+		case strings.HasPrefix(tensor, "m.") || strings.HasPrefix(tensor, "v."):
+			tolerance = 1e-4
+		}
+		for i := range y {
+			diff += math.Pow(float64(x[i]-y[i]), 2)
+			norm += math.Pow(float64(y[i]), 2)
+		}
+		if diff, norm = math.Sqrt(diff), math.Sqrt(norm); diff > tolerance*max(norm, 1e-2) {
+			t.Errorf("%s: %s differs by %.3g of its norm", name, tensor, diff/norm)
+		}
+	}
 }
 
 // trainOnTwo trains on two ranks, each with a simulated GPU.
 func trainOnTwo(t *testing.T, o Options) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := ln.Addr().(*net.TCPAddr).Port
-	ln.Close()
 	network := sim.NewNetwork()
-	var all sync.WaitGroup
-	for r := range 2 {
-		all.Go(func() {
-			o := o
-			o.Ranks = comm.Options{Rank: r, Ranks: 2, LocalRank: r, LocalRanks: 2, Host: "127.0.0.1", Port: port, Local: true}
-			group, err := comm.Join(t.Context(), o.Ranks)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			gpu := sim.NewGPU(sim.Options{Seed: uint64(10 + r), Network: network})
-			backend := cuda.New(gpu)
-			backend.Transport = cuda.TransportNCCL // an error without it
-			d := &Opened{Kind: deviceCUDA, Precision: trainer.Float32, deterministic: true, backend: backend, close: func() error { return nil }}
-			_, err = (&run{o: o, device: d, group: group}).train(t.Context())
-			group.Abort(err)
-			if err := errors.Join(err, group.Close(), gpu.Close()); err != nil {
-				t.Errorf("rank %d: %v", r, err)
-			}
-		})
-	}
-	all.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
+	trainRanksOn(t, 2, o, func(r int) *Opened {
+		gpu := sim.NewGPU(sim.Options{Seed: uint64(10 + r), Network: network})
+		backend := cuda.New(gpu)
+		backend.Transport = cuda.TransportNCCL // an error without it
+		return &Opened{Kind: deviceCUDA, Precision: trainer.Float32, deterministic: true, backend: backend, close: gpu.Close}
+	}, unchanged)
 }
