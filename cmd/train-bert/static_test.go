@@ -8,12 +8,14 @@ import (
 	"regexp"
 	"testing"
 
+	"pretext/internal/realdata"
 	"pretext/internal/tinydata"
 )
 
 // The program that make build writes, without cgo, trains on the CPU and says in one
 // line that it cannot use a GPU.
-func TestTheStaticProgramHasNoCUDA(t *testing.T) {
+func TestABuiltStaticProgramHasNoCUDA(t *testing.T) {
+	realdata.Variable(t, "PRETEXT_BUILDS", "make builds compiles the program for this")
 	dir := t.TempDir()
 	program := filepath.Join(dir, "train-bert")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, ".")

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# The tests of training with every case, where go test runs the fewest that test each
+# promise once: steps to stop at, forms of data, numbers of ranks.
+# reads: test:cmd/train-bert/... test:trainer/session/...
+set -euo pipefail
+PRETEXT_FULL=1 go test -count=1 -timeout 30m ./cmd/train-bert/... ./trainer/session/...
