@@ -10,7 +10,6 @@ import (
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
-	"pretext/sharding"
 )
 
 // SourcesFolder is the directory, below that of a run, for sources that the run
@@ -24,8 +23,8 @@ const demoVocabSize = 4000
 // DemoConfig returns the configuration of the demo: a small wiki and two books, a
 // vocabulary trained from them, a tenth of the documents held out.
 func DemoConfig(out string) RunConfig {
-	c := RunConfig{Target: stage.Target{Out: out, Memory: 600e6}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1},
-		VocabSize: demoVocabSize, Examples: sharding.DefaultExamplesOptions()}
+	c := DefaultRunConfig(out)
+	c.VocabSize = demoVocabSize
 	c.Examples.DupeFactor = 5
 	c.Examples.Shards = 4
 	c.Examples.Fraction = 0.1

@@ -36,6 +36,18 @@ type RunConfig struct {
 	Examples      sharding.ExamplesOptions
 }
 
+// DefaultRunConfig returns the settings of "prepare-data run --out out" without other
+// flags. It lacks sources: set Sources or Download.
+func DefaultRunConfig(out string) RunConfig {
+	training := DefaultVocabOptions()
+	return RunConfig{Target: stage.Target{Out: out, Memory: DefaultMemory}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1},
+		VocabSize: training.VocabSize, LimitAlphabet: training.LimitAlphabet, Examples: sharding.DefaultExamplesOptions()}
+}
+
+// DefaultMemory is the memory in bytes that a process may use unless a user says
+// otherwise.
+const DefaultMemory = 600e6
+
 // Run runs all stages below one directory: sources if any are downloaded,
 // documents, filtered if documents are filtered, vocab, shards. If a stage fails,
 // it returns the summaries of the stages before.

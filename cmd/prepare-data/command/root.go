@@ -19,6 +19,7 @@ import (
 	"pretext/internal/humanize"
 	"pretext/internal/redact"
 	"pretext/internal/store"
+	"pretext/pipeline"
 	"pretext/pipeline/stage"
 )
 
@@ -81,7 +82,7 @@ func (f *runFlags) add(fs *pflag.FlagSet, t *stage.Target, maxRejects *float64) 
 	fs.Float64Var(maxRejects, "max-rejects", 1, "maximum fraction of pages, books or lines that may be unreadable, 0 to 1")
 }
 
-const defaultMemory = 600e6 // bytes
+const defaultMemory = pipeline.DefaultMemory
 
 // addCommon adds the flags that the command demo also has.
 func (f *runFlags) addCommon(fs *pflag.FlagSet) {
