@@ -13,6 +13,7 @@
 package backendtest
 
 import (
+	"slices"
 	"testing"
 
 	"pretext/trainer"
@@ -32,6 +33,12 @@ type Suite struct {
 	// tokens remain.
 	Small bool
 
+	// Quick has a small vocabulary and shorter sequences: 60 to 160 tokens a batch.
+	Quick bool
+
+	// Only holds the names of the tests to run; nil means all.
+	Only []string
+
 	// Second is the backend of the second rank in tests with two ranks, for a device
 	// that two goroutines cannot share. Nil means that both ranks use Backend.
 	Second trainer.Backend
@@ -49,27 +56,38 @@ func (s Suite) Run(t *testing.T) {
 	if s.Second == nil {
 		s.Second = s.Backend
 	}
-	for _, c := range settings() {
+	ran := map[string]bool{}
+	test := func(name string, f func(t *testing.T)) {
+		if ran[name] = true; s.Only == nil || slices.Contains(s.Only, name) {
+			t.Run(name, f)
+		}
+	}
+	for _, c := range settings(s.Quick) {
 		if s.Small && !c.small {
 			continue
 		}
-		t.Run(c.name, func(t *testing.T) {
+		test(c.name, func(t *testing.T) {
 			t.Run("gradients", func(t *testing.T) { s.gradients(t, c) })
 			t.Run("outputs", func(t *testing.T) { s.outputs(t, c) })
 		})
 	}
-	c := settings()[0]
-	t.Run("micro-batches", func(t *testing.T) { s.microBatches(t, c) })
+	c := settings(s.Quick)[0]
+	test("micro-batches", func(t *testing.T) { s.microBatches(t, c) })
 	for _, o := range []trainer.OptimizerName{trainer.AdamW, trainer.LAMB} {
-		t.Run("updates by "+string(o), func(t *testing.T) { s.updates(t, c, o) })
+		test("updates by "+string(o), func(t *testing.T) { s.updates(t, c, o) })
 	}
-	t.Run("overflow", func(t *testing.T) { s.overflow(t, c) })
-	t.Run("equal bits", func(t *testing.T) { s.equalBits(t, c) })
-	t.Run("snapshot", func(t *testing.T) { s.snapshot(t, c) })
-	t.Run("two ranks", func(t *testing.T) { s.twoRanks(t, c) })
-	t.Run("tensors come back as loaded", func(t *testing.T) { s.load(t, c) })
-	t.Run("limits", func(t *testing.T) { s.limits(t, c) })
-	t.Run("without training", func(t *testing.T) { s.withoutTraining(t, c) })
+	test("overflow", func(t *testing.T) { s.overflow(t, c) })
+	test("equal bits", func(t *testing.T) { s.equalBits(t, c) })
+	test("snapshot", func(t *testing.T) { s.snapshot(t, c) })
+	test("two ranks", func(t *testing.T) { s.twoRanks(t, c) })
+	test("tensors come back as loaded", func(t *testing.T) { s.load(t, c) })
+	test("limits", func(t *testing.T) { s.limits(t, c) })
+	test("without training", func(t *testing.T) { s.withoutTraining(t, c) })
+	for _, name := range s.Only {
+		if !ran[name] {
+			t.Errorf("the suite has no test named %q", name)
+		}
+	}
 }
 
 // A Tolerance holds maximum errors relative to a computation in double precision:

@@ -218,7 +218,7 @@ func TestBroken(t *testing.T) {
 	}
 	for name, f := range faults() {
 		t.Run(name, func(t *testing.T) {
-			backendtest.Suite{Backend: f.backend, Precision: trainer.Float32, Small: true}.Run(t)
+			backendtest.Suite{Backend: f.backend, Precision: trainer.Float32, Small: true, Quick: true}.Run(t)
 		})
 	}
 }

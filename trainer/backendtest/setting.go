@@ -21,10 +21,16 @@ type setting struct {
 	small   bool // also runs if Suite.Small is set
 }
 
-func settings() []setting {
+// settings returns all settings, with less to compute if quick is set.
+func settings(quick bool) []setting {
 	base := trainer.Config{
 		VocabSize: 1003, HiddenSize: 128, Layers: 2, AttentionHeads: 2, IntermediateSize: 192, Activation: trainer.GELUNew,
 		HiddenDropout: 0.1, AttentionDropout: 0.1, MaxPositions: 200, Segments: 2, InitializerRange: 0.05, LayerNormEps: 1e-12,
+	}
+	lengths, long, longer := []int{1, 33, 17, 66, 2}, []int{200, 29, 1}, []int{129, 200, 64}
+	if quick {
+		base.VocabSize = 131
+		lengths, long, longer = []int{1, 17, 6, 34, 2}, []int{130, 29, 1}, []int{65, 130, 64}
 	}
 	wide := base
 	wide.HiddenSize, wide.AttentionHeads, wide.IntermediateSize, wide.Layers, wide.Activation = 192, 3, 320, 1, trainer.GELU
@@ -32,7 +38,6 @@ func settings() []setting {
 	still.HiddenDropout, still.AttentionDropout = 0, 0
 	one := base
 	one.Layers = 1
-	lengths, long := []int{1, 33, 17, 66, 2}, []int{200, 29, 1}
 	return []setting{
 		{name: "pretraining with dropout", config: base, heads: trainer.PretrainHeads(), lengths: lengths, small: true},
 		{name: "pretraining without dropout", config: still, heads: trainer.PretrainHeads(), lengths: lengths},
@@ -43,7 +48,7 @@ func settings() []setting {
 		{name: "regression", config: one, heads: trainer.Heads{Regression: true}, lengths: lengths, small: true},
 		{name: "span", config: base, heads: trainer.Heads{Span: true}, lengths: lengths},
 		{name: "span with limited attention", config: one, heads: trainer.Heads{Span: true}, lengths: lengths, visible: true, small: true},
-		{name: "long sequences with limited attention", config: one, heads: trainer.PretrainHeads(), lengths: []int{129, 200, 64}, visible: true},
+		{name: "long sequences with limited attention", config: one, heads: trainer.PretrainHeads(), lengths: longer, visible: true},
 	}
 }
 

@@ -3,6 +3,7 @@ package cuda
 import (
 	"testing"
 
+	"pretext/internal/torture"
 	"pretext/trainer"
 	"pretext/trainer/backendtest"
 	"pretext/trainer/cuda/device"
@@ -25,18 +26,25 @@ func onDevice(d device.Device) *Backend {
 	return b
 }
 
-// The seeds differ, so that the same work runs in three orders.
-func TestSinglePrecisionOnTheSimulator(t *testing.T) {
+// runSuite runs the tests of backendtest on a backend and, for the second rank,
+// another. A plain go test runs those that are named, or all, in small sizes.
+func runSuite(t *testing.T, seed uint64, p trainer.Precision, plain ...string) {
 	t.Parallel()
-	backendtest.Suite{Backend: simulated(1), Second: simulated(11), Precision: trainer.Float32, Small: true}.Run(t)
+	s := backendtest.Suite{Backend: simulated(seed), Second: simulated(10 + seed), Precision: p, Small: true}
+	if !torture.Full() {
+		s.Quick, s.Only = true, plain
+	}
+	s.Run(t)
 }
 
-func TestBFloat16OnTheSimulator(t *testing.T) {
-	t.Parallel()
-	backendtest.Suite{Backend: simulated(2), Second: simulated(12), Precision: trainer.BFloat16, Small: true}.Run(t)
+// The seeds differ, so that the same work runs in three orders. Steps in single
+// precision are tested by TestStepsAreThoseOfTheCPU too.
+func TestSinglePrecisionOnTheSimulator(t *testing.T) {
+	runSuite(t, 1, trainer.Float32, "pretraining with dropout", "span with limited attention", "snapshot")
 }
+
+func TestBFloat16OnTheSimulator(t *testing.T) { runSuite(t, 2, trainer.BFloat16) }
 
 func TestFloat16OnTheSimulator(t *testing.T) {
-	t.Parallel()
-	backendtest.Suite{Backend: simulated(3), Second: simulated(13), Precision: trainer.Float16, Small: true}.Run(t)
+	runSuite(t, 3, trainer.Float16, "three heads, erf", "overflow")
 }

@@ -137,7 +137,7 @@ func TestAStepAllocatesNothing(t *testing.T) {
 func TestAMissingWaitIsSeen(t *testing.T) {
 	t.Parallel()
 	for skip, want := range map[string]string{"": "", "upload": string(sim.RaceInStreams), "use": string(sim.RaceInStreams), "host": string(sim.HostChanged)} {
-		for seed := range uint64(2) {
+		for seed := range share[uint64](1, 2) {
 			d := newTapped(seed)
 			m := openTiny(t, onDevice(d), tinyOptions)
 			d.skip = skip

@@ -8,10 +8,10 @@ import (
 	"pretext/trainer"
 )
 
-// TestWideModelsAreThoseOfTheCPU computes a layer as wide as BERT-base's and
-// BERT-large's.
+// TestWideModelsAreThoseOfTheCPU computes a layer as wide as BERT-large's and, in a
+// full test, BERT-base's.
 func TestWideModelsAreThoseOfTheCPU(t *testing.T) {
-	for _, hidden := range []int{768, 1024} {
+	for _, hidden := range share([]int{1024}, []int{768, 1024}) {
 		t.Run(fmt.Sprint(hidden), func(t *testing.T) {
 			t.Parallel()
 			c, h := smallConfig(hidden, 1, trainer.GELUNew), trainer.PretrainHeads()

@@ -170,7 +170,7 @@ func checkFlash(f *fixture) {
 
 // Tensor cores multiply 16-bit types.
 func TestFlashAttention(t *testing.T) {
-	inTypes(t, []kernels.Type{kernels.BF16, kernels.F16}, checkFlash)
+	inTypes(t, kernels.BF16, []kernels.Type{kernels.BF16, kernels.F16}, checkFlash)
 }
 
-func TestAttention(t *testing.T) { eachType(t, checkAttention) }
+func TestAttention(t *testing.T) { eachType(t, kernels.F32, checkAttention) }

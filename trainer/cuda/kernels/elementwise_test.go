@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"pretext/trainer/cuda/kernels"
 	"pretext/trainer/cuda/sim"
 )
 
@@ -184,8 +185,8 @@ func checkRowsMoved(f *fixture) {
 	f.near("rows added", f.read(elemsAt, to*width), elems, f.precision())
 }
 
-func TestActivations(t *testing.T)   { eachType(t, checkActivations) }
-func TestElementwise(t *testing.T)   { eachType(t, checkElements) }
-func TestSumsOfColumns(t *testing.T) { eachType(t, checkColumnSums) }
-func TestSumsOfNorms(t *testing.T)   { eachType(t, checkNormSums) }
-func TestRowsMoved(t *testing.T)     { eachType(t, checkRowsMoved) }
+func TestActivations(t *testing.T)   { eachType(t, kernels.F16, checkActivations) }
+func TestElementwise(t *testing.T)   { eachType(t, kernels.BF16, checkElements) }
+func TestSumsOfColumns(t *testing.T) { eachType(t, kernels.F32, checkColumnSums) }
+func TestSumsOfNorms(t *testing.T)   { eachType(t, kernels.BF16, checkNormSums) }
+func TestRowsMoved(t *testing.T)     { eachType(t, kernels.F16, checkRowsMoved) }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"pretext/internal/torture"
 	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/kernels"
 	"pretext/trainer/cuda/sim"
@@ -55,14 +56,21 @@ func (f *fixture) run(check func(f *fixture)) (err error) {
 	return nil
 }
 
-// eachType runs a check in all types with a few seeds.
-func eachType(t *testing.T, check func(f *fixture)) { inTypes(t, kernels.Types(), check) }
+// eachType runs a check in all types in a few orders of blocks and warps. A plain go
+// test runs it in one order, in the type that is given.
+func eachType(t *testing.T, plain kernels.Type, check func(f *fixture)) {
+	inTypes(t, plain, kernels.Types(), check)
+}
 
-func inTypes(t *testing.T, types []kernels.Type, check func(f *fixture)) {
+func inTypes(t *testing.T, plain kernels.Type, types []kernels.Type, check func(f *fixture)) {
+	seeds := uint64(2)
+	if !all() {
+		types, seeds = []kernels.Type{plain}, 1
+	}
 	for _, typ := range types {
 		t.Run(string(typ), func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(2) {
+			for seed := range seeds {
 				f := newFixture(typ, seed)
 				f.gpu = gpu
 				if err := f.run(check); err != nil {
@@ -72,6 +80,10 @@ func inTypes(t *testing.T, types []kernels.Type, check func(f *fixture)) {
 		})
 	}
 }
+
+// all reports whether every case is run: those that a plain go test leaves to make
+// check, on a GPU too, which is fast.
+func all() bool { return torture.Full() || gpu != nil }
 
 // encode returns values as elements, and what they are after rounding.
 func (f *fixture) encode(x []float64) ([]byte, []float64) {

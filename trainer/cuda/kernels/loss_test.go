@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"pretext/trainer/cuda/kernels"
 	"pretext/trainer/cuda/sim"
 )
 
@@ -181,7 +182,7 @@ func checkRegression(f *fixture) {
 	}
 }
 
-func TestSpans(t *testing.T)      { eachType(t, checkSpans) }
-func TestRegression(t *testing.T) { eachType(t, checkRegression) }
+func TestSpans(t *testing.T)      { eachType(t, kernels.BF16, checkSpans) }
+func TestRegression(t *testing.T) { eachType(t, kernels.F16, checkRegression) }
 
-func TestCrossEntropy(t *testing.T) { eachType(t, checkCrossEntropy) }
+func TestCrossEntropy(t *testing.T) { eachType(t, kernels.F32, checkCrossEntropy) }

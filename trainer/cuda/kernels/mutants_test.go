@@ -145,9 +145,15 @@ var wrong = []mutant{
 	{"a skipped step moves weights", "optim", kernels.F32, "adamw", "if (skip) continue;", without("bra"), checkUpdates},
 }
 
+// TestMutantsAreCaught plants all faults, one at a time; in a plain go test every
+// fourth.
 func TestMutantsAreCaught(t *testing.T) {
-	caught, named := 0, 0
+	tried, caught, named := 0, 0, 0
 	for i, m := range append(slices.Clone(unsafe), wrong...) {
+		if i%4 != 0 && !all() {
+			continue
+		}
+		tried++
 		err := m.run(t)
 		var fault *sim.Fault
 		isFault := errors.As(err, &fault)
@@ -164,7 +170,7 @@ func TestMutantsAreCaught(t *testing.T) {
 			named++
 		}
 	}
-	t.Logf("%d of %d caught, %d of them by name", caught, len(unsafe)+len(wrong), named)
+	t.Logf("%d of %d caught, %d of them by name", caught, tried, named)
 }
 
 // run returns what the check of a mutant finds, in the first of a few orders.

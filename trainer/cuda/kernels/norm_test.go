@@ -225,6 +225,6 @@ func checkDropout(f *fixture) {
 	}
 }
 
-func TestNorm(t *testing.T)          { eachType(t, checkNorm) }
-func TestEmbedding(t *testing.T)     { eachType(t, checkEmbed) }
-func TestDropoutOfRows(t *testing.T) { eachType(t, checkDropout) }
+func TestNorm(t *testing.T)          { eachType(t, kernels.F16, checkNorm) }
+func TestEmbedding(t *testing.T)     { eachType(t, kernels.BF16, checkEmbed) }
+func TestDropoutOfRows(t *testing.T) { eachType(t, kernels.F32, checkDropout) }

@@ -166,4 +166,4 @@ func float32Bytes(x []float64) []byte {
 
 func readControl(f *fixture, p uint64) kernels.Control { return readAs[kernels.Control](f, p, 1)[0] }
 
-func TestUpdates(t *testing.T) { eachType(t, checkUpdates) }
+func TestUpdates(t *testing.T) { eachType(t, kernels.BF16, checkUpdates) }
