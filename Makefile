@@ -3,8 +3,8 @@ FUZZTIME ?= 5s
 
 .PHONY: build build-cuda gpu-pack test check nightly ptx-write fuzz bench bench-against bench-peers bench-torch bench-packages bench-scale clean
 
-build: ## static release binaries
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
+build: ## static release binaries, with support for clusters
+	CGO_ENABLED=0 go build -tags cluster -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
 
 # train-bert for NVIDIA GPUs. It needs a C compiler to build and glibc to run, and
 # nothing of NVIDIA's before it opens a GPU; without one it computes on the processor.
@@ -61,7 +61,6 @@ torture:
 .PHONY: cluster-test
 cluster-test:
 	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Java and Maven are needed: apt-get install openjdk-17-jre-headless maven"; exit 1; }
-	go vet -tags cluster ./internal/clustertest
 	PRETEXT_MINIO=$$(internal/clustertest/minio.sh) go test -count=1 -timeout 10m ./internal/store/s3
 	PRETEXT_MINIO=$$(internal/clustertest/minio.sh) go test -tags cluster -count=1 -timeout 40m -v ./internal/clustertest $(CLUSTERFLAGS)
 

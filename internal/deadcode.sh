@@ -8,7 +8,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 format='{{$p := .Path}}{{range .Funcs}}{{printf "%s.%s %s\n" $p .Name .Position}}{{end}}'
-go run golang.org/x/tools/cmd/deadcode@v0.52.0 -f="$format" ./cmd/... >"$scratch/found"
+go run golang.org/x/tools/cmd/deadcode@v0.52.0 -tags cluster -f="$format" ./cmd/... >"$scratch/found"
 awk '
 	FNR == NR && NF && $1 !~ /^#/ {
 		if (NF < 2) { print FILENAME ": " $1 ": no reason is given"; bad = 1 }

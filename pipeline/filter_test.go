@@ -192,7 +192,7 @@ func TestFilteredBytesDoNotDependOnWorkersRunnerOrMemory(t *testing.T) {
 	for _, test := range []struct {
 		stage.Runner
 		memory int64
-	}{{stage.Runner{Name: "prism", Workers: 1}, 400e6}, {stage.Runner{Name: "prism", Workers: 5}, 2e9}, {stage.Runner{Name: "direct", Workers: 1}, 1e9}} {
+	}{{stage.Runner{Workers: 1}, 400e6}, {stage.Runner{Workers: 5}, 2e9}, {stage.Runner{Workers: 1}, 1e9}} {
 		c.Out, c.Memory = t.TempDir(), test.memory
 		runFilter(t, test.Runner, c)
 		if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {

@@ -211,7 +211,7 @@ func (c ExamplesConfig) checkBytes(t *testing.T) {
 	c.Examples.Mix = &sharding.Mix{LanguageAlpha: &alpha, Epochs: map[string]float64{"enwiki": 1.5}}
 	c.Examples.Fraction, c.Examples.MaxSeqLength = 0.1, 128
 	var want map[string]string
-	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 5}, {Name: "prism", Workers: 2}} {
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 5}} {
 		c.Out = filepath.Join(t.TempDir(), "shards")
 		if _, err := Examples(context.Background(), r, c); err != nil {
 			t.Fatal(err)

@@ -125,7 +125,7 @@ func TestBytesDoNotDependOnWorkersOrRunner(t *testing.T) {
 	if len(want) < 20 {
 		t.Fatalf("only %d files were made", len(want))
 	}
-	for _, r := range []stage.Runner{{Name: "prism", Workers: 1}, {Name: "prism", Workers: 2}, {Name: "prism", Workers: 7}, {Name: "direct", Workers: 1}, {Name: "direct", Workers: 7}} {
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 7}} {
 		t.Run(fmt.Sprint(r.Name, r.Workers), func(t *testing.T) {
 			c := c
 			c.Out = filepath.Join(t.TempDir(), "other")
@@ -163,7 +163,7 @@ func TestBytesOfRecipesDoNotDependOnWorkersOrRunner(t *testing.T) {
 	for name, o := range recipeOptions() {
 		t.Run(name, func(t *testing.T) {
 			var first map[string]string
-			for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 2}, {Name: "direct", Workers: 7}, {Name: "prism", Workers: 2}} {
+			for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 2}, {Name: "direct", Workers: 7}} {
 				out := filepath.Join(t.TempDir(), "out")
 				_, err := Examples(ctx, r, ExamplesConfig{Target: stage.Target{Memory: 900e6, Out: out}, Reading: Reading{Extract: DefaultExtractOptions()},
 					TokenFile: TokenFile{Vocab: filepath.Join(c.Out, VocabFolder, sharding.VocabName)}, Documents: []string{filepath.Join(c.Out, sharding.DocumentsFolder)}, Examples: o})
@@ -409,7 +409,6 @@ func TestACancelledRunGoesOn(t *testing.T) {
 	c := config(t, t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
 	r := testRunner
-	r.Name = "prism"
 	r.Watch = func(m *stage.Meter) func() {
 		if m.Stage == "examples" {
 			cancel()

@@ -85,7 +85,7 @@ func TestExamplesOfRobertaSpellTheText(t *testing.T) {
 	c := ExamplesConfig{Target: stage.Target{Memory: 600e6}, Reading: Reading{Extract: DefaultExtractOptions()}, TokenFile: TokenFile{Tokenizer: writeFile(t, dir, "roberta.json", raw)}, Texts: []string{writeFile(t, dir, "a.txt", []byte(strings.Repeat(text, 6)))}, Examples: sharding.DefaultExamplesOptions()}
 	c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.SentenceSplitter, c.Examples.DoWholeWordMask = 48, 3, "newline", true
 	trees := map[string]map[string]string{}
-	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 7}} {
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 7}} {
 		c.Out = filepath.Join(dir, r.Name, string(rune('0'+r.Workers)))
 		if _, err := Examples(context.Background(), r, c); err != nil {
 			t.Fatal(err)

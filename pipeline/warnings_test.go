@@ -47,7 +47,7 @@ func TestWarningsAreTheSameForAnyRunnerWorkersAndHistory(t *testing.T) {
 	if err := CheckWarnings(stages); !errors.As(err, &strict) || len(strict.Codes) != 2 {
 		t.Errorf("strict: got %v", err)
 	}
-	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 3}} {
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 3}} {
 		c.Out = filepath.Join(t.TempDir(), "run")
 		run(t, r, c)
 		if diff := cmp.Diff(tree(t, want), tree(t, c.Out)); diff != "" {

@@ -23,7 +23,7 @@ import (
 func bareRoot(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", root, "pretext/cmd/prepare-data", "pretext/cmd/train-bert")
+	cmd := exec.Command("go", "build", "-tags", "cluster", "-trimpath", "-ldflags=-s -w", "-o", root, "pretext/cmd/prepare-data", "pretext/cmd/train-bert")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v: %s", err, out)
@@ -97,10 +97,6 @@ func TestBuiltProgramsRunWithNothingAroundThem(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", line, code, out)
 		}
 	}
-	out, code := alone(t, root, "/prepare-data", "demo", "--out", "/out/prism", "--runner", "prism")
-	if code != 1 || strings.Count(out, "\n") != 1 || !strings.Contains(out, "localhost") {
-		t.Errorf("Prism without localhost: exit code %d, want 1 and one line that says so: %s", code, out)
-	}
 }
 
 // runsWithoutAName runs both programs of a bare root where there is an /etc/passwd.
@@ -111,10 +107,8 @@ func runsWithoutAName(t *testing.T, root string) {
 			t.Errorf("%s: exit code %d: %s", program, code, out)
 		}
 	}
-	for _, runner := range []string{"direct", "prism"} { // with /etc/hosts
-		if out, code := alone(t, "", filepath.Join(root, "prepare-data"), "demo", "--runner", runner, "--out", filepath.Join(root, "out", runner)); code != 0 {
-			t.Errorf("%s: exit code %d: %s", runner, code, out)
-		}
+	if out, code := alone(t, "", filepath.Join(root, "prepare-data"), "demo", "--out", filepath.Join(root, "out", "demo")); code != 0 {
+		t.Errorf("exit code %d: %s", code, out)
 	}
 }
 
@@ -169,28 +163,26 @@ func TestWhoamiIsInitializedBeforeBeam(t *testing.T) {
 	}
 }
 
-// Without file descriptors a run ends with one line, under every runner. A share of
-// the tests takes limits drawn by the seed, from the lower half and from the upper.
+// Without file descriptors a run ends with one line. A share of the tests takes limits
+// drawn by the seed, from the lower half and from the upper.
 func TestExhaustedFileDescriptorsAreOneLine(t *testing.T) {
-	failed := map[string]int{}
+	failed := 0
 	limits := []int{8, 10, 12, 14, 18, 24, 40, 50, 60}
 	if random := torture.Random(t); !torture.Long() {
 		limits = []int{limits[random.IntN(3)], limits[3+random.IntN(3)], limits[6+random.IntN(3)]}
 	}
-	for _, runner := range []string{"direct", "prism"} {
-		for _, limit := range limits {
-			p := shell(t, fmt.Sprintf("ulimit -n %d", limit), "demo", "--quiet", "--runner", runner, "--out", filepath.Join(t.TempDir(), "out"))
-			if p.code(t) == 0 {
-				continue
-			}
-			failed[runner]++
-			message := p.stderr.String()
-			if strings.Count(message, "\n") != 1 || !strings.Contains(message, "too many open files") || !strings.Contains(message, "ulimit -n") {
-				t.Errorf("%s with %d descriptors: %s", runner, limit, message)
-			}
+	for _, limit := range limits {
+		p := shell(t, fmt.Sprintf("ulimit -n %d", limit), "demo", "--quiet", "--out", filepath.Join(t.TempDir(), "out"))
+		if p.code(t) == 0 {
+			continue
+		}
+		failed++
+		message := p.stderr.String()
+		if strings.Count(message, "\n") != 1 || !strings.Contains(message, "too many open files") || !strings.Contains(message, "ulimit -n") {
+			t.Errorf("%d descriptors: %s", limit, message)
 		}
 	}
-	if failed["direct"] == 0 || failed["prism"] == 0 {
-		t.Errorf("failed runs: %v, want some of each: are the limits too high?", failed)
+	if failed == 0 {
+		t.Error("no run failed: are the limits too high?")
 	}
 }

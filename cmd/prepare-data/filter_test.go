@@ -203,7 +203,7 @@ func TestAFilterThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	for round := 0; k.kills > 0; round++ {
 		out := t.TempDir()
 		for done := false; !done; {
-			p := prepareData(t, append(args(out), "--runner", []string{"prism", "direct"}[round%2])...)
+			p := prepareData(t, args(out)...)
 			var code int
 			if code, done = k.start(t, p); done && code != 0 {
 				t.Fatalf("exit code %d: %s", code, p.stderr.String())

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"pretext/internal/torture"
-	"pretext/pipeline/stage"
 )
 
 // A killer ends runs at random times.
@@ -56,7 +55,7 @@ func TestARunThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 		out := t.TempDir()
 		switch round % 3 {
 		case 0:
-			k.untilDone(t, out, "--runner", stage.Runners[round/3%2])
+			k.untilDone(t, out)
 		case 1:
 			k.overwriting(t, out)
 		case 2:

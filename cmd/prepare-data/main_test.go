@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pretext/cmd/internal/clitest"
+	"pretext/pipeline/flink"
 )
 
 func TestMain(m *testing.M) {
@@ -27,6 +29,14 @@ func (s shared) Run() int {
 	return code
 }
 
+// condition is cluster in scripts: this program can use clusters.
+func condition(name string) (bool, error) {
+	if name != "cluster" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return flink.Supported() == nil, nil
+}
+
 // Every script of testdata/script is a contract of the command line.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -37,6 +47,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds:                clitest.Commands("prepare-data"),
+		Condition:           condition,
 		RequireExplicitExec: true,
 	})
 }

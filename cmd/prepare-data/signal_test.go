@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -38,15 +39,12 @@ func TestAnInterruptedRunLeavesNothingHalfDone(t *testing.T) {
 	for _, test := range []struct {
 		stage  string
 		signal syscall.Signal
-		runner string
 	}{
-		{"documents", syscall.SIGINT, "prism"}, {"documents", syscall.SIGTERM, "direct"},
-		{"vocab", syscall.SIGTERM, "prism"}, {"vocab", syscall.SIGINT, "direct"},
-		{"shards", syscall.SIGINT, "prism"}, {"shards", syscall.SIGTERM, "direct"},
+		{"documents", syscall.SIGTERM}, {"vocab", syscall.SIGINT}, {"shards", syscall.SIGINT}, {"shards", syscall.SIGTERM},
 	} {
-		t.Run(test.stage+"/"+test.runner, func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%s", test.stage, test.signal), func(t *testing.T) {
 			out := t.TempDir()
-			args := append(c.run(out), "--runner", test.runner, "--dupe-factor=1000") // long enough to be met at work
+			args := append(c.run(out), "--dupe-factor=1000") // long enough to be met at work
 			p := prepareData(t, args...)
 			if err := p.Start(); err != nil {
 				t.Fatal(err)
@@ -71,12 +69,12 @@ func TestASignalAtAnyTimeEndsARunInGoodOrder(t *testing.T) {
 	limit := c.takes(t)
 	var slowest time.Duration
 	out := ""
-	for left, attempt := torture.Times(t, "PRETEXT_SIGNALS", 10, 200), 0; left > 0 && !t.Failed(); attempt++ {
+	for left := torture.Times(t, "PRETEXT_SIGNALS", 10, 200); left > 0 && !t.Failed(); {
 		if out == "" {
 			out = t.TempDir()
 		}
 		signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[random.IntN(2)]
-		p := prepareData(t, append(c.run(out), "--runner", []string{"prism", "direct"}[attempt%2])...)
+		p := prepareData(t, c.run(out)...)
 		if err := p.Start(); err != nil {
 			t.Fatal(err)
 		}

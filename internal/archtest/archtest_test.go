@@ -24,7 +24,6 @@ var allowed = map[string][]string{
 	"internal/store":           {"internal/failure"},
 	"internal/store/s3":        {"internal/failure", "internal/redact", "internal/store"},
 	"internal/failure":         {},
-	"internal/guard":           {},
 	"internal/whoami":          {},
 	"internal/realdata":        {},
 	"untested":                 {"internal/realdata"},
@@ -78,7 +77,7 @@ var allowed = map[string][]string{
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
 	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
 	// The engine knows no stage.
-	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/guard", "internal/whoami", "internal/redact", "internal/version", "pipeline/flink"},
+	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/whoami", "internal/redact", "internal/version", "pipeline/flink"},
 	"pipeline/flink":               {"internal/failure"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":               {"internal/failure", "trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/store"},
@@ -126,7 +125,7 @@ var allowed = map[string][]string{
 // path).
 var only = map[string][]string{
 	"github.com/apache/beam":       {"pipeline/stage", "pipeline/flink"},
-	"google.golang.org/grpc":       {"internal/guard", "pipeline/flink"},
+	"google.golang.org/grpc":       {"pipeline/flink"},
 	"github.com/spf13/cobra":       {"cmd"},
 	"go.yaml.in/yaml":              {"internal/config", "sharding/survey/card", "cmd/internal/cli"},
 	"github.com/vbauerster/mpb":    {"cmd"},

@@ -120,8 +120,7 @@ func list(ctx context.Context, o options, dir string) (works []*work, pairs []pa
 	works = append(works, yardstick(o.dump, c.xmlBytes))
 	if o.python == "" {
 		works = append(works, c.stages()...)
-		whole, compared := wholeRun(o, dir)
-		works, pairs = append(works, whole...), compared
+		works = append(works, wholeRun(o, dir)...)
 	} else {
 		peers, compared, err := c.peers(o, dir)
 		if err != nil {

@@ -22,20 +22,12 @@ type stageSummary struct {
 	CPU     float64          `json:"cpu_seconds"`
 }
 
-// Names of the works that compare the default runner with Prism.
-const (
-	defaultRun = "prepare-data run, CPU a record"
-	prismRun   = "prepare-data run --runner prism"
-)
-
 // wholeRun returns the works of running prepare-data run as a process: the
-// whole run, each stage by the CPU time that the run reports for it, and the
-// rest, which is the start and end of the program and the embedded runner. The
-// pair compares the default runner with Prism: it must not be slower by more
-// than 2 %.
-func wholeRun(o options, dir string) ([]*work, []pair) {
+// whole run, and each stage by the CPU time that the run reports for it. What the
+// stages lack to the whole is the start and end of the program.
+func wholeRun(o options, dir string) []*work {
 	if o.binary == "" {
-		return nil, nil
+		return nil
 	}
 	var stages []stageSummary
 	var whole sample
@@ -49,15 +41,7 @@ func wholeRun(o options, dir string) ([]*work, []pair) {
 		stages, whole, err = runOnce(ctx, o, filepath.Join(dir, "run"))
 		return whole, err
 	}
-	same := &verdict{}
-	prism := func(ctx context.Context) (sample, error) {
-		_, s, err := runOnce(ctx, o, filepath.Join(dir, "run"), "--runner", "prism")
-		if same.Text = "different output"; s.Bytes == whole.Bytes && s.Records == whole.Records {
-			same.Text = "as many bytes and records"
-		}
-		return s, err
-	}
-	works := []*work{{name: defaultRun, of: "records", run: run}, {name: prismRun, of: "records", run: prism}}
+	works := []*work{{name: "prepare-data run, CPU a record", of: "records", run: run}}
 	for _, name := range []string{"extract", "vocab", "examples"} {
 		works = append(works, &work{name: "… of it: stage " + name, of: "records", run: func(context.Context) (sample, error) {
 			i := slices.IndexFunc(stages, func(s stageSummary) bool { return s.Stage == name })
@@ -67,13 +51,13 @@ func wholeRun(o options, dir string) ([]*work, []pair) {
 			return sample{CPU: time.Duration(stages[i].CPU * float64(time.Second)), Bytes: whole.Bytes, Records: whole.Records}, nil
 		}})
 	}
-	return works, []pair{{Name: "default runner, beside Prism", Ours: defaultRun, Peer: prismRun, Must: 0.98, Same: same}}
+	return works
 }
 
 // runOnce is runInto without the output, which it removes.
-func runOnce(ctx context.Context, o options, out string, flags ...string) (stages []stageSummary, s sample, err error) {
+func runOnce(ctx context.Context, o options, out string) (stages []stageSummary, s sample, err error) {
 	defer os.RemoveAll(out)
-	return runInto(ctx, o, out, flags...)
+	return runInto(ctx, o, out)
 }
 
 // runInto measures one run of prepare-data run with the given additional flags.

@@ -107,7 +107,7 @@ func newCluster(dir string) (*cluster, error) {
 	}
 	c := &cluster{dir: dir, dist: strings.TrimSpace(string(out)), procs: map[string]*exec.Cmd{}, ended: map[string]chan struct{}{}, taskManagers: 2}
 	c.prepareData, c.probe = filepath.Join(dir, "prepare-data"), filepath.Join(dir, "probe")
-	build := exec.Command("go", "build", "-o", dir, "pretext/cmd/prepare-data", "pretext/internal/clustertest/probe")
+	build := exec.Command("go", "build", "-tags", "cluster", "-o", dir, "pretext/cmd/prepare-data", "pretext/internal/clustertest/probe")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w: %s", err, out)
 	}

@@ -86,5 +86,5 @@ func BenchmarkStage(b *testing.B) {
 	measure(b, shared.prepareData, "demo", "--out", demo, "--quiet")
 	examples := []string{shared.prepareData, "examples", filepath.Join(demo, "documents"), "--vocab", filepath.Join(demo, "vocab", "vocab.txt"), "--quiet",
 		"--shards", "16", "--dupe-factor", "6000", "--compression", "gzip"}
-	compare(b, append(examples, "--runner", "prism", "--workers", "2"), append(append(examples, "--workers", "1"), onFlink(2)...))
+	compare(b, append(examples, "--workers", "2"), append(append(examples, "--workers", "1"), onFlink(2)...))
 }

@@ -176,7 +176,7 @@ func TestEveryErrorArrivesAsItIsElsewhere(t *testing.T) {
 			want := strings.TrimSpace(p.direct.stderr.String())
 			got := lastLine(p.flink.stderr.String())
 			if p.kind == "panic" { // has its stack
-				got, want, _ = strings.Cut(p.flink.stderr.String(), "\n")
+				got, _, _ = strings.Cut(p.flink.stderr.String(), "\n")
 				want = "prepare-data: BUG: panic in a task: probe"
 			} else if !strings.Contains(got, " (worker on ") {
 				t.Errorf("%s: %q does not name the worker", p.kind, got)

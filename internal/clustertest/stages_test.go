@@ -43,7 +43,6 @@ func TestAllRunnersWriteTheSameBytes(t *testing.T) {
 	args := append([]string{"run"}, sources(t)...)
 	runs := map[string][]string{
 		"direct":                 {"--runner", "direct"},
-		"prism":                  {"--runner", "prism"},
 		"process, parallelism 1": onFlink(1),
 		"process, parallelism 2": onFlink(2),
 		"pool, parallelism 4":    append(onFlink(4), onPool(poolPort)...),
@@ -55,7 +54,7 @@ func TestAllRunnersWriteTheSameBytes(t *testing.T) {
 		jobs[name] = submit(t, shared.prepareData, append(append(args, runner...), "--out", outs[name])...)
 	}
 	var want string
-	for _, name := range []string{"direct", "prism", "process, parallelism 1", "process, parallelism 2", "pool, parallelism 4"} {
+	for _, name := range []string{"direct", "process, parallelism 1", "process, parallelism 2", "pool, parallelism 4"} {
 		jobs[name].mustEnd(t, 0)
 		t.Logf("%s: after %v", name, time.Since(begin).Round(time.Second))
 		if want == "" {

@@ -13,11 +13,13 @@
 //
 // Both start [Work], once for each job and TaskManager. An error of a worker
 // travels as a [failure.Report] inside the text that Flink keeps.
+//
+// All of this is compiled with the build tag cluster alone, since Beam's client and
+// workers of clusters need 150 packages that a run on one machine does not. This file
+// describes a cluster and has no tag; without it slim.go refuses the rest.
 package flink
 
 import (
-	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -27,11 +29,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/protox"
-	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
 
 	"pretext/internal/failure"
 )
@@ -46,9 +43,12 @@ type Cluster struct {
 	Logs        string // directory on the workers for their logs; "" for the temporary directory
 }
 
-// Validate returns a usage error unless the cluster is described completely. It
-// names the flags of the command line.
+// Validate returns a usage error unless this program can use clusters and the
+// cluster is described completely. It names the flags of the command line.
 func (c Cluster) Validate() error {
+	if err := Supported(); err != nil {
+		return err
+	}
 	if c.Endpoint == "" {
 		return failure.Usagef("--runner flink: give --endpoint HOST:PORT, the address of Beam's job server")
 	}
@@ -106,80 +106,24 @@ func javaName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// environment returns Beam's description of the workers of a job.
-func (c Cluster) environment(ctx context.Context, job string) (*pipepb.Environment, error) {
-	variables := map[string]string{workerVariable: "1", logsVariable: c.Logs, jobVariable: job, restVariable: c.publicREST()}
-	var urn string
-	var payload []byte
-	if c.Pool != "" {
-		urn = graphx.URNEnvExternal
-		payload = protox.MustEncode(&pipepb.ExternalPayload{Endpoint: &pipepb.ApiServiceDescriptor{Url: c.Pool}, Params: variables})
-	} else {
-		program := c.Program
-		if program == "" {
-			var err error
-			if program, err = os.Executable(); err != nil {
-				return nil, fmt.Errorf("path of this program: %w", err)
-			}
-		}
-		urn = graphx.URNEnvProcess
-		payload = protox.MustEncode(&pipepb.ProcessPayload{Command: program, Env: variables})
-	}
-	env, err := graphx.CreateEnvironment(ctx, graphx.URNEnvDocker, func(context.Context) string { return "" })
-	if err != nil {
-		return nil, err
-	}
-	env.Urn, env.Payload = urn, payload
-	return env, nil
-}
-
-// publicREST returns the URL of the REST interface without a password, for
-// environment variables.
-func (c Cluster) publicREST() string {
-	u, err := url.Parse(c.REST)
-	if err != nil || u.User != nil {
-		return ""
-	}
-	return c.REST
-}
-
 // A Job is a Beam job on its way to Flink.
 type Job struct {
 	Name string            // as [JobName] returns it
 	Note func(text string) // receives messages for the user; may be nil
 }
 
-func (j Job) note(format string, args ...any) {
-	if j.Note != nil {
-		j.Note(fmt.Sprintf(format, args...))
-	}
-}
-
-// Times of a follower, variables for tests.
-var (
-	// tick is the time between two questions about a job.
-	tick = 300 * time.Millisecond
-	// patience is the time that Flink's REST interface may not answer: enough to
-	// replace a JobManager.
-	patience = 2 * time.Minute
-	// dialing is the time in which a job server, or a worker's TaskManager, must be
-	// reached.
-	dialing = 10 * time.Second
-	// arrival is the time that a job may take from a job server that was lost to
-	// Flink.
-	arrival = 20 * time.Second
-	// rounds is the time between two questions of a worker whether its job lives.
-	rounds = 20 * time.Second
-	// stopping is the time that a cancelled job may take to end.
-	stopping = 30 * time.Second
+// Environment variables of worker processes. The first selects [Work], because a
+// TaskManager starts the program with flags of Beam's.
+const (
+	workerVariable = "PRETEXT_WORKER"
+	logsVariable   = "PRETEXT_WORKER_LOGS"
+	jobVariable    = "PRETEXT_WORKER_JOB"  // name of the job
+	restVariable   = "PRETEXT_WORKER_REST" // URL of Flink's REST interface, as the submitter reaches it
 )
 
-// wait returns early, with the cause, when ctx ends.
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(cmp.Or(d, time.Millisecond)):
-		return nil
-	}
-}
+// IsWorker reports whether this process was started as a worker. It then calls
+// [Work] before anything else.
+func IsWorker() bool { return os.Getenv(workerVariable) != "" }
+
+// ErrUnknown is matched by the error for a job that may still run.
+var ErrUnknown = failure.Network("the job may still run")

@@ -1,6 +1,9 @@
+//go:build cluster
+
 package flink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +15,28 @@ import (
 
 	"pretext/internal/failure"
 )
+
+// Times of a follower, variables for tests.
+var (
+	// tick is the time between two questions about a job.
+	tick = 300 * time.Millisecond
+	// patience is the time that Flink's REST interface may not answer: enough to
+	// replace a JobManager.
+	patience = 2 * time.Minute
+	// dialing is the time in which a job server, or a worker's TaskManager, must be
+	// reached.
+	dialing = 10 * time.Second
+	// arrival is the time that a job may take from a job server that was lost to
+	// Flink.
+	arrival = 20 * time.Second
+	// rounds is the time between two questions of a worker whether its job lives.
+	rounds = 20 * time.Second
+	// stopping is the time that a cancelled job may take to end.
+	stopping = 30 * time.Second
+)
+
+// Supported returns nil: this program can use clusters.
+func Supported() error { return nil }
 
 // Run runs a pipeline as the job named j.Name and returns when the job has ended.
 // If Flink already runs a job of that name, Run follows it to its end instead.
@@ -48,6 +73,12 @@ func (c Cluster) Run(ctx context.Context, p *beam.Pipeline, j Job) error {
 	return f.follow(ctx, id)
 }
 
+func (j Job) note(format string, args ...any) {
+	if j.Note != nil {
+		j.Note(fmt.Sprintf(format, args...))
+	}
+}
+
 // Live reports whether Flink runs a job of a name.
 func (c Cluster) Live(ctx context.Context, name string) (bool, error) {
 	r, err := newREST(c.REST)
@@ -66,9 +97,6 @@ func live(jobs []restJob) string {
 	}
 	return jobs[i].ID
 }
-
-// ErrUnknown is matched by the error for a job that may still run.
-var ErrUnknown = failure.Network("the job may still run")
 
 // warn tells the user about settings of the cluster with which a job fails
 // needlessly.
@@ -285,5 +313,15 @@ func (f *follower) stop(ctx context.Context, id string, cause error) error {
 			f.job.note("Flink did not confirm that job %s ended: see %s and cancel it there", id, f.rest.base.Redacted())
 			return cause
 		}
+	}
+}
+
+// wait returns early, with the cause, when ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(cmp.Or(d, time.Millisecond)):
+		return nil
 	}
 }

@@ -1,12 +1,16 @@
+//go:build cluster
+
 package flink
 
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/protox"
 	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
@@ -18,6 +22,43 @@ import (
 
 // errServer is a job server that was not reached.
 var errServer = failure.Network("Beam's job server")
+
+// environment returns Beam's description of the workers of a job.
+func (c Cluster) environment(ctx context.Context, job string) (*pipepb.Environment, error) {
+	variables := map[string]string{workerVariable: "1", logsVariable: c.Logs, jobVariable: job, restVariable: c.publicREST()}
+	var urn string
+	var payload []byte
+	if c.Pool != "" {
+		urn = graphx.URNEnvExternal
+		payload = protox.MustEncode(&pipepb.ExternalPayload{Endpoint: &pipepb.ApiServiceDescriptor{Url: c.Pool}, Params: variables})
+	} else {
+		program := c.Program
+		if program == "" {
+			var err error
+			if program, err = os.Executable(); err != nil {
+				return nil, fmt.Errorf("path of this program: %w", err)
+			}
+		}
+		urn = graphx.URNEnvProcess
+		payload = protox.MustEncode(&pipepb.ProcessPayload{Command: program, Env: variables})
+	}
+	env, err := graphx.CreateEnvironment(ctx, graphx.URNEnvDocker, func(context.Context) string { return "" })
+	if err != nil {
+		return nil, err
+	}
+	env.Urn, env.Payload = urn, payload
+	return env, nil
+}
+
+// publicREST returns the URL of the REST interface without a password, for
+// environment variables.
+func (c Cluster) publicREST() string {
+	u, err := url.Parse(c.REST)
+	if err != nil || u.User != nil {
+		return ""
+	}
+	return c.REST
+}
 
 // model returns the pipeline in Beam's portable form.
 func (c Cluster) model(ctx context.Context, p *beam.Pipeline, name string) (*pipepb.Pipeline, error) {

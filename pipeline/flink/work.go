@@ -1,3 +1,5 @@
+//go:build cluster
+
 package flink
 
 import (
@@ -19,19 +21,6 @@ import (
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
-
-// Environment variables of worker processes. The first selects [Work], because a
-// TaskManager starts the program with flags of Beam's.
-const (
-	workerVariable = "PRETEXT_WORKER"
-	logsVariable   = "PRETEXT_WORKER_LOGS"
-	jobVariable    = "PRETEXT_WORKER_JOB"  // name of the job
-	restVariable   = "PRETEXT_WORKER_REST" // URL of Flink's REST interface, as the submitter reaches it
-)
-
-// IsWorker reports whether this process was started as a worker. It then calls
-// [Work] before anything else.
-func IsWorker() bool { return os.Getenv(workerVariable) != "" }
 
 // LogPattern is the pattern of the names of workers' log files. A worker that
 // ends without an error removes its file.

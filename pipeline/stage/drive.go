@@ -110,6 +110,9 @@ func Run(ctx context.Context, r Runner, c Config) (*sharding.Manifest, error) {
 // RunIn runs a stage in a locked directory: it claims the directory, writes the
 // plan, runs the job and returns the manifest.
 func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*sharding.Manifest, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
 	for _, path := range append([]string{c.Out}, c.Paths...) {
 		if err := checkPath(path); err != nil {
 			return nil, err

@@ -15,38 +15,28 @@
 // done is not repeated. The manifest DoFn reads side-cars, never metrics, and may
 // run twice.
 //
-// The default runner, direct, opens no socket. Prism listens on a random port of
-// all interfaces, which package internal/guard closes to other processes. On a Flink
-// cluster (package pipeline/flink) this same program does the work of each
-// TaskManager.
+// The default runner, direct, opens no socket. On a Flink cluster (package
+// pipeline/flink) this same program does the work of each TaskManager.
 package stage
 
 import (
-	"flag"
 	"log/slog"
 	"os"
-	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"pretext/pipeline/flink"
 )
 
-// Init prepares Beam. Call it first in main: a Beam worker starts this binary with
+// Init prepares Beam. Call it first in main: a TaskManager starts this binary with
 // flags that the command line does not have. In that case Init does the worker's
 // work and does not return.
 func Init(args []string) {
 	if flink.IsWorker() {
 		os.Exit(flink.Work(args, endJobs))
 	}
-	if slices.Contains(args, "--worker=true") {
-		if err := flag.CommandLine.Parse(args); err != nil {
-			panic("BUG: flags of a Beam worker: " + err.Error())
-		}
-	}
 	beam.Init()
-	// beam.Init replaces slog's default logger, which Beam and Prism then fill
-	// with a dozen lines a job and each failure five times over. What a person
-	// should know of a job is returned as its error.
+	// beam.Init replaces slog's default logger, which Beam then fills with lines for
+	// each job. What a person should know of a job is returned as its error.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 }

@@ -115,9 +115,8 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 	return nil
 }
 
-// consumeFn reads the manifest DoFn's output. Without a consumer, Prism keeps a
-// core busy while the stage before runs. Prism removes a Reshuffle and fuses the
-// steps around it, so only a GroupByKey separates the two steps.
+// consumeFn reads the manifest DoFn's output, behind a GroupByKey so that no runner
+// fuses the two steps.
 type consumeFn struct{}
 
 func (*consumeFn) ProcessElement(int, func(*string) bool) {}
@@ -127,14 +126,16 @@ func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 // When it returns, no task of the job is running in this process.
 func (j *job) run(r Runner, spec Spec, order []int) error {
 	name, limits := jobName(spec.Stage), Limits{Workers: r.Workers, Memory: r.Memory}
+	if r.name() != Direct {
+		limits.Build = build() // for workers in other processes
+	}
 	if r.name() == Flink {
 		name = spec.clusterName()
-		limits.Build = build()
 	} else {
 		jobs.Store(name, j)
 		defer jobs.Delete(name)
 	}
-	err := r.execute(j.ctx, graph(name, limits, spec, order), name, spec)
+	err := r.execute(j.ctx, graph(name, limits, spec, order), name)
 	j.end() // whatever ended the job, its tasks stop now
 	if cause := j.err(); !errors.Is(cause, errDone) {
 		return cause // the typed error; Beam's is text that went over gRPC

@@ -3,18 +3,14 @@ package stage
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"net"
-	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	//lint:ignore SA1019 deprecated upstream; docs/decisions/direct-runner.md says why it is the default here
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
-	"pretext/internal/guard"
-	"pretext/internal/store"
+	"pretext/internal/failure"
 	_ "pretext/internal/whoami" // before Beam is initialized
 	"pretext/pipeline/flink"
 )
@@ -23,10 +19,8 @@ import (
 const (
 	// Direct runs a job inside this process and opens no socket.
 	Direct = "direct"
-	// Prism is Beam's embedded portable runner: the job goes through gRPC servers of
-	// this process, which package internal/guard closes to everybody else.
-	Prism = "prism"
-	// Flink runs a job on the cluster of [Runner].Cluster.
+	// Flink runs a job on the cluster of [Runner].Cluster. It needs the build tag
+	// cluster, see [flink.Supported].
 	Flink = "flink"
 
 	// DefaultRunner is the runner of a [Runner] without a name, and of the command
@@ -35,7 +29,23 @@ const (
 )
 
 // Runners are the names that [Runner] takes, the default first.
-var Runners = []string{Direct, Prism, Flink}
+var Runners = []string{Direct, Flink}
+
+// inProcess are the runners that this process has. Beam ends the process when it is
+// asked for another.
+var inProcess = []string{Direct}
+
+// CheckRunner returns a usage error unless name is one of [Runners]. It names the
+// flag of the command line.
+func CheckRunner(name string) error {
+	switch {
+	case name == "prism":
+		return failure.Usagef("--runner prism: no longer there: take direct, the default, which writes the same bytes, or flink on a cluster")
+	case name != Flink && !slices.Contains(inProcess, name):
+		return failure.Usagef("--runner %q: must be one of %s", name, strings.Join(Runners, ", "))
+	}
+	return nil
+}
 
 // A Runner selects the Beam runner of the jobs and their concurrency. It does not
 // affect the bytes of any output.
@@ -57,6 +67,14 @@ type Runner struct {
 // name returns the runner's name or the default.
 func (r Runner) name() string { return cmp.Or(r.Name, DefaultRunner) }
 
+// check returns a usage error unless this program can run a stage with r.
+func (r Runner) check() error {
+	if r.name() == Flink {
+		return r.Cluster.Validate()
+	}
+	return CheckRunner(r.name())
+}
+
 // Tell calls Note unless it is nil or text is empty.
 func (r Runner) Tell(text string) {
 	if r.Note != nil && text != "" {
@@ -65,92 +83,12 @@ func (r Runner) Tell(text string) {
 }
 
 // execute runs a Beam pipeline, the job of a stage with a name.
-func (r Runner) execute(ctx context.Context, p *beam.Pipeline, name string, spec Spec) (err error) {
+func (r Runner) execute(ctx context.Context, p *beam.Pipeline, name string) error {
 	if r.name() == Flink {
 		return r.Cluster.Run(ctx, p, flink.Job{Name: name, Note: r.Note})
 	}
-	// Beam's own context is not cancelled: Prism panics if that happens while
-	// it starts its worker. Cancelling the job's context ends its tasks, and so
-	// the run.
-	ctx = context.WithoutCancel(ctx)
-	if r.name() != Prism {
-		_, err = beam.Run(ctx, r.name(), p)
-		return err
-	}
-	if err := installGuard(); err != nil {
-		return err
-	}
-	if err := checkDescriptors(); err != nil {
-		return err
-	}
-	if _, err := net.DefaultResolver.LookupHost(ctx, "localhost"); err != nil {
-		return fmt.Errorf("start Prism, which needs a machine that knows localhost (see /etc/hosts), as --runner direct does not: %w", err)
-	}
-	restore, err := privateTemp(spec)
-	if err != nil {
-		return err
-	}
-	defer restore()
-	defer func() {
-		if r := recover(); r != nil { // Prism panics if it cannot listen
-			err = fmt.Errorf("start Prism: %v", r)
-		}
-	}()
-	_, err = beam.Run(ctx, Prism, p)
+	// Cancelling the job's context ends its tasks, and so the run; Beam's own is not
+	// cancelled, so that it waits for them.
+	_, err := beam.Run(context.WithoutCancel(ctx), r.name(), p)
 	return err
-}
-
-// installGuard is a variable so that tests can run without the guard.
-var installGuard = guard.Install
-
-// prismDescriptors is the number of file descriptors that a Prism job needs: two
-// listeners and both ends of about ten connections.
-const prismDescriptors = 40
-
-// checkDescriptors returns an error unless the process can open the files that
-// Prism needs. Without them Prism waits for minutes, or panics in its own
-// goroutines, which cannot be recovered.
-func checkDescriptors() (err error) {
-	var files []*os.File
-	defer func() {
-		for _, f := range files {
-			f.Close()
-		}
-	}()
-	for range prismDescriptors {
-		f, err := os.Open(string(os.PathSeparator))
-		if err != nil {
-			return fmt.Errorf("start Prism, which needs %d file descriptors: %w", prismDescriptors, err)
-		}
-		files = append(files, f)
-	}
-	return nil
-}
-
-// privateTemp sets TMPDIR to a new directory, below the stage's if that is local,
-// because each Prism job leaves an empty directory behind. restore resets TMPDIR and removes the
-// directory; after a killed run, the next run removes it.
-func privateTemp(spec Spec) (restore func(), err error) {
-	folder, err := store.Open(spec.Out)
-	if err != nil {
-		return nil, err
-	}
-	dir, remove, err := store.TempFolder(folder, spec.Temp)
-	if err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		remove()
-		return nil, err
-	}
-	old, set := os.LookupEnv("TMPDIR")
-	os.Setenv("TMPDIR", dir)
-	return func() {
-		if set {
-			os.Setenv("TMPDIR", old)
-		} else {
-			os.Unsetenv("TMPDIR")
-		}
-		remove()
-	}, nil
 }

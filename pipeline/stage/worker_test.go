@@ -13,8 +13,8 @@ import (
 	"pretext/sharding"
 )
 
-// asWorker makes this process a worker of a cluster for a test.
-func asWorker(t *testing.T) {
+// AsWorker makes this process a worker of a cluster for a test.
+func AsWorker(t *testing.T) {
 	t.Helper()
 	t.Setenv("PRETEXT_WORKER", "1")
 	t.Cleanup(func() { workers.gate = nil })
@@ -47,7 +47,7 @@ func planned(t *testing.T) Spec {
 // Flink may repeat a stage in the same worker process: the error that ended the first
 // attempt does not end the second, and both share the process's limit.
 func TestAJobOfAWorkerLivesForOneAttempt(t *testing.T) {
-	asWorker(t)
+	AsWorker(t)
 	spec, limits := planned(t), Limits{Workers: 3, Memory: 1 << 30, Build: build()}
 	first, err := findJob(t.Context(), t.Name(), limits, spec)
 	if err != nil {
@@ -88,7 +88,7 @@ func isUsage(err error) bool {
 }
 
 func TestAWorkerOfAnotherBuildRefusesTheJob(t *testing.T) {
-	asWorker(t)
+	AsWorker(t)
 	_, err := findJob(t.Context(), t.Name(), Limits{Build: "v9 sha256:123"}, planned(t))
 	if !isUsage(err) || !strings.Contains(err.Error(), "v9 sha256:123") || !strings.Contains(err.Error(), build()) {
 		t.Errorf("got %v", err)
@@ -96,7 +96,7 @@ func TestAWorkerOfAnotherBuildRefusesTheJob(t *testing.T) {
 }
 
 func TestAWorkerThatDoesNotSeeTheDirectorySaysSo(t *testing.T) {
-	asWorker(t)
+	AsWorker(t)
 	spec := planned(t)
 	if err := os.Rename(spec.Out, spec.Out+".elsewhere"); err != nil {
 		t.Fatal(err)
@@ -121,16 +121,9 @@ func (failingWorker) Do(context.Context, int) ([]Result, error) { return nil, sh
 func TestAnErrorTravelsThroughAPortableRunner(t *testing.T) {
 	Register(Definition{Name: t.Name(), Algorithm: 1, New: New(func(env *Env, _ struct{}) Worker { return failingWorker{env} })})
 	t.Cleanup(func() { delete(definitions, t.Name()) })
-	asWorker(t)
-	j := newJob(t.Context(), 1, new(Meter))
-	jobs.Store(t.Name(), j)
-	t.Cleanup(func() { jobs.Delete(t.Name()) })
-	spec := Spec{Stage: t.Name(), Out: filepath.Join(t.TempDir(), "out")}
-	if err := os.Mkdir(spec.Out, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	err := Runner{Name: Prism}.execute(t.Context(), graph(t.Name(), Limits{Workers: 1}, spec, []int{0}), t.Name(), spec)
-	j.end()
+	AsWorker(t)
+	c := Config{Target: Target{Out: filepath.Join(t.TempDir(), "out")}, Stage: t.Name(), Tasks: Tasks([]int{1})}
+	_, err := Run(t.Context(), Runner{Name: Portable, Workers: 1}, c)
 	if err == nil {
 		t.Fatal("the job did not fail")
 	}

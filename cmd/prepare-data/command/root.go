@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -105,8 +105,8 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	if r.Workers < 1 {
 		return r, usagef("--workers %d: must be at least 1", r.Workers)
 	}
-	if !slices.Contains(stage.Runners, r.Name) {
-		return r, usagef("--runner %q: must be one of %s", r.Name, strings.Join(stage.Runners, ", "))
+	if err := stage.CheckRunner(r.Name); err != nil {
+		return r, err
 	}
 	if err := checkCluster(f.runner, f.changed); err != nil {
 		return r, err
@@ -117,6 +117,9 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	if f.Temp != "" {
 		if _, ok := store.Locate(f.Temp).Local(); !ok {
 			return r, usagef("--temp-dir %s: must be a local directory", redact.URL(f.Temp))
+		}
+		if info, err := os.Stat(f.Temp); r.Name != stage.Flink && err == nil && !info.IsDir() {
+			return r, usagef("--temp-dir %s: not a directory", f.Temp)
 		}
 		f.Temp = store.Absolute(f.Temp)
 	}

@@ -32,6 +32,9 @@ listens on loopback unless --listen names another address.`,
 			if !pool {
 				return usagef("give --pool; other workers are started by Flink's TaskManagers")
 			}
+			if err := flink.Supported(); err != nil {
+				return err
+			}
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
 				return misuse(fmt.Errorf("--listen: %w", err))
