@@ -55,7 +55,7 @@ func diskWorks(t *testing.T) []work {
 // diskSizes returns how many sizes of a disk a work is tried with: PRETEXT_DISKS for
 // the run, half as many for a single stage.
 func diskSizes(t *testing.T, w work) int {
-	sizes := torture.Times(t, "PRETEXT_DISKS", 3, 50)
+	sizes := torture.Times(t, "PRETEXT_DISKS", 2, 50)
 	if w.name != "run" {
 		return (sizes + 1) / 2
 	}

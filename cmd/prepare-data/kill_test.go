@@ -50,7 +50,7 @@ func (k *killer) start(t *testing.T, p *process) (code int, done bool) {
 
 func TestARunThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	c := demoSources(t)
-	k := &killer{corpus: c, random: torture.Random(t), kills: torture.Times(t, "PRETEXT_KILLS", 10, 1000), limit: c.takes(t) * 5 / 4}
+	k := &killer{corpus: c, random: torture.Random(t), kills: torture.Times(t, "PRETEXT_KILLS", 5, 1000), limit: c.takes(t) * 5 / 4}
 	for round := 0; k.kills > 0 || round < 3; round++ { // each of the three kinds at least once
 		out := t.TempDir()
 		switch round % 3 {
@@ -77,7 +77,7 @@ func TestAStageThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	for _, w := range works(t) {
 		t.Run(w.name, func(t *testing.T) {
 			whole := w.whole(t)
-			k := &killer{random: random, kills: torture.Times(t, "PRETEXT_KILLS", 10, 1000) / 5, limit: whole.took}
+			k := &killer{random: random, kills: torture.Times(t, "PRETEXT_KILLS", 5, 1000) / 5, limit: whole.took}
 			for !t.Failed() && k.kills > 0 {
 				out := t.TempDir()
 				k.begun = filepath.Join(out, whole.begun)

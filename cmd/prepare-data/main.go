@@ -14,13 +14,22 @@ import (
 )
 
 func main() {
-	s3.Register() // before Init, which does not return in a worker
-	stage.Init(os.Args[1:])
+	start()
 	// The first signal stops the run cleanly; a second one kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+// start does what a process does once. It does not return in a worker.
+func start() {
+	s3.Register() // before Init, for workers
+	stage.Init(os.Args[1:])
+}
+
+// run runs a command line and returns its exit code.
+func run(ctx context.Context, args []string) int {
 	root := command.NewRoot()
-	root.SetArgs(command.Args(os.Args[1:]))
-	err := root.ExecuteContext(ctx)
-	os.Exit(command.Report(os.Stderr, err))
+	root.SetArgs(command.Args(args))
+	return command.Report(os.Stderr, root.ExecuteContext(ctx))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -11,9 +12,10 @@ import (
 	"pretext/pipeline/flink"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(shared{m}, map[string]func(){"prepare-data": main})
-}
+var program = &clitest.Program{Name: "prepare-data", Main: main, Init: start,
+	Run: func(args []string) int { return run(context.Background(), args) }}
+
+func TestMain(m *testing.M) { os.Exit(program.RunTests(shared{m})) }
 
 // sharedDir holds what tests share: a corpus with its undisturbed run.
 var sharedDir string
@@ -46,8 +48,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOGC", "400") // a third of what a short process takes is collecting
 			return nil
 		},
-		Cmds:                clitest.Commands("prepare-data"),
-		Condition:           condition,
-		RequireExplicitExec: true,
+		Cmds:      program.Commands(),
+		Condition: condition,
 	})
 }

@@ -3,16 +3,17 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// prose writes at least so many bytes of sentences, in paragraphs, of words
-// that are made up of syllables: some thousands of them, unevenly frequent.
+// prose writes at least so many bytes of sentences, in paragraphs, of words that are
+// made up of syllables: some thousands of them, unevenly frequent. From the second
+// megabyte on the sentences are repeated.
 func prose(t *testing.T, path string, bytes int, seed uint64) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -23,7 +24,15 @@ func prose(t *testing.T, path string, bytes int, seed uint64) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<20)
+	text := paragraphs(min(bytes, 1<<20), seed)
+	for n := 0; n < bytes; n += len(text) {
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func paragraphs(bytes int, seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	syllables := []string{"ka", "lo", "mi", "ter", "ran", "dun", "vel", "os", "pri", "ten", "sha", "bor", "e", "una"}
 	words := make([]string, 6000)
@@ -32,24 +41,18 @@ func prose(t *testing.T, path string, bytes int, seed uint64) {
 			words[i] += syllables[r.IntN(len(syllables))]
 		}
 	}
-	n := 0
-	for n < bytes {
+	var b strings.Builder
+	for b.Len() < bytes {
 		for range 5 {
-			w.WriteString("So")
+			b.WriteString("So")
 			for range 4 + r.IntN(25) {
-				word := words[int(float64(len(words))*r.Float64()*r.Float64()*r.Float64())]
-				w.WriteString(" " + word)
-				n += len(word) + 1
+				b.WriteString(" " + words[int(float64(len(words))*r.Float64()*r.Float64()*r.Float64())])
 			}
-			w.WriteString(". ")
-			n += 4
+			b.WriteString(". ")
 		}
-		w.WriteString("\n\n")
-		n += 2
+		b.WriteString("\n\n")
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	return b.String()
 }
 
 // peak runs all stages over books with two workers and returns the most memory

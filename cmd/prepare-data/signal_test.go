@@ -69,7 +69,7 @@ func TestASignalAtAnyTimeEndsARunInGoodOrder(t *testing.T) {
 	limit := c.takes(t)
 	var slowest time.Duration
 	out := ""
-	for left := torture.Times(t, "PRETEXT_SIGNALS", 10, 200); left > 0 && !t.Failed(); {
+	for left := torture.Times(t, "PRETEXT_SIGNALS", 5, 200); left > 0 && !t.Failed(); {
 		if out == "" {
 			out = t.TempDir()
 		}

@@ -31,13 +31,40 @@ type Command = func(ts *testscript.TestScript, neg bool, args []string)
 //	                            values on standard output, with any exit code
 //	flip FILE N                 flips a bit of byte N
 //	cut FILE N                  leaves the first N bytes
-func Commands(program string) map[string]Command {
+func Commands(program string) map[string]Command { return commands(program, ownProcess(program)) }
+
+// Commands returns the commands of [Commands], and one that is called as the program:
+// "prepare-data ARGS..." is "exec prepare-data ARGS...". All of them run in hosts: the
+// script's directory, HOME and TMPDIR are there, but for another environment, standard
+// input or signals a script needs exec.
+func (p *Program) Commands() map[string]Command {
+	run := func(ts *testscript.TestScript, args []string) result {
+		r, err := p.ask(request{Args: args, Dir: ts.MkAbs("."), Env: []string{"HOME=" + ts.Getenv("HOME"), "TMPDIR=" + ts.Getenv("TMPDIR")}})
+		ts.Check(err)
+		return r
+	}
+	list := commands(p.Name, run)
+	list[p.Name] = func(ts *testscript.TestScript, neg bool, args []string) {
+		r := run(ts, args)
+		ts.Stdout().Write(r.Stdout)
+		ts.Stderr().Write(r.Stderr)
+		if (r.Code != 0) != neg {
+			ts.Fatalf("exit code %d: %s", r.Code, r.Stderr)
+		}
+	}
+	return list
+}
+
+// A runner runs a program's command line for a script.
+type runner func(ts *testscript.TestScript, args []string) result
+
+func commands(program string, run runner) map[string]Command {
 	return map[string]Command{
 		"exits": func(ts *testscript.TestScript, neg bool, args []string) {
 			if neg || len(args) < 3 {
 				ts.Fatalf("usage: exits CODE MESSAGE ARGS...")
 			}
-			if message := exits(ts, program, Number(ts, args[0]), args[2:]); !strings.Contains(message, args[1]) {
+			if message := exits(ts, program, run, args); !strings.Contains(message, args[1]) {
 				ts.Fatalf("want %q in the message, got %q", args[1], message)
 			}
 		},
@@ -45,7 +72,7 @@ func Commands(program string) map[string]Command {
 			if neg || len(args) < 3 {
 				ts.Fatalf("usage: says CODE LINE ARGS...")
 			}
-			if message := exits(ts, program, Number(ts, args[0]), args[2:]); message != program+": "+args[1] {
+			if message := exits(ts, program, run, args); message != program+": "+args[1] {
 				ts.Fatalf("got the line\n%s, want\n%s: %s", message, program, args[1])
 			}
 		},
@@ -53,8 +80,10 @@ func Commands(program string) map[string]Command {
 			if neg || len(args) < 2 {
 				ts.Fatalf("usage: json N ARGS...")
 			}
-			_ = ts.Exec(program, append(args[1:], "--json")...) // diff ends with 1
-			dec, found := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout"))), 0
+			r := run(ts, append(args[1:], "--json")) // diff ends with 1
+			ts.Stdout().Write(r.Stdout)
+			ts.Stderr().Write(r.Stderr)
+			dec, found := json.NewDecoder(bytes.NewReader(r.Stdout)), 0
 			for {
 				var value any
 				err := dec.Decode(&value)
@@ -90,27 +119,35 @@ func Number(ts *testscript.TestScript, s string) int {
 	return n
 }
 
-// exits runs a program, requires its exit code and one line on standard error, and
-// returns that line. Four parameters, as the script's command has them.
-func exits(ts *testscript.TestScript, program string, code int, args []string) string {
-	self, err := os.Executable()
-	ts.Check(err)
-	cmd := exec.Command(self, args...)
-	cmd.Args[0] = program // testscript's binary is each command under its name
-	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "TMPDIR="+ts.MkAbs("."))
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	err = cmd.Run()
-	message := strings.TrimSuffix(stderr.String(), "\n")
-	if cmd.ProcessState == nil {
-		ts.Fatalf("%s did not run: %v", program, err)
-	}
-	if got := cmd.ProcessState.ExitCode(); got != code {
-		ts.Fatalf("exit code %d, want %d: %s", got, code, message)
+// exits runs a program with the arguments behind a code and a message, requires that
+// exit code and one line on standard error, and returns that line.
+func exits(ts *testscript.TestScript, program string, run runner, args []string) string {
+	r, code := run(ts, args[2:]), Number(ts, args[0])
+	message := strings.TrimSuffix(string(r.Stderr), "\n")
+	if r.Code != code {
+		ts.Fatalf("exit code %d, want %d: %s", r.Code, code, message)
 	}
 	if strings.Contains(message, "\n") || !strings.HasPrefix(message, program+": ") {
 		ts.Fatalf("want one line from %s, got %q", program, message)
 	}
 	return message
+}
+
+// ownProcess runs a program in a process of its own.
+func ownProcess(program string) runner {
+	return func(ts *testscript.TestScript, args []string) result {
+		self, err := os.Executable()
+		ts.Check(err)
+		cmd := exec.Command(self, args...)
+		cmd.Args[0] = program // testscript's binary is each command under its name
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Env = append(os.Environ(), "TMPDIR="+ts.MkAbs("."))
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		err = cmd.Run()
+		if cmd.ProcessState == nil {
+			ts.Fatalf("%s did not run: %v", program, err)
+		}
+		return result{cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes()}
+	}
 }

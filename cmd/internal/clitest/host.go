@@ -1,0 +1,211 @@
+package clitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// A Program is a program under test. Its test binary is the program too, under the
+// program's name, which is on the PATH of scripts; and it is a host of the program: a
+// process that runs many command lines one after another, so that a command of a script
+// does not pay for a start.
+//
+//	var program = &clitest.Program{Name: "prepare-data", Main: main, Init: start, Run: run}
+//
+//	func TestMain(m *testing.M) { os.Exit(program.RunTests(m)) }
+type Program struct {
+	Name string
+	Main func()                  // the program
+	Init func()                  // what Main does once, before it looks at its arguments
+	Run  func(args []string) int // the rest of Main; returns the exit code
+
+	mu   sync.Mutex
+	idle []*host
+}
+
+// RunTests runs the tests and returns the exit code. In a process that was started as
+// the program, or as its host, it is that instead, and does not return.
+func (p *Program) RunTests(m testscript.TestingM) int {
+	switch strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") {
+	case p.Name:
+		p.Main()
+		os.Exit(0)
+	case p.hostName():
+		p.serve()
+	}
+	dir, err := os.MkdirTemp("", p.Name+"-path-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := link(filepath.Join(dir, p.Name)); err != nil {
+		panic(err)
+	}
+	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	defer p.endHosts()
+	return m.Run()
+}
+
+func (p *Program) hostName() string { return p.Name + "-host" }
+
+// link puts this test binary at a path.
+func link(path string) error {
+	self, err := os.Executable()
+	if err != nil || os.Symlink(self, path) == nil {
+		return err
+	}
+	b, err := os.ReadFile(self) // where users may make no links
+	return errors.Join(err, os.WriteFile(path+".exe", b, 0o777))
+}
+
+// A request is a command line for a host.
+type request struct {
+	Args, Env []string // Env: NAME=VALUE, set before the command
+	Dir       string
+}
+
+// A result is what a command left.
+type result struct {
+	Code           int
+	Stdout, Stderr []byte
+}
+
+// serve answers requests until there are no more.
+func (p *Program) serve() {
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	p.Init()
+	for {
+		var q request
+		if err := in.Decode(&q); err != nil {
+			os.Exit(0)
+		}
+		r, err := p.answer(q)
+		if err != nil {
+			panic(err)
+		}
+		if err := out.Encode(r); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// answer runs one command line as if it had this process for itself.
+func (p *Program) answer(q request) (r result, err error) {
+	if err := os.Chdir(q.Dir); err != nil {
+		return r, err
+	}
+	for _, v := range q.Env {
+		name, value, _ := strings.Cut(v, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return r, err
+		}
+	}
+	stdin, empty, err := os.Pipe()
+	if err != nil {
+		return r, err
+	}
+	defer stdin.Close()
+	empty.Close()
+	defer func(in, out, err *os.File) { os.Stdin, os.Stdout, os.Stderr = in, out, err }(os.Stdin, os.Stdout, os.Stderr)
+	stdout, outText, err := collect()
+	if err != nil {
+		return r, err
+	}
+	stderr, errText, err := collect()
+	if err != nil {
+		return r, err
+	}
+	debug.SetGCPercent(400) // a third of what a short command takes is collecting
+	debug.SetMemoryLimit(math.MaxInt64)
+	os.Args, os.Stdin, os.Stdout, os.Stderr = append([]string{p.Name}, q.Args...), stdin, stdout, stderr
+	r.Code = p.Run(q.Args)
+	r.Stdout, r.Stderr = outText(), errText()
+	return r, nil
+}
+
+// collect returns a pipe and a function that closes it and returns what was written.
+func collect() (w *os.File, text func() []byte, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	var b bytes.Buffer
+	done := make(chan error, 1)
+	go func() { _, err := io.Copy(&b, r); done <- err }()
+	return w, func() []byte { w.Close(); <-done; r.Close(); return b.Bytes() }, nil
+}
+
+// A host is a process that answers requests.
+type host struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	in     *json.Encoder
+	out    *json.Decoder
+	stderr bytes.Buffer
+}
+
+func (p *Program) startHost() (*host, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	h := &host{cmd: exec.Command(self)}
+	h.cmd.Args[0] = p.hostName()
+	h.cmd.Stderr = &h.stderr
+	stdout, err := h.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if h.stdin, err = h.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	h.in, h.out = json.NewEncoder(h.stdin), json.NewDecoder(stdout)
+	return h, h.cmd.Start()
+}
+
+// endHosts ends the hosts, which have nothing to do any more.
+func (p *Program) endHosts() {
+	for _, h := range p.idle {
+		h.stdin.Close()
+		h.cmd.Wait()
+	}
+}
+
+// ask has a host run a command line: one that has nothing to do, or a new one.
+func (p *Program) ask(q request) (r result, err error) {
+	p.mu.Lock()
+	var h *host
+	if n := len(p.idle); n > 0 {
+		h, p.idle = p.idle[n-1], p.idle[:n-1]
+	}
+	p.mu.Unlock()
+	if h == nil {
+		if h, err = p.startHost(); err != nil {
+			return r, err
+		}
+	}
+	err = h.in.Encode(q)
+	if err == nil {
+		err = h.out.Decode(&r)
+	}
+	if err != nil { // it has panicked
+		h.stdin.Close()
+		return r, fmt.Errorf("the host of %s ended (%v, %w):\n%s", p.Name, h.cmd.Wait(), err, h.stderr.String())
+	}
+	p.mu.Lock()
+	p.idle = append(p.idle, h)
+	p.mu.Unlock()
+	return r, nil
+}
