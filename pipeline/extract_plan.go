@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -70,7 +72,12 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 		case s.Kind == KindWikiHTML:
 			err = p.addWikiHTML(ctx, s.Path)
 		case s.Kind == KindBooks:
-			err = p.planBooks(ctx, bookFiles{ctx}, store.Absolute(s.Path), c.Extract.Books)
+			if err = checkBook(ctx, s.Path); err == nil {
+				err = p.planBooks(ctx, bookFiles{ctx}, store.Absolute(s.Path), c.Extract.Books)
+			}
+			if errors.Is(err, books.ErrNoBooks) {
+				err = cmp.Or(notBooks.Check(ctx, s.Path), err)
+			}
 		case s.Kind == KindJSONL:
 			if err = checkFields(ctx, s.Path, c.Extract.Text); err == nil {
 				err = p.addText(ctx, s.Kind, []string{s.Path})
@@ -191,6 +198,11 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string) error {
 	s := SourceSpec{Kind: kind}
 	for _, path := range paths {
+		if kind == KindText {
+			if err := notBERTText.Check(ctx, path); err != nil {
+				return err
+			}
+		}
 		in, err := sharding.SourceInput(ctx, path)
 		if err != nil {
 			return err

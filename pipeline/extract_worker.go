@@ -171,8 +171,10 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 		st := r.Stats()
 		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
 			"invalid_utf8_bytes": st.InvalidBytes, "recoded_files": st.Recoded, "trimmed_files": st.Trimmed}
-		if st.Lines > 0 {
-			counts["lines"] = st.Lines
+		for name, n := range map[string]int64{"lines": st.Lines, sharding.CountWikitext: st.Wikitext, sharding.CountHTML: st.HTML} {
+			if n > 0 {
+				counts[name] = n
+			}
 		}
 		addRejects(counts, st.Rejects)
 		var notes []string

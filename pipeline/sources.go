@@ -381,7 +381,7 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 		}
 	}
 	if len(foreign) == 0 {
-		return nil, false, fmt.Errorf("%s: %w", arg, sharding.ErrUnfinished)
+		return nil, false, cmp.Or(notDocuments.Check(context.Background(), arg), fmt.Errorf("%s: %w", arg, sharding.ErrUnfinished))
 	}
 	return foreign, false, nil
 }
@@ -404,8 +404,10 @@ func checkFields(ctx context.Context, path string, o text.Options) error {
 		return failure.Usagef("%s is one JSON array, not JSON lines: write one object a line, as jq -c '.[]' does", path)
 	case s.Objects == 0 && isText(path):
 		return failure.Usagef("%s is not JSON lines: give text in BERT's form as --text %s, and books to prepare-data extract --books", path, path)
-	case s.Objects == 0 || slices.Contains(s.Fields, field):
-		return nil // the reader counts what is wrong with its lines
+	case s.Objects == 0:
+		return notLines.Check(ctx, path) // or the reader counts what is wrong with its lines
+	case slices.Contains(s.Fields, field):
+		return nil
 	}
 	cure := "none of them holds text"
 	if s.Longest != "" {

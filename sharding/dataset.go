@@ -61,8 +61,9 @@ func (s *Stage) Path(name string) string { return store.Join(s.String(), name) }
 //	a directory of such directories        a run
 //	any other directory                    its TFRecord files, see [IsRecords]
 //
-// It opens no file but manifests and plans, and does not validate them. A directory
-// with none of these is an error that matches [ErrUnfinished].
+// It reads manifests, plans and the first bytes of a single file, and does not validate
+// them. A file that is clearly something else is a usage error, and so is a directory with
+// none of these, which matches [ErrUnfinished].
 func Open(ctx context.Context, location string) (*Dataset, error) {
 	d := &Dataset{Path: location}
 	info, err := store.Stat(ctx, location)
@@ -71,7 +72,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 	}
 	if !info.IsDir() {
 		d.Records = []string{location}
-		return d, nil
+		return d, notData.Check(ctx, location)
 	}
 	entries, err := store.ReadDir(ctx, location) // sorted by name
 	if err != nil {
@@ -94,7 +95,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		}
 	}
 	if len(d.Stages)+len(d.Records) == 0 {
-		return nil, fmt.Errorf("%s: no files of records, and %w", location, ErrUnfinished)
+		return nil, noData(ctx, location)
 	}
 	slices.SortStableFunc(d.Stages, func(a, b *Stage) int {
 		return cmp.Or(cmp.Compare(stageRank(a.Stage), stageRank(b.Stage)), cmp.Compare(a.Name, b.Name))

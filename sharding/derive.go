@@ -101,6 +101,11 @@ func sourceWarnings(m *Manifest, ignored []string) (list []Warning) {
 			w.Code = WarnRejects
 			list = append(list, w)
 		}
+		for _, w := range []Warning{{Code: WarnWikitext, Count: c[CountWikitext]}, {Code: WarnHTML, Count: c[CountHTML]}} {
+			if w.Subject, w.Of, w.Limit = name, documents, LimitMarkup; exceeds(w) {
+				list = append(list, w)
+			}
+		}
 		if c["pages"] > 0 && c["footers"] == 0 && c["html_bytes"] == 0 {
 			list = append(list, Warning{Code: WarnDumpEnd, Subject: name, Of: 1, Limit: 1})
 		}

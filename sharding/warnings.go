@@ -27,6 +27,8 @@ type Warning struct {
 const (
 	WarnRejects        = "rejects"            // rejected articles or documents of a source / all
 	WarnEmptySource    = "empty-source"       // documents of a source / its pages, books or lines
+	WarnWikitext       = "wikitext"           // documents of books that look like wikitext / documents of the source
+	WarnHTML           = "html"               // documents of books that look like HTML / documents of the source
 	WarnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump / dumps
 	WarnSameInput      = "same-input"         // inputs with the content of another input / all inputs
 	WarnUnknownTokens  = "unknown-tokens"     // [UNK] / all tokens
@@ -41,10 +43,17 @@ const (
 	WarnEmptySplit     = "empty-split"        // examples of a split / all
 )
 
+// Names of counts of books whose text has markup; they are absent if they are 0.
+const (
+	CountWikitext = "wikitext_documents"
+	CountHTML     = "html_documents"
+)
+
 // Limits of warnings. A figure above its limit is a warning; for
 // WarnFewPredictions, a figure below.
 const (
 	LimitRejects        = 0.5
+	LimitMarkup         = 0.1 // of wikitext or HTML among books
 	LimitUnknownTokens  = 0.01
 	LimitSpelled        = 0.2   // the right vocabulary has at most 0.015, one of another script 0.3 to 0.98
 	LimitUncasedUnknown = 0.001 // below it the text has hardly any capitals, as in lower-cased corpora
@@ -92,6 +101,10 @@ func (m *Manifest) warningText(w Warning) string {
 		return fmt.Sprintf("%s: %s were rejected: %s", w.Subject, figure(m.what()), m.rejectsText(w.Subject))
 	case WarnEmptySource:
 		return fmt.Sprintf("%s: no documents of %d pages, books or lines: %s", w.Subject, w.Of, m.rejectsText(w.Subject))
+	case WarnWikitext:
+		return fmt.Sprintf("%s: %s are wikitext, whose markup would be learned as text: give the wiki's dump as --wiki-dump, or convert each page with prepare-data text first", w.Subject, figure("documents"))
+	case WarnHTML:
+		return fmt.Sprintf("%s: %s are HTML, whose tags would be learned as text: convert them to text first; pages of a wiki as HTML go to --wiki-html", w.Subject, figure("documents"))
 	case WarnDumpEnd:
 		return fmt.Sprintf("%s: the dump does not end with </mediawiki>: it was probably truncated: get it again", w.Subject)
 	case WarnSameInput:

@@ -41,6 +41,8 @@ func TestWarningsAreDescribed(t *testing.T) {
 		{filtered, Warning{Code: WarnRejects, Subject: "a-b", Count: 6, Of: 7, Limit: 0.5}, "of the documents|--rule too-short=off"},
 		{extracted, Warning{Code: WarnEmptySource, Subject: "a", Of: 99}, "a: no documents of 99|99 binary: these files are not text"},
 		{extracted, Warning{Code: WarnEmptySource, Subject: "c"}, "c: no documents|nothing in it"},
+		{extracted, Warning{Code: WarnWikitext, Subject: "a", Count: 9, Of: 10, Limit: 0.1}, "a: 90 % of the documents (9 of 10, limit 10 %) are wikitext|--wiki-dump"},
+		{extracted, Warning{Code: WarnHTML, Subject: "a", Count: 9, Of: 10, Limit: 0.1}, "a: 90 % of the documents (9 of 10, limit 10 %) are HTML|--wiki-html"},
 		{extracted, Warning{Code: WarnDumpEnd, Subject: "a", Of: 1, Limit: 1}, "a: the dump does not end with </mediawiki>|get it again"},
 		{m, Warning{Code: "of-the-future", Count: 1, Of: 2}, "of-the-future|50 %"},
 	} {

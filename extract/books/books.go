@@ -92,6 +92,12 @@
 // The ID of such a document ends in "#" and the number, from 1, of its first
 // line or row.
 //
+// # Markup
+//
+// Wikitext and HTML in text files are kept as they are, and counted in [Stats]:
+// a text is wikitext or HTML if it has a link, template, heading or end tag for every
+// 1,000 of its first 65,536 bytes, and at least three.
+//
 // # Chapters
 //
 // A book is one document. With [Options.Chapters], each chapter is a document
@@ -172,6 +178,8 @@ type Stats struct {
 	InvalidBytes int64 // bytes dropped because they are not UTF-8
 	Recoded      int64 // books that were UTF-16 or read as Windows-1252
 	Trimmed      int64 // books from which a Project Gutenberg header or licence was removed
+	Wikitext     int64 // documents that look like wikitext, with its markup
+	HTML         int64 // documents that look like HTML or XML, with its tags
 	Notes        []Note
 }
 
@@ -335,6 +343,12 @@ func (r *Reader) finish(b book) error {
 		return nil
 	}
 	r.stats.Kept++
+	switch {
+	case isWikitext(b.text):
+		r.stats.Wikitext++
+	case hasTags(b.text):
+		r.stats.HTML++
+	}
 	doc := &extract.Document{
 		ID: "books:" + b.name, Title: b.titleOrName(), Text: string(b.text),
 		Source: r.source(), Lang: cmp.Or(b.lang, r.opts.Lang),

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"pretext/extract/parquet"
+	"pretext/internal/failure"
 )
 
 // TaskBytes is the approximate size, in bytes, of a task that consists of
@@ -94,8 +95,11 @@ type Store interface {
 	Open(path, name string) (File, error)
 }
 
+// ErrNoBooks is returned by [Plan] for a folder without books.
+var ErrNoBooks = failure.Usage(errors.New("no .txt, .epub or .parquet file in this folder"))
+
 // Plan lists the sources at paths and divides them into tasks, in order. It
-// reads the footers of Parquet files. A folder without books is an error.
+// reads the footers of Parquet files. A folder without books is [ErrNoBooks].
 func Plan(store Store, paths []string, opts Options) ([]Task, error) {
 	var all []Task
 	for _, path := range paths {
@@ -156,7 +160,7 @@ func (p planner) folder(files []Info) ([]Task, error) {
 		tasks[last].Bytes += f.Size
 	}
 	if len(tasks) == 0 {
-		return nil, errors.New("no .txt, .epub or .parquet file in this folder")
+		return nil, ErrNoBooks
 	}
 	tasks[0].Skipped = skipped
 	return tasks, nil

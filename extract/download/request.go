@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,9 +92,29 @@ func (r Request) Validate() error {
 	return errors.Join(p...)
 }
 
+// family matches the ends of the database names of all wikis of Wikimedia.
+var family = regexp.MustCompile(`.(wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage|wikimedia)$`)
+
+// siteName matches what people write instead of a database name: de, dewikipedia,
+// de.wikipedia.org, https://de.wikipedia.org/wiki/X.
+var siteName = regexp.MustCompile(`^(?:https?://)?([a-z][a-z_-]{1,11}?)(?:[._-]?(wikipedia|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)(?:\.org.*)?)?$`)
+
+// meantWiki returns the database name that was probably meant by a name that is none;
+// "" if that is not clear.
+func meantWiki(name string) string {
+	m := siteName.FindStringSubmatch(strings.ToLower(name))
+	switch {
+	case m == nil, m[2] == "" && len(m[1]) > 3 && m[1] != "simple":
+		return ""
+	case m[2] == "" || m[2] == "wikipedia":
+		m[2] = "wiki"
+	}
+	return strings.ReplaceAll(m[1], "-", "_") + m[2]
+}
+
 func (r Request) validateWiki(p *problems) {
-	if !wikiName.MatchString(r.Wiki) {
-		p.add("wiki %q: must be a database name such as simplewiki or enwiki", r.Wiki)
+	if !wikiName.MatchString(r.Wiki) || !family.MatchString(r.Wiki) {
+		p.add("no wiki is called %q: it must be a database name such as %s", r.Wiki, cmp.Or(meantWiki(r.Wiki), "simplewiki or enwiki"))
 	}
 	if r.Date != Latest && !wikiDate.MatchString(r.Date) {
 		p.add("date %q: must be like 2026-08-01 or %s", r.Date, Latest)

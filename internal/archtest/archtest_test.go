@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"untested":                 {"internal/realdata"},
 	"internal/redact":          {},
 	"internal/version":         {},
+	"internal/recognize":       {"internal/failure", "internal/store"},
 	"internal/torture":         {},
 	"internal/powerloss":       {"internal/store"},
 	"internal/portable":        {},
@@ -44,7 +45,7 @@ var allowed = map[string][]string{
 	"extract/parquet":          {},
 	"extract/quality":          {"extract", "extract/internal/words"},
 	"extract/dedup":            {"extract/internal/words"},
-	"extract/wiki":             {"extract/internal/counting", "internal/failure", "extract", "extract/bzip2", "extract/wiki/wikitext", "extract/wiki/rendering", "extract/wiki/definitions", "internal/utf8scan"},
+	"extract/wiki":             {"extract/internal/counting", "internal/failure", "internal/recognize", "extract", "extract/bzip2", "extract/wiki/wikitext", "extract/wiki/rendering", "extract/wiki/definitions", "internal/utf8scan"},
 	"extract/wiki/wikihtml":    {"extract", "extract/internal/counting", "internal/failure", "extract/wiki", "extract/wiki/wikitext"},
 	"extract/wiki/learn":       {"extract", "extract/wiki", "extract/wiki/rendering", "extract/wiki/wikihtml", "extract/wiki/wikitext"},
 	"extract/wiki/rendering":   {},
@@ -63,7 +64,7 @@ var allowed = map[string][]string{
 	"records":           {"internal/failure"},
 	"records/tfrecord":  {"internal/failure"},
 	"records/pretrain":  {"records", "tokenize", "internal/pyrandom"},
-	"sharding":          {"internal/failure", "internal/portable", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/store", "internal/extsort"},
+	"sharding":          {"internal/failure", "internal/portable", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/recognize", "internal/store", "internal/extsort"},
 	"sharding/examples": {"internal/failure", "internal/store", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize"},
 	"sharding/verify":   {"extract", "records", "records/columns", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/extsort", "internal/store"},
 
@@ -73,7 +74,7 @@ var allowed = map[string][]string{
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
 	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
-		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
+		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/recognize", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
 	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
 	// The engine knows no stage.
@@ -91,7 +92,7 @@ var allowed = map[string][]string{
 	"trainer/cuda":                 {"trainer", "trainer/dropout"},
 	// A run from files to files. Never cmd: options come as plain structs.
 	"trainer/session": {"internal/failure", "trainer", "trainer/checkpoint", "trainer/comm", "trainer/cpu", "trainer/cuda", "trainer/cuda/driver", "trainer/loader", "trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue",
-		"records", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/store", "internal/humanize", "internal/plot"},
+		"records", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/recognize", "internal/store", "internal/humanize", "internal/plot"},
 	"trainer/session/speed": {"internal/failure", "internal/usage", "sharding", "trainer", "trainer/loader", "trainer/session"},
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
@@ -102,7 +103,7 @@ var allowed = map[string][]string{
 	"internal/doctor":           {"internal/store", "internal/humanize"},
 	"internal/humanize":         {},
 	"internal/plot":             {},
-	"cmd/internal/cli":          {"internal/config", "internal/failure", "internal/store", "internal/redact", "internal/version"},
+	"cmd/internal/cli":          {"internal/config", "internal/failure", "internal/recognize", "internal/store", "internal/redact", "internal/version"},
 	"cmd/internal/clitest":      {"cmd/internal/cli"},
 	"cmd/internal/gencommands":  {"cmd/internal/cli", "cmd/prepare-data/command", "cmd/train-bert/command"},
 	"cmd/prepare-data":          {"*"},
@@ -130,7 +131,7 @@ var only = map[string][]string{
 	"go.yaml.in/yaml":              {"internal/config", "sharding/survey/card", "cmd/internal/cli"},
 	"github.com/vbauerster/mpb":    {"cmd"},
 	"github.com/cespare":           {"extract", "sharding"},
-	"github.com/klauspost":         {"extract", "records", "pipeline", "trainer"},
+	"github.com/klauspost":         {"extract", "records", "pipeline", "trainer", "internal/recognize"},
 	"github.com/gofrs/flock":       {"internal/store"},
 	"github.com/minio":             {"internal/store/s3"},
 	"github.com/neurosnap":         {"tokenize/sentence"},

@@ -101,7 +101,7 @@ func (j *joining) receive(ctx context.Context) error {
 			return context.Cause(ctx)
 		case <-notice.C:
 			j.post(func() {
-				j.o.logf("waiting up to %v for %s of %d, at %v", j.o.Wait, ranks(j.missing()), j.o.Ranks, ln.Addr())
+				j.o.logf("waiting up to %v for %s of %d, at %v (for a run of one process, unset WORLD_SIZE and RANK)", j.o.Wait, ranks(j.missing()), j.o.Ranks, ln.Addr())
 			})
 		case <-limit.C:
 			j.post(j.missed)

@@ -262,11 +262,12 @@ func TestOptionsFromTheEnvironment(t *testing.T) {
 		torchrun + " PRETEXT_BERT_SECRET=0123456789abcdef":                 `{1 4 1 "node7" 29500 false "0123456789abcdef"}`,
 		torchrun + " LOCAL_WORLD_SIZE=4 TORCHELASTIC_USE_AGENT_STORE=True": `{1 4 1 "127.0.0.1" 29501 true ""}`,
 		"RANK=0 WORLD_SIZE=2 MASTER_ADDR=[::1] MASTER_PORT=1":              `{0 2 0 "::1" 1 false ""}`,
-		"RANK=0 WORLD_SIZE=1":                             `{0 1 0 "" 0 false ""}`,
-		"RANK=2 WORLD_SIZE=2 MASTER_ADDR=x MASTER_PORT=1": "RANK 2: must be from 0 to WORLD_SIZE - 1 = 1",
-		"RANK=0": "WORLD_SIZE (not set): must be a number from 1 to 4096",
+		"RANK=0 WORLD_SIZE=1":                                                `{0 1 0 "" 0 false ""}`,
+		"RANK=2 WORLD_SIZE=2 MASTER_ADDR=x MASTER_PORT=1":                    "RANK 2: must be from 0 to WORLD_SIZE - 1 = 1",
+		"WORLD_SIZE=1":                                                       `{0 1 0 "" 0 false ""}`,
+		"RANK=0":                                                             "WORLD_SIZE (not set): must be a number from 1 to 4096",
 		"WORLD_SIZE=2 MASTER_ADDR=x MASTER_PORT=70000":                       "RANK (not set): must be a number from 0 to 4095\nMASTER_PORT 70000: must be a number from 1 to 65535",
-		"RANK=0 WORLD_SIZE=2 MASTER_PORT=1":                                  "MASTER_ADDR (not set): give the name or address of rank 0's machine",
+		"WORLD_SIZE=2 RANK=0 MASTER_PORT=1":                                  "MASTER_ADDR (not set): give the name or address of rank 0's machine",
 		"RANK=-1 WORLD_SIZE=two MASTER_ADDR=x MASTER_PORT=1":                 "WORLD_SIZE two: must be a number from 1 to 4096\nRANK -1: must be a number from 0 to 4095",
 		torchrun + " PRETEXT_BERT_SECRET=short":                              "the secret has 5 bytes: use at least 16",
 		torchrun + " PRETEXT_BERT_SECRET_FILE=" + filepath.Dir(file) + "/no": "PRETEXT_BERT_SECRET_FILE: open " + filepath.Dir(file) + "/no: no such file or directory",
@@ -285,8 +286,12 @@ func TestOptionsFromTheEnvironment(t *testing.T) {
 				t.Errorf("%s: %v is no usage error", env, err)
 			}
 		}
+		got, left, _ := strings.Cut(got, "; the environment has ")
 		if got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", env, got, want)
+		}
+		if missing := strings.Contains(want, "(not set)"); missing != strings.Contains(left, env+", as torchrun sets") || missing && !strings.Contains(left, "unset ") {
+			t.Errorf("%s: what is left over of another program is told as %q", env, left)
 		}
 	}
 }

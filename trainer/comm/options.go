@@ -52,14 +52,14 @@ const (
 
 // FromEnv reads the options from environment variables as torchrun sets them:
 // RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, and the secret from
-// [SecretVariable] or [SecretFileVariable]. Without WORLD_SIZE and RANK the run
-// has one rank. The error is one of usage and lists every problem.
+// [SecretVariable] or [SecretFileVariable]. Without RANK, and without WORLD_SIZE or if
+// that is 1, the run has one rank. The error is one of usage and lists every problem.
 //
 // If LOCAL_WORLD_SIZE equals WORLD_SIZE, all ranks are on this machine and use
 // its loopback address. If TORCHELASTIC_USE_AGENT_STORE is True, torchrun itself
 // listens on MASTER_PORT, and the ranks use the next port.
 func FromEnv(getenv func(string) string) (Options, error) {
-	if getenv("WORLD_SIZE") == "" && getenv("RANK") == "" {
+	if getenv("RANK") == "" && (getenv("WORLD_SIZE") == "" || getenv("WORLD_SIZE") == "1") {
 		return Options{Ranks: 1}, nil
 	}
 	e := environment{getenv: getenv}
@@ -85,9 +85,24 @@ func FromEnv(getenv func(string) string) (Options, error) {
 		e.problems = append(e.problems, o.Validate())
 	}
 	if err := errors.Join(e.problems...); err != nil {
+		if text := err.Error(); strings.Contains(text, notSet) {
+			err = fmt.Errorf("%w; %s", err, leftOver(getenv))
+		}
 		return Options{}, failure.Usage(err)
 	}
 	return o, nil
+}
+
+// leftOver says which variables make this process one of several, and how to be rid of
+// them: they are often left in a shell by another program.
+func leftOver(getenv func(string) string) string {
+	var set, names []string
+	for _, name := range []string{"WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"} {
+		if value := getenv(name); value != "" {
+			set, names = append(set, name+"="+shorten(value, 100)), append(names, name)
+		}
+	}
+	return fmt.Sprintf("the environment has %s, as torchrun sets for each process of a run: for a run of one process, unset %s", strings.Join(set, " "), strings.Join(names, " "))
 }
 
 // Limits that keep every message below maxPayload.
@@ -97,6 +112,9 @@ const (
 	maxReason       = 1 << 12  // bytes of an error's text
 	maxFingerprints = 64 << 10 // bytes of all names and values
 )
+
+// notSet stands for the value of a variable that is missing.
+const notSet = "(not set)"
 
 // An environment reads variables and collects their errors in problems.
 type environment struct {
@@ -109,7 +127,7 @@ func (e *environment) number(name string, low, high int) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
 		if text == "" {
-			text = "(not set)"
+			text = notSet
 		}
 		e.problems = append(e.problems, fmt.Errorf("%s %s: must be a number from %d to %d", name, text, low, high))
 	}
@@ -149,7 +167,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("the secret has %d bytes: use at least %d", len(o.Secret), MinSecret))
 	}
 	if o.Ranks > 1 && o.Host == "" {
-		errs = append(errs, errors.New("MASTER_ADDR (not set): give the name or address of rank 0's machine"))
+		errs = append(errs, errors.New("MASTER_ADDR "+notSet+": give the name or address of rank 0's machine"))
 	}
 	if o.Ranks > 1 && (o.Port < 1 || o.Port > 65535) {
 		errs = append(errs, fmt.Errorf("MASTER_PORT %d: must be from 1 to 65535", o.Port))

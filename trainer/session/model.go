@@ -43,6 +43,9 @@ func OpenModel(path string) (m ModelFiles, err error) {
 			return m, err
 		}
 	}
+	if err := checkModel(m.Folder); err != nil {
+		return m, err
+	}
 	m.Pretrained, err = checkpoint.OpenPretrained(m.Folder)
 	return m, unusable(err)
 }

@@ -79,15 +79,94 @@ func TestMandocFindsNothingWrong(t *testing.T) {
 	}
 }
 
-func TestAFlagThatWasMeantIsSuggested(t *testing.T) {
+// parseError returns the error of parsing args for the command do.
+func parseError(h cli.Hints, args ...string) error {
 	root := program("", "")
-	do := root.Commands()[0]
-	err := cli.Suggest(do, do.ParseFlags([]string{"--wrokers", "1"}))
-	if err == nil || err.Error() != "unknown flag: --wrokers, did you mean --workers?" {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	h.Complain(root)
+	root.SetArgs(append([]string{"do"}, args...))
+	return root.Execute()
+}
+
+func TestAFlagThatWasMeantIsSuggested(t *testing.T) {
+	h := cli.Hints{Flags: map[string]string{"jobs": "--workers", "colour": "--color", "input": "give PATH"}}
+	for args, want := range map[string]string{
+		"--wrokers=1": "unknown flag: --wrokers, did you mean --workers?",
+		"--jobs=1":    "unknown flag: --jobs: here it is --workers",
+		"--colour":    "unknown flag: --colour",
+		"--input=x":   "unknown flag: --input: give PATH",
+		"--path=x":    "unknown flag: --path: it needs no name: prog do PATH...",
+		"-name=x":     "unknown flag: -name, did you mean --name?",
+		"-x":          "unknown shorthand flag: 'x' in -x",
+	} {
+		if err := parseError(h, args); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		} else if code := cli.Code(err); code != cli.ExitUsage {
+			t.Errorf("%s: exit code %d", args, code)
+		}
+	}
+}
+
+// Numbers that people write and Go does not read are answered with what was meant.
+func TestAWrongNumberIsAnsweredWithTheRightOne(t *testing.T) {
+	for value, want := range map[string]string{
+		"1k": ": write 1000", "2M": ": write 2000000", "1e4": ": write 10000", "1,000": ": write 1000", "1_0_00,": "", "10.0": ": write 10", "10.5": "", "50%": "",
+		"": ", and is empty", "many": "", "12 ": ": write 12", "1e99": "", "NaN": "",
+	} {
+		if err := parseError(cli.Hints{}, "--workers="+value); err == nil || err.Error() != fmt.Sprintf("--workers %q: must be a whole number%s", value, want) {
+			t.Errorf("%q: got %v, want %q", value, err, want)
+		}
+	}
+	if err := parseError(cli.Hints{}, "--workers=99999999999999999999"); err == nil || err.Error() != `--workers "99999999999999999999": the number is too large` {
 		t.Errorf("got %v", err)
 	}
-	if err := cli.Suggest(do, do.ParseFlags([]string{"--workers", "x"})); err == nil || strings.Contains(err.Error(), "mean") {
-		t.Errorf("got %v", err)
+}
+
+func TestAFractionIsAnsweredWithTheRightOne(t *testing.T) {
+	root := &cobra.Command{Use: "prog", SilenceErrors: true, SilenceUsage: true}
+	do := &cobra.Command{Use: "do", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return nil }}
+	do.Flags().Float64("fraction", 0, "")
+	do.Flags().Bool("lower", false, "")
+	do.Flags().Duration("wait", 0, "")
+	do.Flags().IntSlice("ids", nil, "")
+	root.AddCommand(do)
+	cli.Hints{}.Complain(root)
+	for arg, want := range map[string]string{
+		"--fraction=10%":  `--fraction "10%": must be a number: write 0.1`,
+		"--fraction=15 %": `--fraction "15 %": must be a number: write 0.15`,
+		"--fraction=0,05": `--fraction "0,05": must be a number: write 0.05`,
+		"--fraction=1/3":  `--fraction "1/3": must be a number: write 0.333333333333`,
+		"--fraction=1/0":  `--fraction "1/0": must be a number`,
+		"--fraction=some": `--fraction "some": must be a number`,
+		"--lower=yes":     `--lower "yes": must be true or false`,
+		"--wait=10":       `--wait "10": must be a time with its unit, such as 30s, 90m or 1h30m`,
+		"--ids=1;2":       `--ids "1;2": must be whole numbers with commas between them, such as 1,2,3`,
+	} {
+		root.SetArgs([]string{"do", arg})
+		if err := root.Execute(); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", arg, err, want)
+		}
+	}
+}
+
+func TestAWrongNumberOfArgumentsIsAnsweredWithTheUsage(t *testing.T) {
+	root := &cobra.Command{Use: "prog", SilenceErrors: true, SilenceUsage: true}
+	run := func(*cobra.Command, []string) error { return nil }
+	none := &cobra.Command{Use: "none --out DIR", Args: cobra.NoArgs, RunE: run}
+	none.Flags().Bool("lower", false, "")
+	root.AddCommand(none, &cobra.Command{Use: "one PATH --out DIR", Args: cobra.ExactArgs(1), RunE: run}, &cobra.Command{Use: "two A B", Args: cobra.ExactArgs(2), RunE: run})
+	cli.Hints{}.Complain(root)
+	for args, want := range map[string]string{
+		"one":                "one takes one argument, PATH, and got 0: prog one PATH --out DIR",
+		"two x":              "two takes 2 arguments, A and B, and got 1: prog two A B",
+		"none x":             `"x" is not a flag, and none takes no arguments`,
+		"none --lower False": `"False" is no argument: the value of a flag that is true or false follows =, as in --lower=False`,
+		"none –out":          `"–out" begins with a dash that is no hyphen: write --out`,
+	} {
+		root.SetArgs(strings.Fields(args))
+		if err := root.Execute(); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
 	}
 }
 
@@ -96,12 +175,15 @@ func TestACommandThatWasMeantIsSuggested(t *testing.T) {
 		"od":        `unknown command "od", did you mean do?`,
 		"elsewhere": `unknown command "elsewhere"`,
 		"more tow":  `unknown command "more tow", did you mean two?`,
+		"more big":  `unknown command "more big": must be one of two`,
+		"Start":     `unknown command "Start", did you mean do?`,
+		"train":     `unknown command "train": another program trains`,
 	} {
 		root := program("", "")
 		more := &cobra.Command{Use: "more", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 		more.AddCommand(&cobra.Command{Use: "two", RunE: func(*cobra.Command, []string) error { return nil }})
 		root.AddCommand(more)
-		cli.Complain(root)
+		cli.Hints{Commands: map[string]string{"start": "do", "train": "another program trains"}}.Complain(root)
 		root.SetArgs(strings.Fields(args))
 		root.SilenceErrors, root.SilenceUsage = true, true
 		if err := root.Execute(); err == nil || err.Error() != want {

@@ -202,19 +202,3 @@ func (e effective) yaml() string {
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }
-
-// Suggest adds the most similar flag to the error of an unknown flag. Other errors are
-// returned unchanged.
-func Suggest(cmd *cobra.Command, err error) error {
-	missing, ok := err.(*pflag.NotExistError)
-	if !ok {
-		return err
-	}
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	near, ok := config.Nearest(config.Normal(missing.GetSpecifiedName()), names)
-	if !ok {
-		return err
-	}
-	return fmt.Errorf("%w, did you mean --%s?", err, near)
-}

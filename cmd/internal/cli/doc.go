@@ -5,7 +5,7 @@
 //	settings := cli.Settings{Prefix: "PRETEXT_", Reserved: []string{"DATA"}}
 //	root.AddCommand(cli.NewConfig(&settings), cli.NewMan())
 //	settings.AddTo(root)                       // --config and the environment
-//	cli.Complain(root)                         // errors of the command line are usage errors
+//	cli.Hints{}.Complain(root)                 // errors of the command line are usage errors
 //	…
 //	os.Exit(cli.Program{Name: "prepare-data"}.Report(os.Stderr, root.Execute()))
 //

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,6 +43,9 @@ func (s *Settings) AddTo(root *cobra.Command) {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if _, ok := knownFlags(root)[nameOf(cmd)]; !ok {
 			return nil // help, completion: they work whatever the settings
+		}
+		if err := forgotten(cmd.Flags()); err != nil {
+			return err
 		}
 		_, err := s.apply(cmd)
 		return err
@@ -173,6 +177,9 @@ func set(fs *pflag.FlagSet, f *pflag.Flag, s config.Setting) error {
 	}
 	for _, v := range s.Values {
 		if err := fs.Set(f.Name, v); err != nil {
+			if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
+				err = fmt.Errorf("%q: %w", v, plainCause(f.Value.Type(), v, wrong.Unwrap()))
+			}
 			return &config.Error{Origin: s.Origin, Reason: fmt.Sprintf("%s: %v", s.Key, err)}
 		}
 	}

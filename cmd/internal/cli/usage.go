@@ -1,48 +1,64 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pretext/internal/config"
 	"pretext/internal/failure"
 )
 
-// Complain turns cobra's errors about the command line into usage errors that suggest the
-// most similar command or flag. Call it after all commands were added.
-func Complain(root *cobra.Command) {
+// Hints are what users mean by names that a program does not have.
+type Hints struct {
+	// Flags maps flags of other tools to the cure. A cure that begins with "--" names
+	// a flag, and holds for the commands that have it.
+	Flags map[string]string
+
+	// Commands maps words that are no command to the command that is meant, or to
+	// advice if it has a blank.
+	Commands map[string]string
+}
+
+// Complain turns cobra's errors about the command line into usage errors that name the
+// cure, such as the most similar command or flag. Call it after all commands were added.
+func (h Hints) Complain(root *cobra.Command) {
 	root.SetGlobalNormalizationFunc(Normalize)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.Usage(Suggest(cmd, err)) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.Usage(h.flagError(cmd, err)) })
 	for _, c := range root.Commands() {
-		complain(c)
+		h.complain(c)
 	}
-	root.Args = knownCommand
+	root.Args = h.knownCommand
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
-func complain(c *cobra.Command) {
+func (h Hints) complain(c *cobra.Command) {
 	for _, sub := range c.Commands() {
-		complain(sub)
+		h.complain(sub)
 	}
 	args := c.Args
 	if c.HasSubCommands() {
-		args = knownCommand
+		args = h.knownCommand
 	}
 	if args == nil {
 		return
 	}
 	c.Args = func(cmd *cobra.Command, a []string) error {
-		if err := args(cmd, a); err != nil {
-			return failure.Usage(err)
+		err := args(cmd, a)
+		var usage interface{ Usage() bool }
+		if err != nil && !errors.As(err, &usage) {
+			err = wrongArguments(cmd, a)
 		}
-		return nil
+		return err
 	}
 }
 
 // knownCommand is the Args function of a command that only has subcommands.
-func knownCommand(cmd *cobra.Command, args []string) error {
+func (h Hints) knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -53,8 +69,140 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	hint := ""
-	if near, ok := config.Nearest(args[0], names); ok {
+	near, ok := h.Commands[strings.ToLower(args[0])]
+	if !ok || cmd.HasParent() {
+		near, ok = config.Nearest(args[0], names)
+	}
+	switch {
+	case ok && strings.Contains(near, " "):
+		hint = ": " + near
+	case ok:
 		hint = fmt.Sprintf(", did you mean %s?", near)
+	case cmd.HasParent():
+		hint = ": must be one of " + strings.Join(names, ", ")
 	}
 	return failure.Usagef("unknown command %q%s", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "), hint)
+}
+
+// operands returns the arguments that a command takes, as its usage line names them:
+// A and B of "diff A B --json".
+func operands(cmd *cobra.Command) (names []string) {
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if strings.HasPrefix(word, "-") || strings.HasPrefix(word, "[") {
+			break
+		}
+		names = append(names, word)
+	}
+	return names
+}
+
+// wrongArguments returns the error for a wrong number of arguments.
+func wrongArguments(cmd *cobra.Command, args []string) error {
+	if err := StrayWord(cmd, args); err != nil {
+		return err
+	}
+	wanted := operands(cmd)
+	takes := fmt.Sprintf("takes %d arguments, %s,", len(wanted), strings.Join(wanted, " and "))
+	switch {
+	case len(wanted) == 0:
+		return failure.Usagef("%q is not a flag, and %s takes no arguments", args[0], cmd.Name())
+	case len(wanted) == 1:
+		takes = "takes one argument, " + wanted[0] + ","
+	}
+	return failure.Usagef("%s %s and got %d: %s %s", cmd.Name(), takes, len(args), cmd.Parent().CommandPath(), cmd.Use)
+}
+
+// StrayWord returns a usage error if one of the words that are no flags was meant as a
+// part of a flag: the value of a flag that is true or false, or a flag whose hyphens
+// a text program has replaced.
+func StrayWord(cmd *cobra.Command, words []string) error {
+	for _, word := range words {
+		rest := strings.TrimLeft(word, "-\u2010\u2011\u2012\u2013\u2014\u2212")
+		if rest != word && !strings.HasPrefix(word, "-") {
+			return failure.Usagef("%q begins with a dash that is no hyphen: write --%s", word, rest)
+		}
+		var switches []string
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if f.NoOptDefVal == "true" {
+				switches = append(switches, "--"+f.Name+"="+word)
+			}
+		})
+		if len(switches) > 0 && slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "0", "1"}, strings.ToLower(word)) {
+			return failure.Usagef("%q is no argument: the value of a flag that is true or false follows =, as in %s", word, strings.Join(switches, " or "))
+		}
+	}
+	return nil
+}
+
+// forgotten returns a usage error if the value of a flag is another flag: --out --quiet
+// makes a directory called --quiet.
+func forgotten(fs *pflag.FlagSet) (err error) {
+	fs.Visit(func(f *pflag.Flag) {
+		name, isFlag := strings.CutPrefix(f.Value.String(), "--")
+		if i := strings.IndexAny(name, "=,"); i >= 0 {
+			name = name[:i]
+		}
+		if isFlag && err == nil && fs.Lookup(name) != nil {
+			err = failure.Usagef("--%s %s: give --%s a value first", f.Name, f.Value, f.Name)
+		}
+	})
+	return err
+}
+
+// flagError adds the cure to an error of parsing flags.
+func (h Hints) flagError(cmd *cobra.Command, err error) error {
+	var missing *pflag.NotExistError
+	var wrong *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &wrong):
+		return wrongValue(wrong.GetFlag(), wrong.GetValue(), wrong.Unwrap())
+	case errors.As(err, &missing):
+		return h.unknownFlag(cmd, missing)
+	}
+	return err
+}
+
+// unknownFlag adds to the error of an unknown flag which one was meant.
+func (h Hints) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
+	name := config.Normal(err.GetSpecifiedName())
+	if short := err.GetSpecifiedShortnames(); short != "" { // -model is read as -m -o -d -e -l
+		word, _, _ := strings.Cut(config.Normal(short), "=")
+		if cmd.Flags().Lookup(word) == nil {
+			return err
+		}
+		return fmt.Errorf("unknown flag: -%s, did you mean --%s?", word, word)
+	}
+	if cure, ok := h.Flags[name]; ok {
+		flag, _, _ := strings.Cut(strings.TrimPrefix(cure, "--"), " ")
+		switch {
+		case !strings.HasPrefix(cure, "--"):
+			return fmt.Errorf("%w: %s", err, cure)
+		case cmd.Flags().Lookup(strings.TrimRight(flag, ":,")) != nil:
+			return fmt.Errorf("%w: here it is %s", err, cure)
+		}
+	}
+	for _, operand := range operands(cmd) {
+		if strings.EqualFold(name, strings.TrimRight(operand, ".")) {
+			return fmt.Errorf("%w: it needs no name: %s %s", err, cmd.Parent().CommandPath(), cmd.Use)
+		}
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near, ok := config.Nearest(name, names); ok {
+		return fmt.Errorf("%w, did you mean --%s?", err, near)
+	}
+	if others := commandsWith(cmd.Root(), name); len(others) > 0 {
+		return fmt.Errorf("%w: %s does not have it, %s do", err, nameOf(cmd), strings.Join(others, ", "))
+	}
+	return err
+}
+
+// commandsWith returns the names of the commands that have a flag.
+func commandsWith(root *cobra.Command, flag string) (names []string) {
+	for _, c := range withSettings(root) {
+		if c.LocalFlags().Lookup(flag) != nil {
+			names = append(names, nameOf(c))
+		}
+	}
+	return names
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/cli"
 	"pretext/extract/wiki"
 )
 
@@ -56,6 +57,9 @@ func Args(args []string) []string {
 func noWords(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil
+	}
+	if err := cli.StrayWord(cmd, words); err != nil {
+		return err
 	}
 	return usagef("%q is not a flag, and %s takes no arguments: put files right after --wiki-dump or --books", words[0], cmd.Name())
 }

@@ -110,7 +110,7 @@ func (f *downloadFlags) requests() ([]download.Request, error) {
 	for _, s := range f.wikis {
 		r, err := download.ParseWiki(s)
 		if err != nil {
-			return nil, usagef("--wiki %w", err)
+			return nil, usagef("--wiki: %w", err)
 		}
 		r.Layout, r.Multistream = f.layout, f.multistream
 		list = append(list, r)

@@ -54,9 +54,8 @@ same command again to resume).`,
 	s.AddTo(root)
 	completions().AddTo(root)
 	cli.GroupFlags(root, flagGroups)
-	cli.Complain(root)
+	hints().Complain(root)
 	root.SetGlobalNormalizationFunc(normalize)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misuse(googleCure(cmd, err)) })
 	return root
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"pretext/internal/failure"
 	"pretext/trainer/session"
 )
 
@@ -92,14 +91,5 @@ transformers and train-bert predict load OUT/step-….`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSquad(), newClassify(), newScore())
-	for _, c := range cmd.Commands() {
-		args := c.Args
-		c.Args = func(cmd *cobra.Command, a []string) error {
-			if err := args(cmd, a); err != nil {
-				return failure.Usage(err)
-			}
-			return nil
-		}
-	}
 	return cmd
 }

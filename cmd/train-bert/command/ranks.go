@@ -61,7 +61,7 @@ func refuseRanks(c *cobra.Command) {
 	run := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if n, err := strconv.Atoi(os.Getenv("WORLD_SIZE")); err == nil && n > 1 {
-			return failure.Usagef("%s uses one process, and WORLD_SIZE is %d: only train uses several ranks; start it once, without WORLD_SIZE", cmd.CommandPath(), n)
+			return failure.Usagef("%s uses one process, and the environment has WORLD_SIZE=%d: only train uses several ranks; start it once, after unset WORLD_SIZE", cmd.CommandPath(), n)
 		}
 		return run(cmd, args)
 	}

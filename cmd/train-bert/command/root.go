@@ -41,7 +41,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
 	st.AddTo(root)
 	completions().AddTo(root)
 	cli.GroupFlags(root, flagGroups)
-	cli.Complain(root)
+	hints().Complain(root)
 	return root
 }
 

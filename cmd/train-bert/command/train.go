@@ -257,6 +257,7 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (*trainResult,
 	if !o.quiet {
 		o.Log, o.Progress = c, c.bar
 	}
+	o.Ranks.Log = c // a wait for other processes is never silent
 	end, err := session.Train(ctx, o.Options)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// wrongValue explains a value that a flag does not take: what the flag takes and, where
+// the value shows what was meant, how to write it.
+func wrongValue(f *pflag.Flag, value string, cause error) error {
+	cause = plainCause(f.Value.Type(), value, cause)
+	if strings.HasPrefix(cause.Error(), strconv.Quote(value)) {
+		return fmt.Errorf("--%s: %w", f.Name, cause)
+	}
+	return fmt.Errorf("--%s %q: %w", f.Name, value, cause)
+}
+
+// plainCause returns cause in words for users: the messages of package strconv name
+// functions of Go.
+func plainCause(kind, value string, cause error) error {
+	var number *strconv.NumError
+	if !errors.As(cause, &number) && kind != "duration" {
+		return cause
+	}
+	if number != nil && errors.Is(number, strconv.ErrRange) {
+		return errors.New("the number is too large")
+	}
+	whole := false
+	want := map[string]string{
+		"bool":     "must be true or false",
+		"duration": "must be a time with its unit, such as 30s, 90m or 1h30m",
+		"float":    "must be a number", "float64": "must be a number",
+		"intSlice": "must be whole numbers with commas between them, such as 1,2,3",
+	}[kind]
+	if want == "" {
+		want, whole = "must be a whole number", true
+	}
+	switch meant, ok := meantNumber(number); {
+	case value == "":
+		return errors.New(want + ", and is empty")
+	case ok && strings.HasPrefix(kind, "float"), ok && whole && isWhole(meant):
+		return fmt.Errorf("%s: write %s", want, strconv.FormatFloat(meant, 'f', -1, 64))
+	}
+	return errors.New(want)
+}
+
+func isWhole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<53 }
+
+var (
+	decimalComma = regexp.MustCompile(`^-?\d{1,3},\d{1,2}$|^-?0,\d+$`)
+	thousands    = regexp.MustCompile(`^-?\d{1,3}([,_ ']\d{3})+$`)
+)
+
+// factors are what people write after a number.
+var factors = []struct {
+	suffix string
+	factor float64
+}{{"%", 0.01}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1e9}}
+
+// meantNumber returns the number that was meant by a text that is none, such as 10%, 1k,
+// 1e4, 1_000, 1,000 or 0,1; false if that is not certain.
+func meantNumber(err *strconv.NumError) (float64, bool) {
+	if err == nil {
+		return 0, false
+	}
+	text, factor := strings.ToLower(strings.TrimSpace(err.Num)), 1.0
+	for _, f := range factors {
+		if number, ok := strings.CutSuffix(text, f.suffix); ok {
+			text, factor = strings.TrimSpace(number), f.factor
+			break
+		}
+	}
+	switch {
+	case thousands.MatchString(text):
+		text = strings.NewReplacer(",", "", "_", "", " ", "", "'", "").Replace(text)
+	case decimalComma.MatchString(text):
+		text = strings.Replace(text, ",", ".", 1)
+	}
+	if a, b, ok := strings.Cut(text, "/"); ok {
+		over, err := strconv.ParseFloat(b, 64)
+		if err != nil || over == 0 {
+			return 0, false
+		}
+		text, factor = a, factor/over
+	}
+	v, parseErr := strconv.ParseFloat(text, 64)
+	if parseErr != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, false
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v*factor, 'g', 12, 64), 64) // 15 % is 0.15
+	return rounded, true
+}

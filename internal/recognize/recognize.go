@@ -1,0 +1,149 @@
+// Package recognize tells what a file or directory is when it is not what a command
+// wants, so that its error can say what to do instead:
+//
+//	switch what := recognize.Path(ctx, path); what {
+//	case recognize.Dump:
+//		return failure.Usagef("%s is %s: give it as --wiki-dump", path, what)
+//
+// It looks at names and first bytes only, and it says nothing when it is not sure: a
+// corrupt file keeps the error of its reader.
+package recognize
+
+import (
+	"cmp"
+	"context"
+	"io"
+
+	"pretext/internal/store"
+)
+
+// A Kind is what a file or directory is, in words that continue "it is". "" means that
+// it was not recognized.
+type Kind string
+
+// Kinds of files.
+const (
+	Empty         Kind = "an empty file"
+	Dump          Kind = "a MediaWiki dump"
+	DumpIndex     Kind = "the index of a multistream dump"
+	SQL           Kind = "an SQL table"
+	Checksums     Kind = "a list of checksums"
+	Abstracts     Kind = "the abstracts of pages"
+	Titles        Kind = "a list of titles"
+	RSS           Kind = "an RSS feed"
+	XML           Kind = "an XML file"
+	HTML          Kind = "a web page (HTML)"
+	JSON          Kind = "JSON"
+	TokenizerJSON Kind = "a tokenizer.json"
+	ModelConfig   Kind = "the config.json of a model"
+	Vocab         Kind = "a vocabulary (vocab.txt)"
+	SentencePiece Kind = "a SentencePiece model"
+	Text          Kind = "plain text"
+	Tar           Kind = "a tar archive"
+	Zip           Kind = "a zip archive"
+	EPUB          Kind = "an EPUB"
+	SevenZip      Kind = "a 7-Zip archive"
+	RAR           Kind = "a RAR archive"
+	Xz            Kind = "compressed with xz"
+	Zstd          Kind = "compressed with zstd"
+	Gzip          Kind = "compressed with gzip"
+	Bzip2         Kind = "compressed with bzip2"
+	PDF           Kind = "a PDF file"
+	Parquet       Kind = "a Parquet file"
+	Arrow         Kind = "an Arrow file"
+	SQLite        Kind = "an SQLite database"
+	Office        Kind = "a document of an office program"
+	Records       Kind = "a file of TFRecord records"
+	Weights       Kind = "the weights of a model"
+	NumPy         Kind = "a NumPy file"
+)
+
+// Kinds of directories.
+const (
+	EmptyFolder     Kind = "an empty folder"
+	PreparedRun     Kind = "a run of prepare-data"
+	TrainingRun     Kind = "a run of train-bert"
+	Model           Kind = "a model's folder"
+	TokenizerFolder Kind = "a folder with a tokenizer"
+	Downloads       Kind = "a folder of downloads"
+	Documents       Kind = "a folder of documents"
+	VocabFolder     Kind = "a folder with a vocabulary"
+	Shards          Kind = "a folder of shards"
+	Converted       Kind = "a folder of converted examples"
+	Saved           Kind = "a data set of Hugging Face datasets (save_to_disk)"
+	TextFolder      Kind = "a folder of text files"
+	DumpFolder      Kind = "a folder of dumps"
+	JSONFolder      Kind = "a folder of JSON files"
+	ParquetFolder   Kind = "a folder of Parquet files"
+	ArchiveFolder   Kind = "a folder of archives"
+	HTMLFolder      Kind = "a folder of web pages (HTML)"
+	PDFFolder       Kind = "a folder of PDF files"
+	WeightsFolder   Kind = "a folder of PyTorch files"
+)
+
+// Path returns what is at a location; "" if it does not exist or was not recognized.
+func Path(ctx context.Context, location string) Kind {
+	info, err := store.Stat(ctx, location)
+	if err != nil {
+		return ""
+	}
+	if info.IsDir() {
+		return folder(ctx, location)
+	}
+	f, err := store.OpenPath(ctx, location)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return File(f, f.Size())
+}
+
+// headBytes is the number of bytes that decide what a file is, after decompression.
+const headBytes = 64 << 10
+
+// packedBytes is the number of bytes that are decompressed at most for that: bzip2 has
+// blocks of up to 900,000 bytes, which may be a little longer compressed.
+const packedBytes = 1 << 20
+
+// File returns what a file of size bytes is. It looks into compressed files.
+func File(r io.ReaderAt, size int64) Kind {
+	if size == 0 {
+		return Empty
+	}
+	head := make([]byte, min(size, headBytes))
+	n, err := r.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return ""
+	}
+	head = head[:n]
+	packing := Magic(head)
+	switch packing {
+	case "":
+		return Content(head)
+	case Gzip, Bzip2, Zstd:
+		return cmp.Or(Content(unpacked(packing, io.NewSectionReader(r, 0, min(size, packedBytes)))), packing)
+	}
+	return packing
+}
+
+// Content returns what a file is, by its first bytes after decompression.
+func Content(head []byte) Kind {
+	switch {
+	case IsTar(head):
+		return Tar
+	case isRecords(head):
+		return Records
+	case isDump(head):
+		return Dump
+	}
+	if k := Markup(head); k != "" {
+		return k
+	}
+	switch {
+	case isVocab(head):
+		return Vocab
+	case IsText(head):
+		return Text
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+package pipeline
+
+import (
+	"context"
+
+	"pretext/internal/recognize"
+	"pretext/internal/store"
+)
+
+// What to do with a file or directory that is no source of the kind for which it was
+// given. What is not in a table is left to the reader of the source.
+var (
+	noText = recognize.Each("it holds no text to learn from; give the file of its dump that is called …-pages-articles….xml.bz2 as --wiki-dump",
+		recognize.DumpIndex, recognize.SQL, recognize.Checksums, recognize.Abstracts, recognize.Titles, recognize.RSS).
+		With(recognize.Each("it holds no text to learn from; give books, dumps or documents",
+			recognize.ModelConfig, recognize.SentencePiece, recognize.Weights, recognize.NumPy, recognize.SQLite)).
+		With(recognize.Each("convert it to .txt or .epub first", recognize.PDF, recognize.Office)).
+		With(recognize.Each("unpack it first", recognize.SevenZip, recognize.RAR, recognize.Xz)).
+		With(recognize.Cures{
+			recognize.Vocab: "give it as --vocab PATH", recognize.TokenizerJSON: "give it as --tokenizer PATH",
+			recognize.Records: "examples are made already; train-bert train --data reads them",
+			recognize.Arrow:   "write it as Parquet or JSON lines first (to_parquet, to_json)",
+		})
+
+	notBook = noText.With(recognize.Cures{
+		recognize.Dump:  "give it as --wiki-dump PATH",
+		recognize.Bzip2: "unpack it, or compress it with gzip or zstd",
+		recognize.HTML:  "convert it to text first; pages of a wiki as HTML go to --wiki-html",
+		recognize.XML:   "convert it to text first",
+		recognize.JSON:  "JSON lines go to prepare-data examples PATH",
+	})
+
+	notBooks = recognize.Cures{
+		recognize.EmptyFolder:   "give a folder with .txt, .epub or .parquet files",
+		recognize.DumpFolder:    "give it as --wiki-dump PATH",
+		recognize.HTMLFolder:    "convert them to text first; pages of a wiki as HTML go to --wiki-html",
+		recognize.PDFFolder:     "convert them to .txt or .epub first",
+		recognize.JSONFolder:    "JSON lines go to prepare-data examples PATH",
+		recognize.ArchiveFolder: "archives in a folder are not opened: give each with a --books of its own, as in --books PATH/*",
+		recognize.Documents:     "its text is extracted already: prepare-data examples PATH",
+		recognize.PreparedRun:   "its text is extracted already: prepare-data examples PATH/documents",
+		recognize.Shards:        "examples are made already; train-bert train --data reads them",
+		recognize.Saved:         "write it as Parquet or JSON lines first (to_parquet, to_json)",
+	}
+
+	notLines = noText.With(recognize.Each("make documents of it first: prepare-data extract --books PATH --out DOCUMENTS",
+		recognize.EPUB, recognize.Zip, recognize.Tar, recognize.Parquet)).
+		With(recognize.Cures{
+			recognize.Dump:  "make documents of it first: prepare-data extract --wiki-dump PATH --out DOCUMENTS, or all at once: prepare-data run --wiki-dump PATH",
+			recognize.Bzip2: "unpack it, or compress it with gzip or zstd",
+			recognize.HTML:  "convert it to text or JSON lines first", recognize.XML: "convert it to text or JSON lines first",
+		})
+
+	notBERTText = notLines.With(recognize.Cures{recognize.JSON: "JSON lines are given without --text: prepare-data examples PATH"})
+
+	notDocuments = recognize.Cures{
+		recognize.EmptyFolder:     "give a folder of documents (prepare-data extract writes one), or JSON lines",
+		recognize.PreparedRun:     "name its documents: PATH/documents",
+		recognize.Downloads:       "make documents of it first: prepare-data extract --wiki-dump PATH --out DOCUMENTS",
+		recognize.DumpFolder:      "make documents of it first: prepare-data extract --wiki-dump PATH --out DOCUMENTS",
+		recognize.TextFolder:      "books: prepare-data extract --books PATH --out DOCUMENTS; a sentence a line: --text PATH",
+		recognize.ParquetFolder:   "make documents of it first: prepare-data extract --books PATH --out DOCUMENTS",
+		recognize.ArchiveFolder:   "make documents of them first: prepare-data extract --books PATH/* --out DOCUMENTS",
+		recognize.HTMLFolder:      "pages of a wiki: prepare-data extract --wiki-html PATH --out DOCUMENTS",
+		recognize.PDFFolder:       "convert them to text first",
+		recognize.VocabFolder:     "give documents; the vocabulary goes to --vocab PATH/vocab.txt",
+		recognize.TokenizerFolder: "give documents; a vocabulary goes to --vocab or --tokenizer",
+		recognize.Shards:          "its examples are made already; give the documents that they were made of",
+		recognize.Converted:       "its examples are made already; give the documents that they were made of",
+		recognize.Model:           "give documents", recognize.TrainingRun: "give documents",
+		recognize.Saved: "write it as Parquet or JSON lines first (to_parquet, to_json)",
+	}
+)
+
+// checkBook returns a usage error if a file given as a book is something else.
+func checkBook(ctx context.Context, path string) error {
+	if info, err := store.Stat(ctx, path); err != nil || info.IsDir() {
+		return nil // its reader says what is wrong
+	}
+	f, err := store.OpenPath(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 4)
+	n, _ := f.ReadAt(head, 0) // a shorter file has no magic
+	kind := recognize.File(f, f.Size())
+	if recognize.Magic(head[:n]) == recognize.Bzip2 && kind != recognize.Dump {
+		kind = recognize.Bzip2
+	}
+	return notBook.For(path, kind)
+}

@@ -1,0 +1,72 @@
+package session
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"pretext/internal/recognize"
+)
+
+// giveModel is what every command takes that takes a model.
+const giveModel = "give a run of train-bert, a checkpoint, a transformers folder, or the prefix of a TensorFlow checkpoint"
+
+// hubName matches the name of a model on the Hugging Face Hub.
+var hubName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._]*-[A-Za-z0-9._-]+$`)
+
+// isHubName reports whether a path where nothing is may be a model's name: "data/a-b" is
+// not, if there is a directory data.
+func isHubName(path string) bool {
+	_, err := os.Stat(filepath.Dir(path))
+	return hubName.MatchString(path) && (err != nil || !strings.Contains(path, "/"))
+}
+
+// tensorFlowPart matches the name of one of the files of a TensorFlow checkpoint. Its
+// group is the prefix.
+var tensorFlowPart = regexp.MustCompile(`^(.+)\.(index|meta|data-\d{5}-of-\d{5})$`)
+
+// checkModel returns a usage error if there is clearly no model at path.
+func checkModel(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err) && isHubName(path):
+		return usagef("%s: no such file or folder; if that is the name of a model on the Hugging Face Hub, download its folder (config.json, model.safetensors, vocab.txt) and give that", path)
+	case os.IsNotExist(err):
+		return usagef("%s: no such file or folder: %s", path, giveModel)
+	case err != nil:
+		return err
+	case info.IsDir():
+		return checkModelFolder(path)
+	}
+	if part := tensorFlowPart.FindStringSubmatch(path); part != nil {
+		return usagef("%s is a part of a TensorFlow checkpoint: give its prefix, %s", path, part[1])
+	}
+	switch kind := recognize.Path(context.Background(), path); kind {
+	case recognize.Weights, recognize.ModelConfig, recognize.TokenizerJSON, recognize.Vocab:
+		return usagef("%s is %s: give the folder that it is in, %s", path, kind, filepath.Dir(path))
+	case "":
+		return usagef("%s is a file: %s", path, giveModel)
+	default:
+		return usagef("%s is %s, not a model: %s", path, kind, giveModel)
+	}
+}
+
+// checkModelFolder returns a usage error if a directory holds no model.
+func checkModelFolder(path string) error {
+	if _, err := os.Stat(filepath.Join(path, "config.json")); !os.IsNotExist(err) {
+		return nil // what is wrong with it, its reader says
+	}
+	if indexes, _ := filepath.Glob(filepath.Join(path, "*.index")); len(indexes) > 0 { // the pattern is valid
+		return usagef("%s holds a TensorFlow checkpoint: give its prefix, %s", path, strings.TrimSuffix(indexes[len(indexes)-1], ".index"))
+	}
+	switch kind := recognize.Path(context.Background(), path); kind {
+	case recognize.TrainingRun:
+		return usagef("%s has no checkpoint yet: train writes one every --save-checkpoints-steps; run the command that trains it again", path)
+	case "":
+		return usagef("%s has no config.json, so it is no model: %s", path, giveModel)
+	default:
+		return usagef("%s is %s, not a model: %s", path, kind, giveModel)
+	}
+}
