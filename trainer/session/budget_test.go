@@ -94,7 +94,7 @@ func TestABudgetEndsWithItsTime(t *testing.T) {
 }
 
 func TestARecordThatIsNoneIsRefused(t *testing.T) {
-	dir := t.TempDir()
+	dir := fastDir(t)
 	for content, want := range map[string]string{
 		"":                                      "no steps: give the metrics.jsonl of a run",
 		`{"step":2,"learning_rate":0.1}` + "\n": "step 2 follows step 0",

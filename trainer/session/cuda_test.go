@@ -67,7 +67,7 @@ func TestARunOnASimulatedGPUIsThatOfTheCPU(t *testing.T) {
 	t.Parallel()
 	o := gpuOptions(t)
 	onCPU := o
-	onCPU.Out = filepath.Join(t.TempDir(), "cpu")
+	onCPU.Out = filepath.Join(fastDir(t), "cpu")
 	trainOn(t, onCPU, inFloat64(), 0)
 	trainOn(t, o, simulated(t, trainer.Float32, 1), 0)
 	got, want := steady(t, o.Out), steady(t, onCPU.Out)
@@ -91,7 +91,7 @@ func TestADeterministicRunOnASimulatedGPUResumes(t *testing.T) {
 	whole := gpuOptions(t)
 	trainOn(t, whole, simulated(t, trainer.Float16, 1), 0)
 	stopped := whole
-	stopped.Out = filepath.Join(t.TempDir(), "stopped")
+	stopped.Out = filepath.Join(fastDir(t), "stopped")
 	trainOn(t, stopped, simulated(t, trainer.Float16, 2), 1)
 	trainOn(t, stopped, simulated(t, trainer.Float16, 3), 0)
 	last := func(o Options) map[string]string {
@@ -154,7 +154,7 @@ func TestTwoSimulatedGPUsTrainTheModelOfOne(t *testing.T) {
 	alone := gpuOptions(t)
 	alone.Optimizer, alone.MicroBatchTokens = string(trainer.LAMB), 64
 	two := alone
-	two.Out, two.Zero1 = filepath.Join(t.TempDir(), "two"), true
+	two.Out, two.Zero1 = filepath.Join(fastDir(t), "two"), true
 	trainOn(t, alone, simulated(t, trainer.Float32, 1), 0)
 	trainOnTwo(t, two)
 	near(t, "two GPUs", stepDir(two, 2), stepDir(alone, 2))

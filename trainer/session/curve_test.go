@@ -11,15 +11,15 @@ import (
 
 // Training in 16 bits on a simulated GPU learns as training in single precision:
 // the masked LM loss differs by less than another seed changes it. A plain run
-// takes 5 steps, a long one (PRETEXT_TORTURE) 300.
+// takes 3 steps, a long one (PRETEXT_TORTURE) 300.
 func TestCurvesOf16BitsAreThoseOfFloat32(t *testing.T) {
 	t.Parallel()
 	o := gpuOptions(t)
-	o.NumTrainSteps = int64(torture.Times(t, "PRETEXT_CURVE_STEPS", 5, 300))
-	o.LearningRate, o.NumWarmupSteps, o.Keep = 2e-3, max(1, o.NumTrainSteps/10), 1
+	o.NumTrainSteps = int64(torture.Times(t, "PRETEXT_CURVE_STEPS", 3, 300))
+	o.LearningRate, o.NumWarmupSteps, o.SaveCheckpointsSteps = 2e-3, max(1, o.NumTrainSteps/10), 0
 	at := func(name string, seed uint64) Options {
 		c := o
-		c.Out, c.Seed = filepath.Join(t.TempDir(), name), seed
+		c.Out, c.Seed = filepath.Join(fastDir(t), name), seed
 		return c
 	}
 	losses := map[string][]float64{}

@@ -261,7 +261,7 @@ func TestACheckpointSavedBesideStepsHasTheBytesOfOneSavedAlone(t *testing.T) {
 	mustTrain(t, o)
 	for _, step := range []int64{1, 6, 11} {
 		alone := o
-		alone.Out = filepath.Join(t.TempDir(), "out")
+		alone.Out = filepath.Join(fastDir(t), "out")
 		stopAfter(t, alone, step) // saves after its last step
 		c, err := checkpoint.Newest(alone.Out)
 		if err != nil {
@@ -286,7 +286,7 @@ func TestARunBegunOnAGPUEndsOnTheCPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := o
-	whole.Out = filepath.Join(t.TempDir(), "cpu")
+	whole.Out = filepath.Join(fastDir(t), "cpu")
 	want := mustTrain(t, whole)
 
 	gpu := sim.NewGPU(sim.Options{Seed: 1, Memory: 1 << 30})

@@ -45,7 +45,7 @@ func TestADecayStartsFromACheckpointOfAnotherRun(t *testing.T) {
 	stable.Schedule, stable.DecaySteps = string(trainer.WSD), 0
 	mustTrain(t, stable)
 	whole := stable
-	whole.Out, whole.NumTrainSteps, whole.DecaySteps = filepath.Join(t.TempDir(), "whole"), 8, 3
+	whole.Out, whole.NumTrainSteps, whole.DecaySteps = filepath.Join(fastDir(t), "whole"), 8, 3
 	want := mustTrain(t, whole)
 	branch := whole
 	branch.Out, branch.ResumeFrom = filepath.Join(fastDir(t), "branch"), filepath.Join(stable.Out, "step-00000005")
@@ -57,7 +57,7 @@ func TestADecayStartsFromACheckpointOfAnotherRun(t *testing.T) {
 	if n := len(steady(t, branch.Out)); n != 1+3+1 {
 		t.Errorf("%d lines of metrics, want an evaluation of the checkpoint, three steps and an evaluation", n)
 	}
-	branch.Out, branch.ResumeFrom = filepath.Join(t.TempDir(), "late"), got.Model
+	branch.Out, branch.ResumeFrom = filepath.Join(fastDir(t), "late"), got.Model
 	branch.NumTrainSteps = 20
 	if _, err := Train(context.Background(), branch); !isUsage(err) || !strings.Contains(err.Error(), "is in its decay") {
 		t.Errorf("from inside a decay: got %v, want a usage error", err)

@@ -18,7 +18,7 @@ import (
 )
 
 // saveSteps returns what a run does to the checkpoint of a step, each time with
-// its number: "write of /step-00000010/model.safetensors (1)".
+// its number: "write of /step-00000004/model.safetensors (1)".
 func saveSteps(t *testing.T, o Options, checkpoint string) (names []string) {
 	t.Helper()
 	name := stepNames(o.Out)
@@ -50,11 +50,11 @@ func stepNames(root string) func(store.Step, string) string {
 // stops.
 func TestARunWhoseSaveFailsGoesOnFromTheLastGoodCheckpoint(t *testing.T) {
 	whole := testOptions(t)
-	whole.Keep, whole.Readers, whole.EvalExamples = 1, 0, 4
+	whole.Keep, whole.Readers, whole.EvalExamples, whole.NumTrainSteps, whole.SaveCheckpointsSteps = 1, 0, 4, 5, 2
 	want := mustTrain(t, whole)
 	o := whole
-	o.Out = filepath.Join(t.TempDir(), "recorded")
-	names := saveSteps(t, o, "step-00000010")
+	o.Out = filepath.Join(fastDir(t), "recorded")
+	names := saveSteps(t, o, "step-00000004")
 	if len(names) < 30 {
 		t.Fatalf("a save has %d steps only: %v", len(names), names)
 	}
@@ -110,12 +110,12 @@ func failSave(t *testing.T, o Options, at string, crash bool) {
 		if err == nil || !crash && !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("%s: got %v, want a full disk", at, err)
 		}
-		if line := err.Error(); strings.Contains(line, store.TempPrefix) || !crash && !strings.Contains(line, "step-00000010") {
+		if line := err.Error(); strings.Contains(line, store.TempPrefix) || !crash && !strings.Contains(line, "step-00000004") {
 			t.Errorf("%s: want an error that names the checkpoint, got %q", at, line)
 		}
 	}
 	c, err := checkpoint.Newest(o.Out)
-	if err != nil || c.State.Progress.Step < 5 {
+	if err != nil || c.State.Progress.Step < 2 {
 		t.Errorf("%s: no good checkpoint is left: %v", at, err)
 	}
 }

@@ -34,7 +34,7 @@ var formRuns = map[string]struct {
 // formed makes the data of a run of the form.
 func formed(t *testing.T, o Options, form records.Form) Options {
 	t.Helper()
-	o.Data = filepath.Join(t.TempDir(), "data")
+	o.Data = filepath.Join(fastDir(t), "data")
 	if err := tinydata.Write(o.Data, tinydata.Options{Train: 64, Eval: 16, Vocab: testVocab, Form: form}); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestARunOnEveryFormStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
 				t.Fatal(err)
 			}
 			run.change(&o)
-			stopEverywhere(t, o)
+			stopInPlaces(t, o)
 		})
 	}
 }
@@ -80,13 +80,14 @@ func TestHeadsFollowTheData(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := formed(t, testOptions(t), run.form)
 			run.change(&o)
+			o.NumTrainSteps, o.SaveCheckpointsSteps, o.NumWarmupSteps = 2, 0, 0
 			var log bytes.Buffer
 			o.Log = &log
 			end, err := Train(context.Background(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			exported, imported := filepath.Join(t.TempDir(), "exported"), filepath.Join(t.TempDir(), "imported")
+			exported, imported := filepath.Join(fastDir(t), "exported"), filepath.Join(fastDir(t), "imported")
 			if err := Export(o.Out, exported); err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +114,7 @@ func TestHeadsFollowTheData(t *testing.T) {
 			if err != nil || c.coin || c.floor == 0 {
 				t.Errorf("the curve's baseline has a coin: %+v, %v", c, err)
 			}
-			o.Init, o.Model, o.Out = exported, "", filepath.Join(t.TempDir(), "more")
+			o.Init, o.Model, o.Out = exported, "", filepath.Join(fastDir(t), "more")
 			mustTrain(t, o)
 		})
 	}
@@ -123,9 +124,9 @@ func TestHeadsFollowTheData(t *testing.T) {
 func TestAPhaseDropsOrAddsTheNextSentenceHead(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		o := testOptions(t)
-		o.NoNSP = first
+		o.NoNSP, o.NumTrainSteps, o.SaveCheckpointsSteps, o.NumWarmupSteps = first, 2, 0, 0
 		mustTrain(t, o)
-		o.Init, o.Model, o.Out, o.NoNSP = o.Out, "", filepath.Join(t.TempDir(), "two"), !first
+		o.Init, o.Model, o.Out, o.NoNSP = o.Out, "", filepath.Join(fastDir(t), "two"), !first
 		end := mustTrain(t, o)
 		if has := strings.Contains(files(t, end.Model)["model.safetensors"], "cls.seq_relationship.weight"); has != first {
 			t.Errorf("the second phase has the head: %v, want %v", has, first)

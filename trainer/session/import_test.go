@@ -21,14 +21,14 @@ func TestABareEncoderIsImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	bare := filepath.Join(t.TempDir(), "bare")
+	bare := filepath.Join(fastDir(t), "bare")
 	if err := checkpoint.WriteEncoder(bare, checkpoint.Tokenizer{}, m.Pretrained); err != nil {
 		t.Fatal(err)
 	}
 	if err := withoutPrefix(filepath.Join(bare, "model.safetensors")); err != nil {
 		t.Fatal(err)
 	}
-	imported, exported := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	imported, exported := filepath.Join(fastDir(t), "a"), filepath.Join(fastDir(t), "b")
 	if _, err := Import(bare, filepath.Join(run, "vocab.txt"), imported); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/torture"
 	"pretext/records/tfrecord"
 )
 
@@ -23,7 +22,7 @@ func damagedOptions(t *testing.T) Options {
 	t.Helper()
 	o := testOptions(t)
 	ours := o.Data
-	o.Data, o.EvalData, o.Vocab, o.OnDamage = filepath.Join(t.TempDir(), "foreign"), ours, filepath.Join(ours, "vocab.txt"), "skip"
+	o.Data, o.EvalData, o.Vocab, o.OnDamage = filepath.Join(fastDir(t), "foreign"), ours, filepath.Join(ours, "vocab.txt"), "skip"
 	if err := os.Mkdir(o.Data, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +45,7 @@ func damagedOptions(t *testing.T) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Vocab = filepath.Join(t.TempDir(), "vocab.txt")
+	o.Vocab = filepath.Join(fastDir(t), "vocab.txt")
 	if err := os.WriteFile(o.Vocab, vocab, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ func damagedOptions(t *testing.T) Options {
 // manifest, and cuts the last one.
 func foreignEval(t *testing.T, ours string) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "held")
+	dir := filepath.Join(fastDir(t), "held")
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -143,10 +142,8 @@ func TestWhatIsDamagedIsLeftOutCountedAndNamed(t *testing.T) {
 
 func TestARunThatLeavesOutDamageStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
 	o := damagedOptions(t)
-	if !torture.Long() {
-		o.EvalExamples = 4
-	}
-	stopEverywhere(t, o)
+	o.EvalExamples = 4
+	stopInPlaces(t, o)
 }
 
 // The positions of all examples depend on where an unreadable end begins: a run

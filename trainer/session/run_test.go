@@ -17,6 +17,7 @@ import (
 
 	"pretext/internal/realdata"
 	"pretext/internal/tinydata"
+	"pretext/internal/torture"
 	"pretext/records/tfrecord"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
@@ -33,7 +34,7 @@ const testModel = `{"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 1,
 func testOptions(t *testing.T) Options {
 	t.Helper()
 	o := DefaultOptions()
-	dir := t.TempDir()
+	dir := fastDir(t)
 	o.Data, o.Out, o.Model = filepath.Join(dir, "data"), filepath.Join(dir, "out"), filepath.Join(dir, "config.json")
 	o.TrainBatchSize, o.MicroBatchTokens, o.LearningRate, o.NumTrainSteps, o.NumWarmupSteps, o.SaveCheckpointsSteps, o.Keep, o.Device.Threads = 10, 64, 1e-2, 12, 2, 5, 0, 2
 	if err := tinydata.Write(o.Data, tinydata.Options{Train: 64, Eval: 16, Vocab: testVocab}); err != nil {
@@ -91,29 +92,41 @@ func steady(t *testing.T, out string) (lines []map[string]any) {
 }
 
 func TestARunStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
-	stopEverywhere(t, testOptions(t))
+	stopAfterEach(t, testOptions(t), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 }
 
 // Masks drawn anew, and examples read ahead, are the same after a resume.
 func TestARunWithDynamicMasksStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
 	o := testOptions(t)
 	static := files(t, mustTrain(t, o).Model)
-	o.Out, o.Masking.DynamicMasking, o.Readers = filepath.Join(t.TempDir(), "out"), true, 3
+	o.Out, o.Masking.DynamicMasking, o.Readers = filepath.Join(fastDir(t), "out"), true, 3
 	if cmp.Equal(static, files(t, mustTrain(t, o).Model)) {
 		t.Error("dynamic masks train the model that the records' masks train")
 	}
-	stopEverywhere(t, o)
+	stopInPlaces(t, o)
 }
 
-// stopEverywhere stops a run after each of its steps, resumes it, and compares
-// the result with that of an undisturbed run.
-func stopEverywhere(t *testing.T, whole Options) {
+// stopInPlaces is stopAfterEach for the steps after which something changes: the masks or
+// their rates (4 and 6), the epoch, at whose end a run resumes (6) or which has begun (8).
+// A full run has all steps.
+func stopInPlaces(t *testing.T, whole Options) {
+	t.Helper()
+	if torture.Full() {
+		stopAfterEach(t, whole, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+		return
+	}
+	stopAfterEach(t, whole, 4, 6, 8)
+}
+
+// stopAfterEach stops a run after each of some steps, resumes it, and compares the result
+// with that of an undisturbed run.
+func stopAfterEach(t *testing.T, whole Options, steps ...int64) {
 	t.Helper()
 	want := mustTrain(t, whole)
 	if want.Steps != 12 || want.Examples != 120 || want.Eval == nil {
 		t.Fatalf("undisturbed run ended as %+v", want)
 	}
-	for stop := int64(1); stop < whole.NumTrainSteps; stop++ {
+	for _, stop := range steps {
 		o := whole
 		o.Out, o.Device.Threads, o.Readers = filepath.Join(fastDir(t), "out"), 1, int(stop%3)
 		stopAt(t, o, stop)
@@ -217,7 +230,7 @@ func TestTheModelLearnsTheLanguageOfTheShards(t *testing.T) {
 func TestASecondPhaseBeginsWithTheFirstOnesWeightsAndMoments(t *testing.T) {
 	o := testOptions(t)
 	first := mustTrain(t, o)
-	o.Init, o.Model, o.Out = o.Out, "", filepath.Join(t.TempDir(), "two")
+	o.Init, o.Model, o.Out = o.Out, "", filepath.Join(fastDir(t), "two")
 	o.NumTrainSteps, o.NumWarmupSteps, o.LearningRate = 1, 0, 0 // nothing moves but the moments
 	var log bytes.Buffer
 	o.Log = &log
@@ -250,7 +263,7 @@ func TestASecondPhaseBeginsWithTheFirstOnesWeightsAndMoments(t *testing.T) {
 func TestAnExportedModelIsTheCheckpointsAndBeginsAnotherRun(t *testing.T) {
 	o := testOptions(t)
 	end := mustTrain(t, o)
-	folder := filepath.Join(t.TempDir(), "model")
+	folder := filepath.Join(fastDir(t), "model")
 	if err := Export(o.Out, folder); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +277,7 @@ func TestAnExportedModelIsTheCheckpointsAndBeginsAnotherRun(t *testing.T) {
 	if err := Export(o.Out, folder); !errors.As(err, &usage) {
 		t.Errorf("over an existing folder: got %v, want a usage error", err)
 	}
-	o.Init, o.Out, o.NumTrainSteps, o.NumWarmupSteps, o.LearningRate = folder, filepath.Join(t.TempDir(), "again"), 1, 0, 0
+	o.Init, o.Out, o.NumTrainSteps, o.NumWarmupSteps, o.LearningRate = folder, filepath.Join(fastDir(t), "again"), 1, 0, 0
 	if again := files(t, mustTrain(t, o).Model); again["model.safetensors"] != want["model.safetensors"] {
 		t.Error("--init of an exported folder changed the weights")
 	}
@@ -318,7 +331,7 @@ func TestEveryProcessLeavesAnEventFile(t *testing.T) {
 
 func TestATensorFlowCheckpointIsExportedWithItsVocabulary(t *testing.T) {
 	prefix := strings.TrimSuffix(realdata.Path(t, "models/bert-toy-tf/bert_model.ckpt.index"), ".index")
-	folder := filepath.Join(t.TempDir(), "model")
+	folder := filepath.Join(fastDir(t), "model")
 	if err := Export(prefix, folder); err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +369,7 @@ func TestATensorFlowCheckpointIsExportedWithItsVocabulary(t *testing.T) {
 // run.
 func TestAnImportedTrainingCheckpointGoesOnWithItsMoments(t *testing.T) {
 	prefix := strings.TrimSuffix(realdata.Path(t, "models/bert-toy-tf/bert_model.ckpt.index"), ".index")
-	out := filepath.Join(t.TempDir(), "imported")
+	out := filepath.Join(fastDir(t), "imported")
 	dir, err := Import(prefix, "", out)
 	if err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func TestTokenizersOfFolders(t *testing.T) {
 		{"a tokenizer.json that is not read", map[string]string{"vocab.txt": uncased, "tokenizer.json": `{"model":{"type":"Unigram","vocab":[]}}`}, "be ##ta ete 中 βς"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := fastDir(t)
 			writeFiles(t, dir, test.files)
 			given, err := TokenizerFor(dir, "", nil)
 			if err != nil {
@@ -121,7 +121,7 @@ func TestTokenizersThatCannotBeUsed(t *testing.T) {
 		{"a configuration that is cut", map[string]string{"vocab.txt": uncased, "tokenizer_config.json": `{"do_lower`}, "tokenizer_config.json", errDamaged},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := fastDir(t)
 			writeFiles(t, dir, test.files)
 			_, err := TokenizerFor(dir, "", nil)
 			if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
@@ -134,7 +134,7 @@ func TestTokenizersThatCannotBeUsed(t *testing.T) {
 // TestAVocabularyGivenForAModel is that of --vocab-file: the configuration of the
 // model's folder decides, or one beside the file.
 func TestAVocabularyGivenForAModel(t *testing.T) {
-	model, other := t.TempDir(), t.TempDir()
+	model, other := fastDir(t), fastDir(t)
 	writeFiles(t, other, map[string]string{"vocab.txt": uncased, "t.json": tokenizerJSON(t, uncased, nil)})
 	lower := func(file string) bool {
 		t.Helper()
@@ -180,7 +180,7 @@ func TestWrittenTokenizersAreReadBack(t *testing.T) {
 		{Vocab: []byte(cased)},
 		{Vocab: []byte(uncased), LowerCase: true, File: []byte(tokenizerJSON(t, uncased, nil))},
 	} {
-		out := filepath.Join(t.TempDir(), "out")
+		out := filepath.Join(fastDir(t), "out")
 		if err := m.write(out, heads, want); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestTheVocabulariesOfBERTAlone(t *testing.T) {
 		"bert-base-multilingual-cased": "Hello Paris É ##té [UNK]",
 		"bert-base-chinese":            "hello paris et ##e [UNK]",
 	} {
-		dir := t.TempDir()
+		dir := fastDir(t)
 		writeFiles(t, dir, map[string]string{"vocab.txt": string(realdata.Read(t, "vocab/"+name+"-vocab.txt"))})
 		given, err := TokenizerFor(dir, "", nil)
 		if err != nil {

@@ -40,7 +40,7 @@ func targets(t *testing.T, dir, side string, onlyMasks bool) map[int32]float64 {
 // targets, computed here from the examples themselves, for train and for eval.
 func TestTheBaselineIsTheUnigramModelOfTheTrainingShards(t *testing.T) {
 	o := testOptions(t)
-	o.EvalData = filepath.Join(t.TempDir(), "held")
+	o.EvalData = filepath.Join(fastDir(t), "held")
 	if err := tinydata.Write(o.EvalData, tinydata.Options{Train: 8, Eval: 12, Vocab: testVocab, Seed: 77}); err != nil {
 		t.Fatal(err)
 	}
