@@ -182,14 +182,14 @@ func checkEmbed(f *fixture) {
 		}
 		y, xhat, inverse := f.output("y", n*h), f.output("xhat", n*h), f.outputFloats("inverse", n)
 		f.launch("norm", "embed_forward", sim.Dim{X: blocks(n, 4)}, 128, y, xhat, inverse, wordAt, placeAt, kindAt, numbers(f, "ids", id), numbers(f, "places", at), numbers(f, "kinds", of), gainAt, biasAt, s.rows, d, int32(h), float32(eps))
-		var want, wantX []float64
+		var want, wantX, wantI []float64
 		for i := range n {
 			row := make([]float64, h)
 			for j := range row {
 				row[j] = word[int(id[i])*h+j] + place[int(at[i])*h+j] + kind[int(of[i])*h+j]
 			}
-			hat, _ := normalize(row)
-			wantX = append(wantX, hat...)
+			hat, over := normalize(row)
+			wantX, wantI = append(wantX, hat...), append(wantI, over)
 			for j, v := range hat {
 				row[j] = v*gain[j] + bias[j]
 			}
@@ -198,13 +198,14 @@ func checkEmbed(f *fixture) {
 		}
 		f.near("y", f.read(y, n*h), want, 3*f.precision())
 		f.near("xhat", f.read(xhat, n*h), wantX, 3*f.precision())
+		f.near("1/σ", f.readFloats(inverse, n), wantI, 1e-6)
 	}
 }
 
 func checkDropout(f *fixture) {
-	const h = 192
 	s := f.sequences(3, 4)
-	for _, pooled := range []bool{false, true} {
+	for i, h := range []int{192, 1024} {
+		pooled := i == 1
 		rows, site := s.rows, dropout.At(dropout.Pooled, 0)
 		n := len(s.row)
 		if pooled {

@@ -1,0 +1,70 @@
+package kernels_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/cuda/ptx"
+)
+
+// checks are all checks, in a type that has the module.
+var checks = []struct {
+	module string
+	typ    kernels.Type
+	check  func(f *fixture)
+}{
+	{"flash", kernels.F16, checkFlash}, {"attention", kernels.F32, checkAttention},
+	{"norm", kernels.BF16, checkNorm}, {"norm", kernels.F16, checkEmbed}, {"norm", kernels.F32, checkDropout},
+	{"elementwise", kernels.BF16, checkActivations}, {"elementwise", kernels.F16, checkElements}, {"elementwise", kernels.F32, checkColumnSums},
+	{"elementwise", kernels.BF16, checkNormSums}, {"elementwise", kernels.F16, checkRowsMoved},
+	{"loss", kernels.F32, checkCrossEntropy}, {"loss", kernels.F32, checkSpans}, {"loss", kernels.F32, checkRegression},
+	{"optim", kernels.BF16, checkUpdates},
+}
+
+// TestEveryKernelIsChecked leaves out what a kernel stores last, in all kernels, one
+// after the other: a check of its module fails.
+func TestEveryKernelIsChecked(t *testing.T) {
+	caught := map[string]bool{} // by module and kernel
+	for _, c := range checks {
+		text, err := kernels.PTX(c.module, c.typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		module, err := ptx.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range module.Kernels {
+			name := c.module + ": " + k.Name
+			if caught[name] {
+				continue
+			}
+			whole := k.Code
+			k.Code = slices.Clone(whole)
+			k.Code[lastStore(whole)] = ptx.Instruction{Op: "membar.cta"}
+			f := newFixture(c.typ, 0)
+			f.replace = map[string]string{c.module: module.String()}
+			err := f.run(c.check)
+			caught[name] = err != nil
+			t.Logf("%s: %v", name, err)
+			k.Code = whole
+		}
+	}
+	for name, yes := range caught {
+		if !yes {
+			t.Errorf("%s: without its last store nothing fails", name)
+		}
+	}
+}
+
+// lastStore returns the index of the last store to global memory.
+func lastStore(code []ptx.Instruction) int {
+	for i := len(code) - 1; i >= 0; i-- {
+		if strings.HasPrefix(code[i].Op, "st.global") {
+			return i
+		}
+	}
+	return -1
+}
