@@ -231,7 +231,7 @@ func enoughPredictions(options map[string]string) string {
 	if err1 != nil || err2 != nil {
 		return "more"
 	}
-	return strconv.Itoa(int(float64(length)*prob + 0.5))
+	return strconv.Itoa(int(float64(float64(length)*prob) + 0.5))
 }
 
 // percent formats a fraction as a percentage with three significant digits.

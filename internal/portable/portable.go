@@ -38,14 +38,14 @@ func Log(x float64) float64 {
 		fraction, exponent = 2*fraction, exponent-1
 	}
 	f, k := fraction-1, float64(exponent)
-	half := 0.5 * f * f
+	half := halfSquare(f)
 	s := f / (2 + f)
 	z := s * s
 	w := z * z
 	odd := z * (l1 + float64(w*(l3+float64(w*(l5+float64(w*l7))))))
 	even := w * (l2 + float64(w*(l4+float64(w*l6))))
 	rest := float64(s*(half+(float64(odd)+float64(even)))) + float64(k*ln2Low)
-	return float64(k*ln2High) - ((float64(half) - rest) - f)
+	return float64(k*ln2High) - ((half - rest) - f)
 }
 
 // The polynomial in s² of (log(1+f) − 2s)/s, where s is f/(2+f). From e_log.c.
@@ -76,7 +76,7 @@ func Log1p(x float64) float64 {
 		f := u - 1
 		return f - (halfSquare(f) - logRest(f))
 	}
-	f, lost := u/2-1, (x-(u-1))/u // lost by rounding 1+x
+	f, lost := float64(u/2)-1, (x-(u-1))/u // lost by rounding 1+x
 	return ln2High - ((halfSquare(f) - (logRest(f) + (ln2Low + lost))) - f)
 }
 

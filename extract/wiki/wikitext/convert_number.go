@@ -39,7 +39,7 @@ func parseAmount(text []byte) (a amount) {
 		switch {
 		case c >= '0' && c <= '9':
 			digits++
-			mantissa = 10*mantissa + float64(c-'0')
+			mantissa = float64(10*mantissa) + float64(c-'0')
 			switch {
 			case point:
 				a.decimals++
@@ -249,7 +249,7 @@ func (s *Scanner) amounts(q *quantity) (in input, ok bool) {
 			if p.kind != in.unit.kind {
 				return in, false
 			}
-			total += a.value * p.scale
+			total += float64(a.value * p.scale)
 		}
 	}
 	if in.n = q.n; q.n > 1 && q.parts[0].measure != nil {
@@ -365,7 +365,7 @@ func (s *Scanner) appendFraction(whole, part float64, denominator int) {
 // appendFeetAndInches appends a length in inches as feet and inches.
 func (s *Scanner) appendFeetAndInches(q *quantity, v float64, places int) {
 	feet := math.Floor(math.Abs(v) / 12)
-	inches := math.Abs(v) - 12*feet
+	inches := math.Abs(v) - float64(12*feet)
 	if q.denominator == 0 {
 		inches = roundPlaces(inches, max(places, 0))
 	}
