@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"pretext/internal/failure"
 )
 
@@ -89,8 +87,7 @@ func (d dir) lock() (held, error) {
 		return held{}, fmt.Errorf("lock %s: %w", d, d.space(err, path, 0, 0))
 	}
 	for {
-		l := flock.New(path)
-		ok, err := l.TryLock()
+		l, ok, err := tryLock(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return held{}, &RemovedError{Folder: d.String(), Err: err}
 		}
@@ -98,7 +95,6 @@ func (d dir) lock() (held, error) {
 			return held{}, fmt.Errorf("lock %s: %w", d, d.space(err, path, 0, 0))
 		}
 		if !ok {
-			l.Close()
 			return held{}, fmt.Errorf("%w: %s%s", ErrLocked, d, holder(path))
 		}
 		// The previous owner may have removed the file after we opened
@@ -113,7 +109,7 @@ func (d dir) lock() (held, error) {
 	}
 }
 
-func (d dir) held(l *flock.Flock, path string) held {
+func (d dir) held(l lockFile, path string) held {
 	return held{
 		intact: func() error {
 			if sameFile(l, path) {
@@ -122,15 +118,16 @@ func (d dir) held(l *flock.Flock, path string) held {
 			return &RemovedError{Folder: d.String()}
 		},
 		unlock: func() {
-			defer l.Close()
 			if at(StepUnlock, path) == nil && sameFile(l, path) { // the lock of a run that came after a removal is not ours
-				os.Remove(path) // before unlocking, so that nobody can lock a file that is about to be removed
+				l.remove(path)
+				return
 			}
+			l.Close()
 		},
 	}
 }
 
-func sameFile(l *flock.Flock, path string) bool {
+func sameFile(l lockFile, path string) bool {
 	held, err := l.Stat()
 	if err != nil {
 		return false

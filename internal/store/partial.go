@@ -189,7 +189,7 @@ func (p *Partial) Replace(old fs.FileInfo) error {
 		}
 		return p.Commit()
 	}
-	return p.committed(p.step(StepRename, func() error { return os.Rename(p.dir.path(PartialName(p.name)), p.path()) }))
+	return p.committed(p.step(StepRename, func() error { return rename(p.dir.path(PartialName(p.name)), p.path()) }))
 }
 
 // complete makes the content durable and closes the file.

@@ -44,6 +44,9 @@ func Replace(folder Folder, name string) (*Replacement, error) {
 	if err := d.mkdir(); err != nil {
 		return nil, err
 	}
+	if err := d.restore(name); err != nil {
+		return nil, err
+	}
 	if info, err := os.Lstat(d.path(name)); err == nil && info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "replace", Path: d.path(name), Err: errors.New("a file has this name, want a folder")}
 	}
@@ -111,7 +114,7 @@ func (r *Replacement) Commit() error {
 		do   func() error
 	}{
 		{StepSyncFolder, func() error { return syncFolder(r.temp) }},
-		{StepRename, func() error { return swap(r.temp, path) }},
+		{StepRename, r.swap},
 	} {
 		err := at(s.step, path)
 		if err == nil {
@@ -133,30 +136,49 @@ func (r *Replacement) Abort() {
 	r.temp = ""
 }
 
-// swap moves temp to path. If path exists, swap exchanges the two. On a system
-// that cannot exchange atomically, path does not exist for a moment.
-func swap(temp, path string) error {
-	err := exchange(temp, path)
+// swap moves the folder to its final name, and one that has it to the temporary name.
+func (r *Replacement) swap() error {
+	path := string(r.final())
+	err := exchange(r.temp, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return os.Rename(temp, path)
+		return rename(r.temp, path)
 	}
-	if !errors.Is(err, errors.ErrUnsupported) {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return r.parent.swapByRenames(r.name, r.temp)
+	}
+	return err
+}
+
+// swapByRenames swaps the folder called name and temp on a system that cannot
+// exchange two names. For a moment there is no folder of that name. If the process
+// ends then, the old folder is aside, from where restore brings it back.
+func (d dir) swapByRenames(name, temp string) error {
+	aside := d.path(asidePrefix + name)
+	if err := rename(d.path(name), aside); errors.Is(err, fs.ErrNotExist) {
+		return rename(temp, d.path(name))
+	} else if err != nil {
 		return err
 	}
-	old := temp + "-old"
-	if err := os.RemoveAll(old); err != nil {
-		return err
+	if err := rename(temp, d.path(name)); err != nil {
+		return errors.Join(err, rename(aside, d.path(name)))
 	}
-	if err := os.Rename(path, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	return rename(aside, temp)
+}
+
+// asidePrefix begins the name of an old folder while a new one takes its name.
+const asidePrefix = folderPrefix + "old-"
+
+// restore ends a swapByRenames whose process was killed: a folder aside gets its
+// name back, or is removed if the new folder has it.
+func (d dir) restore(name string) error {
+	aside := d.path(asidePrefix + name)
+	if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
+	if _, err := os.Lstat(d.path(name)); errors.Is(err, fs.ErrNotExist) {
+		return named(rename(aside, d.path(name)), "restore", d.path(name))
 	}
-	if err := os.Rename(old, temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return d.removeAll(StepRemove, name, aside)
 }
 
 // RemoveFolder removes the folder called name, with all its content, from a
@@ -171,12 +193,12 @@ func RemoveFolder(folder Folder, name string) error {
 		return fmt.Errorf("remove folder %q in %s: %w", name, d, err)
 	}
 	temp := d.tempFolder(name)
-	if err := d.removeAll(StepRemove, name, temp); err != nil {
+	if err := errors.Join(d.restore(name), d.removeAll(StepRemove, name, temp)); err != nil {
 		return err
 	}
 	err = at(StepRename, d.path(name))
 	if err == nil {
-		err = os.Rename(d.path(name), temp)
+		err = rename(d.path(name), temp)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -36,12 +36,14 @@ const blockBytes = 4096
 // is its offset in the file. It takes four parameters because they describe one
 // failed write and are used together nowhere else.
 func (d dir) space(err error, path string, need, offset int64) error {
+	err = errno(err)
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 	large := errors.Is(err, syscall.EFBIG)
 	if !full && !large {
 		return err
 	}
-	e := &SpaceError{Path: path, Need: max(need, blockBytes), Free: free(string(d)), Err: err}
+	free, _ := FreeSpace(string(d))
+	e := &SpaceError{Path: path, Need: max(need, blockBytes), Free: free, Err: err}
 	if limit := fileLimit(); large && limit >= 0 {
 		e.Free = min(e.Free, max(0, limit-offset))
 	}

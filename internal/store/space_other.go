@@ -1,9 +1,11 @@
-//go:build !linux && !darwin
+//go:build !linux && !darwin && !windows
 
 package store
 
-// free returns 0: unknown on this system.
-func free(string) int64 { return 0 }
+// FreeSpace returns false: unknown on this system.
+func FreeSpace(string) (bytes int64, ok bool) { return 0, false }
 
 // fileLimit returns -1: unknown on this system.
 func fileLimit() int64 { return -1 }
+
+func errno(err error) error { return err }

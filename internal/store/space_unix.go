@@ -9,18 +9,19 @@ import (
 	"syscall"
 )
 
-// free returns the bytes available to this user on path's file system. If path
-// does not exist, its nearest existing parent is used; 0 means unknown.
-func free(path string) int64 {
+// FreeSpace returns the bytes available to this user on path's file system; ok is
+// false if they are unknown. If path does not exist, its nearest existing parent
+// is used.
+func FreeSpace(path string) (bytes int64, ok bool) {
 	var s syscall.Statfs_t
 	for {
 		err := syscall.Statfs(path, &s)
 		if err == nil {
-			return int64(s.Bavail) * int64(s.Bsize)
+			return int64(s.Bavail) * int64(s.Bsize), true
 		}
 		up := filepath.Dir(path)
 		if !os.IsNotExist(err) || up == path {
-			return 0
+			return 0, false
 		}
 		path = up
 	}
@@ -35,3 +36,5 @@ func fileLimit() int64 {
 	}
 	return int64(r.Cur)
 }
+
+func errno(err error) error { return err }

@@ -471,3 +471,56 @@ func TestAFolderWhoseReplacementWasKilledIsReplacedByTheNext(t *testing.T) {
 		t.Errorf("the folder holds %v, %v, want nothing", entries, err)
 	}
 }
+
+// Where names cannot be exchanged, a process that is killed leaves the old folder
+// aside.
+func TestAnOldFolderThatWasSetAsideGetsItsNameBack(t *testing.T) {
+	for name, next := range map[string]func(Folder) error{
+		"sweep":   Sweep,
+		"replace": func(f Folder) error { _, err := Replace(f, "model"); return err },
+	} {
+		f, path := open(t)
+		model, aside := filepath.Join(path, "model"), filepath.Join(path, asidePrefix+"model")
+		if err := os.MkdirAll(filepath.Join(aside, "old"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := next(f); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(model, "old")); err != nil {
+			t.Errorf("%s, killed before the new folder had the name: %v, want the old one", name, err)
+		}
+		if err := os.MkdirAll(filepath.Join(aside, "older"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := next(f); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(model, "old")); err != nil {
+			t.Errorf("%s, killed after the new folder had the name: %v, want the new one", name, err)
+		}
+		if _, err := os.Stat(aside); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the old folder is still aside: %v", name, err)
+		}
+	}
+}
+
+func TestNamesAreSwappedByRenames(t *testing.T) {
+	f, path := open(t)
+	d := f.(dir)
+	temp, model := filepath.Join(path, folderPrefix+"new"), filepath.Join(path, "model")
+	for range 2 { // the second finds a folder
+		if err := os.MkdirAll(filepath.Join(temp, "file"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.swapByRenames("model", temp); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(model, "file")); err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, _ := os.ReadDir(path); len(entries) != 2 {
+		t.Errorf("got %v, want the new folder, and the old one under the temporary name", entries)
+	}
+}

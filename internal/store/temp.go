@@ -26,7 +26,7 @@ func (d dir) createTemp(name string) (*tempFile, error) {
 	err := at(StepCreate, d.path(name))
 	for err == nil {
 		var f *os.File
-		if f, err = os.CreateTemp(string(d), TempPrefix+"*"); err != nil {
+		if f, err = createTemp(string(d)); err != nil {
 			break
 		}
 		release := hold(f.Name())
@@ -52,7 +52,7 @@ func (d dir) mkdir() error {
 // different from the parent of b.
 func (d dir) above() dir {
 	trim := func(path string) string {
-		for len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) {
+		for len(path) > len(filepath.VolumeName(path))+1 && os.IsPathSeparator(path[len(path)-1]) {
 			path = path[:len(path)-1]
 		}
 		return path
@@ -210,6 +210,9 @@ func Sweep(folder Folder) error { return folder.sweep() }
 
 func (d dir) sweep() error {
 	return d.removeEntries(func(e os.DirEntry) func(path string) error {
+		if name, ok := strings.CutPrefix(e.Name(), asidePrefix); ok {
+			return func(string) error { return d.restore(name) }
+		}
 		switch {
 		case strings.HasPrefix(e.Name(), folderPrefix):
 			return os.RemoveAll

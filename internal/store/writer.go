@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
+	"runtime"
 )
 
 // A dirWriter writes a temporary file and gives it its final name. The library
@@ -81,7 +81,7 @@ func (w *dirWriter) Replace(old fs.FileInfo) error {
 		}
 		return w.Commit()
 	}
-	return w.committed(w.step(StepRename, func() error { return os.Rename(w.temp, w.to) }))
+	return w.committed(w.step(StepRename, func() error { return rename(w.temp, w.to) }))
 }
 
 // complete makes the content of the temporary file durable and closes it.
@@ -173,8 +173,12 @@ func (d dir) removeIf(name, path string, old fs.FileInfo) error {
 		return err
 	}
 	away.Close()
-	defer away.release()
-	if err := step(StepRemove, func() error { return os.Rename(path, away.Name()) }); err != nil {
+	if runtime.GOOS == "windows" { // where no file can take the place of an open one
+		away.release()
+	} else {
+		defer away.release()
+	}
+	if err := step(StepRemove, func() error { return rename(path, away.Name()) }); err != nil {
 		os.Remove(away.Name())
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -216,26 +220,13 @@ func renameIfAbsent(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 	}
-	return os.Rename(from, to)
+	return rename(from, to)
 }
 
-// sync makes the names in the folder durable. On network file systems that do
-// not support this, it ignores the error.
+// sync makes the names in the folder durable.
 func (d dir) sync() error {
 	if err := at(StepSyncFolder, string(d)); err != nil {
 		return err
 	}
 	return syncFolder(string(d))
-}
-
-func syncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, f.Close())
 }

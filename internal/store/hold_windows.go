@@ -1,0 +1,54 @@
+package store
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// hold marks a file as used by this process until release is called or the
+// process ends. Meanwhile others may rename and remove it.
+func hold(path string) (release func()) {
+	f, err := openShared(path, windows.OPEN_EXISTING)
+	if err != nil {
+		return func() {}
+	}
+	if err := lockBeyond(f); err != nil {
+		f.Close()
+		return func() {}
+	}
+	return func() { f.Close() }
+}
+
+// isHeld reports whether a running process holds a file.
+func isHeld(path string) bool {
+	f, err := openShared(path, windows.OPEN_EXISTING)
+	if err != nil {
+		return errors.Is(err, windows.ERROR_SHARING_VIOLATION)
+	}
+	defer f.Close()
+	return errors.Is(lockBeyond(f), windows.ERROR_LOCK_VIOLATION)
+}
+
+// openShared opens a file that others may rename and remove while it is open,
+// which those of package os are not.
+func openShared(path string, how uint32) (*os.File, error) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE,
+		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE|windows.FILE_SHARE_DELETE, nil, how, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), nil
+}
+
+// lockBeyond locks one byte that no file has: a lock of this system keeps others
+// from reading what is locked. It does not wait.
+func lockBeyond(f *os.File) error {
+	beyond := windows.Overlapped{Offset: 1<<32 - 1, OffsetHigh: 1<<31 - 1}
+	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &beyond)
+}

@@ -1,0 +1,29 @@
+//go:build !windows
+
+package store
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// rename renames a file or a folder. A file that exists is replaced.
+func rename(from, to string) error { return os.Rename(from, to) }
+
+// syncFolder makes the names in a folder durable. On network file systems that do
+// not support this, it ignores the error.
+func syncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
+}
+
+// createTemp creates a temporary file in a folder.
+func createTemp(folder string) (*os.File, error) { return os.CreateTemp(folder, TempPrefix+"*") }

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// rename renames a file or a folder. A file that exists is replaced. The new name
+// is durable, since this system cannot sync a folder.
+func rename(from, to string) error {
+	return move(from, to, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
+}
+
+// renameNoReplace renames a file unless the new name exists; then the error
+// matches [fs.ErrExist].
+func renameNoReplace(from, to string) error { return move(from, to, windows.MOVEFILE_WRITE_THROUGH) }
+
+func move(from, to string, flags uint32) error {
+	a, err := windows.UTF16PtrFromString(from)
+	if err != nil {
+		return err
+	}
+	b, err := windows.UTF16PtrFromString(to)
+	if err == nil {
+		err = windows.MoveFileEx(a, b, flags)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+// exchange is not supported on this system.
+func exchange(a, b string) error { return errors.ErrUnsupported }
+
+// syncFolder does nothing: see rename.
+func syncFolder(string) error { return nil }
+
+// createTemp creates a temporary file in a folder. It may be renamed and removed
+// while it is open.
+func createTemp(folder string) (*os.File, error) {
+	for {
+		f, err := os.CreateTemp(folder, TempPrefix+"*")
+		if err != nil {
+			return nil, err
+		}
+		shared, err := openShared(f.Name(), windows.OPEN_EXISTING)
+		f.Close()
+		if err == nil || !errors.Is(err, os.ErrNotExist) { // else a sweep removed it
+			return shared, err
+		}
+	}
+}
