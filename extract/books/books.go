@@ -135,7 +135,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"path"
-	"strings"
+	"path/filepath"
 
 	"pretext/extract"
 	"pretext/internal/failure"
@@ -256,7 +256,7 @@ func (r *Reader) readTask() error {
 			return err
 		}
 		defer f.Close()
-		return r.readLone(f, path.Base(string(r.task.Path)))
+		return r.readLone(f, r.base())
 	}
 	if r.task.Kind == KindRows {
 		return r.readRowsTask()
@@ -271,7 +271,7 @@ func (r *Reader) readTask() error {
 
 // readRowsTask reads the task's part of a Parquet file.
 func (r *Reader) readRowsTask() error {
-	inner, name := "", path.Base(string(r.task.Path))
+	inner, name := "", r.base()
 	if len(r.task.Files) > 0 {
 		inner = string(r.task.Files[0])
 		name = inner
@@ -392,9 +392,12 @@ func (r *Reader) note(name, note string) {
 	}
 }
 
+// base returns the last element of the task's path.
+func (r *Reader) base() string { return path.Base(filepath.ToSlash(string(r.task.Path))) }
+
 // source returns the base name of the task's source.
 func (r *Reader) source() string {
-	base, ok := cleanName(path.Base(strings.TrimRight(string(r.task.Path), "/")))
+	base, ok := cleanName(r.base())
 	if !ok {
 		return "books"
 	}

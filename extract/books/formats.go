@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"path"
 
 	"pretext/extract"
 	"pretext/extract/text"
@@ -193,7 +192,7 @@ func (r *Reader) readZip(f File, base string) error {
 func (r *Reader) locate(err error) error {
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) && corrupt.File == "" {
-		return &CorruptError{File: path.Base(string(r.task.Path)), Offset: corrupt.Offset, Reason: corrupt.Reason}
+		return &CorruptError{File: r.base(), Offset: corrupt.Offset, Reason: corrupt.Reason}
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"path"
 	"strconv"
 
 	"pretext/extract/internal/counting"
@@ -73,5 +72,5 @@ func (r *Reader) tarError(c *counting.Reader, err error) error {
 	case c.Err != nil:
 		return c.Err
 	}
-	return &CorruptError{File: path.Base(string(r.task.Path)), Offset: c.N, Reason: err.Error()}
+	return &CorruptError{File: r.base(), Offset: c.N, Reason: err.Error()}
 }

@@ -63,6 +63,7 @@ import (
 	"io"
 	"iter"
 	"path"
+	"path/filepath"
 
 	"pretext/extract"
 )
@@ -243,5 +244,5 @@ func textID(text []byte) string {
 // baseName returns the part of a path or URL after the last slash.
 func baseName(name string) string {
 	name = string(bytes.ToValidUTF8([]byte(name), nil))
-	return path.Base(name)
+	return path.Base(filepath.ToSlash(name))
 }
