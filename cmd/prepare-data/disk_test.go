@@ -68,7 +68,7 @@ func TestAFullDiskEndsARunThatLaterGoesOn(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			whole, out, sizes := w.whole(t), t.TempDir(), diskSizes(t, w)
 			for i := range sizes { // of growing limits, in the same folder: each run comes further
-				blocks := 1 + int(whole.largest/512)*i/sizes // of 512 or 1024 bytes, as the shell counts
+				blocks := 1 + int(part(whole.largest/512, i, sizes)) // of 512 or 1024 bytes, as the shell counts
 				after := fmt.Sprintf("files of at most %d blocks", blocks)
 				p := shell(t, fmt.Sprintf("ulimit -f %d", blocks), append(slices.Clone(w.args), "--out", out)...)
 				if p.diskFull(t, out, after) == 0 {
@@ -112,12 +112,15 @@ func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
 	}
 }
 
-// onSmallDisk runs the work on a file system that has room for i of n parts of
-// its files, and again when there is room for all.
+// part returns a size between 0 and all, larger with every i of n: the half if n is 1.
+func part(all int64, i, n int) int64 { return all * int64(2*i+n%2) / int64(2*n) }
+
+// onSmallDisk runs the work on a file system that has room for a part of its files,
+// larger with every i of n, and again when there is room for all.
 func (w work) onSmallDisk(t *testing.T, i, n int) {
 	t.Helper()
 	whole, out := w.whole(t), t.TempDir()
-	size := fmt.Sprintf("%dk", 4+whole.all/1024*int64(i)/int64(n))
+	size := fmt.Sprintf("%dk", 4+part(whole.all/1024, i, n))
 	if err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", out).Run(); err != nil {
 		t.Logf("no file system of %s mounted (%v): limits on files are tested without", size, err)
 		return

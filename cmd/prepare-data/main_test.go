@@ -41,6 +41,8 @@ func condition(name string) (bool, error) {
 
 // Every script of testdata/script is a contract of the command line.
 func TestScripts(t *testing.T) {
+	commands := program.Commands()
+	commands["alike"], commands["holdsrecipe"] = alike, holdsRecipe
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -48,7 +50,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOGC", "400") // a third of what a short process takes is collecting
 			return nil
 		},
-		Cmds:      program.Commands(),
+		Cmds:      commands,
 		Condition: condition,
 	})
 }

@@ -38,14 +38,9 @@ func Commands(program string) map[string]Command { return commands(program, ownP
 // script's directory, HOME and TMPDIR are there, but for another environment, standard
 // input or signals a script needs exec.
 func (p *Program) Commands() map[string]Command {
-	run := func(ts *testscript.TestScript, args []string) result {
-		r, err := p.ask(request{Args: args, Dir: ts.MkAbs("."), Env: []string{"HOME=" + ts.Getenv("HOME"), "TMPDIR=" + ts.Getenv("TMPDIR")}})
-		ts.Check(err)
-		return r
-	}
-	list := commands(p.Name, run)
+	list := commands(p.Name, p.inHost)
 	list[p.Name] = func(ts *testscript.TestScript, neg bool, args []string) {
-		r := run(ts, args)
+		r := p.inHost(ts, args)
 		ts.Stdout().Write(r.Stdout)
 		ts.Stderr().Write(r.Stderr)
 		if (r.Code != 0) != neg {
@@ -53,6 +48,22 @@ func (p *Program) Commands() map[string]Command {
 		}
 	}
 	return list
+}
+
+// Output runs a command line in a host for a command of a script, requires its exit code
+// and returns its standard output.
+func (p *Program) Output(ts *testscript.TestScript, code int, args ...string) string {
+	r := p.inHost(ts, args)
+	if r.Code != code {
+		ts.Fatalf("%q: exit code %d, want %d: %s", args, r.Code, code, r.Stderr)
+	}
+	return string(r.Stdout)
+}
+
+func (p *Program) inHost(ts *testscript.TestScript, args []string) result {
+	r, err := p.ask(request{Args: args, Dir: ts.MkAbs("."), Env: []string{"HOME=" + ts.Getenv("HOME"), "TMPDIR=" + ts.Getenv("TMPDIR")}})
+	ts.Check(err)
+	return r
 }
 
 // A runner runs a program's command line for a script.
