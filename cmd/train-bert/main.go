@@ -12,10 +12,19 @@ import (
 )
 
 func main() {
-	s3.Register()
+	start()
 	// The first signal stops the run cleanly; a second one kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	err := command.NewRoot().ExecuteContext(ctx)
-	os.Exit(command.Report(os.Stderr, err))
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+// start does what a process does once.
+func start() { s3.Register() }
+
+// run runs a command line and returns its exit code.
+func run(ctx context.Context, args []string) int {
+	root := command.NewRoot()
+	root.SetArgs(args)
+	return command.Report(os.Stderr, root.ExecuteContext(ctx))
 }

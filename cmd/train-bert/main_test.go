@@ -17,15 +17,17 @@ import (
 	"pretext/records"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"train-bert": main})
-}
+var program = &clitest.Program{Name: "train-bert", Main: main, Init: start,
+	Run: func(args []string) int { return run(context.Background(), args) }}
+
+func TestMain(m *testing.M) { os.Exit(program.RunTests(m)) }
 
 // Every script of testdata/script is a contract of the command line.
 func TestScripts(t *testing.T) {
-	commands := clitest.Commands("train-bert")
+	t.Parallel()
+	commands := program.Commands()
 	commands["shards"], commands["zip"], commands["convert"] = shards, zip, convertTo
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: commands, RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: commands})
 }
 
 // shards DIR TRAIN EVAL [SEED|FORM] writes a folder of small examples with a

@@ -58,6 +58,7 @@ func (n *network) cut() { n.ip("-n", n.names[0], "link", "set", "cable", "down")
 // Ranks train on two machines. When the network between them is lost, all end with a
 // line that names the rank that they cannot reach, and the checkpoint is intact.
 func TestRanksOnAMachineThatIsCutOffEnd(t *testing.T) {
+	t.Parallel() // it waits for the twelve seconds after which a rank is lost
 	n := newNetwork(t)
 	out := filepath.Join(t.TempDir(), "out")
 	run := newRanksRun(t, 3, writeRun(t, out, "--num-train-steps", "1000000000", "--save-checkpoints-steps", "5"))

@@ -7,7 +7,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	gpu "pretext/trainer/cuda/doctor"
+	"pretext/trainer/session/speed"
 )
+
+func TestDoctorPrintsTheProcessorAndWhyThereIsNoGPU(t *testing.T) {
+	d := &diagnosis{Version: "v9", Processors: 2, Detected: "avx2", CUDA: gpu.Report{Problem: "device unavailable: none"},
+		CPU: []speed.Capacity{{ISA: "avx512"}, {ISA: "avx2", Available: true, Tokens: 1234, FLOPS: 56.7e9}}}
+	const want = `train-bert v9
+processors: 2
+detected: avx2
+cpu, avx512: not on this machine
+cpu, avx2: 1234 tokens/s training the tiny model, 8 examples of 128 tokens; matrix product 56.7 GFLOP/s
+cuda: device unavailable: none
+`
+	var b strings.Builder
+	if err := d.print(&b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
 
 func TestDoctorPrintsGPUs(t *testing.T) {
 	report := gpu.Report{
