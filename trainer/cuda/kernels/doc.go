@@ -19,21 +19,23 @@
 //
 // # How they are built
 //
-// The sources include no headers of NVIDIA. go generate (make ptx) compiles them
-// with NVRTC, in the version that the Makefile pins. The PTX is committed, so a
-// user's machine needs only the driver. make ptx-check compiles the sources for
+// The sources include no headers of NVIDIA. go generate (make ptx-write) compiles them
+// with NVRTC, in the version that internal/checks/envs pins. The PTX is committed, so a
+// user's machine needs only the driver. make ptx compiles the sources for
 // sm_80 and sm_90 with a newer NVRTC, and fails if a kernel has a stack or spilled
 // registers. Neither command needs a GPU.
 //
 // # How they are tested
 //
-// Tests run each kernel on trainer/cuda/sim, in all three types, and compare the
-// results with a computation in Go in double precision. With the build tag gpu the
-// same tests run on a GPU (see make gpu-pack). Further tests check that:
+// Tests run each kernel on trainer/cuda/sim, in one type or, with PRETEXT_FULL set, in
+// all three, and compare the results with a computation in Go in double precision.
+// With the build tag gpu the same tests run on a GPU (see make gpu-pack). Further
+// tests check that:
 //
 //   - a whole step of BERT, forward and backward with dropout on sequences of
 //     different lengths, has the losses and gradients of trainer/cpu;
 //   - faults that are planted in the kernels are found (mutants_test.go);
+//   - a test fails without what any kernel stores last (coverage_test.go);
 //   - bank conflicts and sectors of global memory stay below limits.
 //
 // Sums have a fixed order and use no atomics, so every run gives the same bits. The

@@ -14,7 +14,7 @@ import (
 )
 
 // TestPTXIsThatOfTheSources sees sources that were changed and not compiled; that
-// the PTX is what NVRTC writes is held by make generated.
+// the PTX is what NVRTC writes is held by make ptx.
 func TestPTXIsThatOfTheSources(t *testing.T) {
 	sources, err := filepath.Glob("*.cu")
 	if err != nil || len(sources) == 0 {
@@ -44,7 +44,7 @@ func TestPTXIsThatOfTheSources(t *testing.T) {
 				continue
 			}
 			if !strings.HasPrefix(text, want) {
-				t.Errorf("%s was changed: run make ptx", name)
+				t.Errorf("%s was changed: run make ptx-write", name)
 			}
 			if _, err := sim.New(sim.Options{}).Load(text); err != nil {
 				t.Error(err)

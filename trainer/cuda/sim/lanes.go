@@ -89,9 +89,8 @@ func loadLanes(w *warp, in *instr, lanes uint32) {
 		return
 	}
 	if inOnePlace(at, lanes) {
-		// What lanes 0 and 1 may read, all may; the shadow holds the last lane.
+		// What the first and the last lane may read, all may; the shadow holds the last.
 		w.bytes(in, 0, n, reads)
-		w.bytes(in, 1, n, reads)
 		b := w.bytes(in, warpSize-1, n, reads)
 		for l := range warpSize {
 			w.load(in, l, b)

@@ -1,0 +1,148 @@
+package sim
+
+// An access is the way in which an instruction accesses memory.
+type access uint8
+
+const (
+	reads access = iota
+	writes
+	updates // atomic read and write
+	copies  // write by cp.async, which is finished once it was waited for
+)
+
+// touch records in the shadow that a lane accesses the n bytes at offset at, which
+// must be inside of m. It raises a fault for a race, for a read of bytes that were
+// never written, and for bytes of a pending cp.async. Most accesses meet only what is
+// past; the others are looked at by beforeRead and beforeWrite.
+func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
+	cells, b := m.cells(at, n), w.block
+	me, mine := uint16(w.id*warpSize+lane), uint32(1)<<w.id
+	for i := range cells {
+		c := &cells[i]
+		if how == reads {
+			if c.wrote == 0 || !b.past(c.wrote) || c.flags&asyncPending != 0 {
+				m.beforeRead(w, in, place{lane, at, n}, c)
+			}
+			if c.read != b.interval {
+				// Keep the previous read if its work may run at the same time as this work.
+				if c.read < b.first && (c.read >= b.launch || c.other < b.unordered) {
+					c.other = c.read
+				}
+				c.read, c.readers = b.interval, 0
+			}
+			c.readers |= mine
+			c.rThread, c.rSync = me, w.syncs
+			continue
+		}
+		again := c.read == b.interval && c.rThread == me && c.readers == mine
+		if how != writes || c.flags != 0 || !b.past(c.wrote) || !again && !b.past(c.read) || !b.past(c.other) {
+			m.beforeWrite(w, in, place{lane, at, n}, c, how)
+		}
+		c.wrote, c.wSync, c.wThread, c.flags = b.interval, w.syncs, me, 0
+		switch how {
+		case updates:
+			c.flags = atomicWrite
+		case copies:
+			c.flags = asyncPending
+		}
+	}
+}
+
+// A place is where a lane accesses memory: n bytes at offset at.
+type place struct{ lane, at, n int }
+
+// beforeRead raises a fault if p must not be read, a cell of which is c.
+func (m *memory) beforeRead(w *warp, in *instr, p place, c *cell) {
+	m.renew(w.block, c)
+	switch {
+	case c.flags&asyncPending != 0 && c.wrote >= w.block.first:
+		w.fault(in, AsyncPending, p.lane, "%s: a copy by thread %d is under way", m.place(p.at), c.wThread)
+	case c.wrote == 0:
+		w.fault(in, Unwritten, p.lane, "%s, %d bytes", m.place(p.at), p.n)
+	case c.wrote >= w.block.unordered:
+		m.afterWrite(w, in, p, c)
+	}
+}
+
+// beforeWrite raises a fault if p must not be written, a cell of which is c.
+func (m *memory) beforeWrite(w *warp, in *instr, p place, c *cell, how access) {
+	b := w.block
+	m.renew(b, c)
+	if c.flags&asyncPending != 0 && c.wrote >= b.first {
+		w.fault(in, AsyncPending, p.lane, "%s: a copy by thread %d is under way", m.place(p.at), c.wThread)
+	}
+	if how == updates && c.wrote == 0 {
+		w.fault(in, Unwritten, p.lane, "%s is updated", m.place(p.at))
+	}
+	if c.wrote >= b.unordered && !(how == updates && c.flags&atomicWrite != 0) {
+		m.afterWrite(w, in, p, c)
+	}
+	if c.read >= b.unordered || c.other >= b.unordered {
+		m.afterRead(w, in, p, c)
+	}
+}
+
+// renew forgets what an earlier block of the launch did to a cell of its shared
+// memory, which begins unwritten.
+func (m *memory) renew(b *block, c *cell) {
+	if m == b.shared && c.wrote < b.first && c.read < b.first {
+		*c = cell{}
+	}
+}
+
+// afterWrite raises a fault if an access to c races with the last write to c. That
+// write happened during this launch, or in work that may run at the same time.
+func (m *memory) afterWrite(w *warp, in *instr, p place, c *cell) {
+	b := w.block
+	switch writer := int(c.wThread); {
+	case c.wrote < b.launch:
+		m.besideOther(w, in, p, c.wrote)
+	case c.wrote < b.first:
+		w.fault(in, RaceInGrid, p.lane, "%s was written by thread %d of block %d", m.place(p.at), writer, b.blockOf(c.wrote))
+	case c.wrote < b.interval: // a barrier is between
+	case writer/warpSize != w.id:
+		w.fault(in, RaceInBlock, p.lane, "%s was written by thread %d, no barrier between", m.place(p.at), writer)
+	case writer%warpSize != p.lane && c.wSync == w.syncs:
+		w.fault(in, RaceInWarp, p.lane, "%s was written by thread %d, no __syncwarp between", m.place(p.at), writer)
+	}
+}
+
+// besideOther raises a fault if the interval, which is before this launch, belongs
+// to work of another stream that may run at the same time as this launch.
+func (m *memory) besideOther(w *warp, in *instr, p place, interval uint32) {
+	d := w.block.device
+	if other := d.conflict(interval); other != nil {
+		w.fault(in, RaceInStreams, p.lane, "%s: %s in another stream", m.place(p.at), other.name)
+	}
+	if d.looked.other == nil {
+		w.block.calm = d.looked
+	}
+}
+
+// afterRead raises a fault if a write to c races with earlier reads of c. They
+// happened during this launch, or in work that may run at the same time.
+func (m *memory) afterRead(w *warp, in *instr, p place, c *cell) {
+	b := w.block
+	m.besideOther(w, in, p, c.read)
+	m.besideOther(w, in, p, c.other)
+	switch {
+	case c.read >= b.launch && c.read < b.first:
+		w.fault(in, RaceInGrid, p.lane, "%s was read by block %d", m.place(p.at), b.blockOf(c.read))
+	case c.other >= b.launch && c.other < b.first:
+		w.fault(in, RaceInGrid, p.lane, "%s was read by block %d", m.place(p.at), b.blockOf(c.other))
+	case c.read == b.interval && c.readers&^(1<<w.id) != 0:
+		w.fault(in, RaceInBlock, p.lane, "%s was read by warps %b, no barrier between", m.place(p.at), c.readers&^(1<<w.id))
+	case c.read == b.interval && int(c.rThread) != w.id*warpSize+p.lane && int(c.rThread)/warpSize == w.id && c.rSync == w.syncs:
+		w.fault(in, RaceInWarp, p.lane, "%s was read by thread %d, no __syncwarp between", m.place(p.at), c.rThread)
+	}
+}
+
+// landed records that a cp.async of a lane into [at, at+n) was waited for.
+func (m *memory) landed(w *warp, lane, at, n int) {
+	cells := m.cells(at, n)
+	for i := range cells {
+		c := &cells[i]
+		c.flags &^= asyncPending
+		c.wrote, c.wSync, c.wThread = w.block.interval, w.syncs, uint16(w.id*warpSize+lane)
+	}
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// A chunk is the shadow of chunkSize bytes.
+type chunk struct {
+	cells []cell // nil: none of the bytes was ever accessed
+	grain int    // log2 of the bytes that a cell stands for: the size of the smallest access so far, at most 16 bytes
+}
+
+const (
+	chunkSize = 512
+	maxGrain  = 4
+)
+
+// A cell records the last accesses to 1, 2, 4, 8 or 16 bytes of memory.
+//
+// Time is counted in intervals. The current interval is a number that grows when a
+// block begins and when a block passes a barrier. Blocks run one after the other,
+// so the interval of an access shows whether it happened in this launch, in this
+// block, and since the last barrier of this block.
+type cell struct {
+	wrote   uint32 // interval of the last write; 0: never
+	wSync   uint32 // how many __syncwarp the warp of the last writer had executed by then
+	read    uint32 // interval of the last read
+	rSync   uint32 // how many __syncwarp the warp of the last reader had executed by then
+	readers uint32 // mask of the warps that read in the interval of the last read
+	other   uint32 // interval of an earlier read by another block, or by work of another stream
+	wThread uint16 // last writer
+	rThread uint16 // last reader
+	flags   uint8
+}
+
+const (
+	atomicWrite  uint8 = 1 << iota // the last write was atomic
+	asyncPending                   // a cp.async into the bytes was not yet waited for
+)
+
+const byHost = 1 // interval of writes by the host
+
+// host records that the host, or a copy inside of the device, wrote [at, at+n).
+func (m *memory) host(at, n int) {
+	for _, cells := range m.pieces(at, n) {
+		for i := range cells {
+			cells[i] = cell{wrote: byHost}
+		}
+	}
+}
+
+// written reports whether every byte of [at, at+n) was written at least once.
+func (m *memory) written(at, n int) bool {
+	for _, cells := range m.pieces(at, n) {
+		for i := range cells {
+			if cells[i].wrote == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pieces yields the cells of [at, at+n), those of a chunk at a time, with the offset
+// of the first.
+func (m *memory) pieces(at, n int) iter.Seq2[int, []cell] {
+	return func(yield func(int, []cell) bool) {
+		for n > 0 {
+			part := min(n, chunkSize-at%chunkSize)
+			if !yield(at, m.cells(at, part)) {
+				return
+			}
+			at, n = at+part, n-part
+		}
+	}
+}
+
+// cells returns the cells of [at, at+n), which must lie in one chunk. It divides the
+// chunk's cells until some begin and end there.
+func (m *memory) cells(at, n int) []cell {
+	k := &m.shadow[at/chunkSize]
+	if k.cells == nil || (at|n)&(1<<k.grain-1) != 0 {
+		k.refine(at | n)
+	}
+	first := at % chunkSize
+	return k.cells[first>>k.grain : (first+n)>>k.grain]
+}
+
+// refine divides cells until one begins at each multiple of a number of bytes.
+func (k *chunk) refine(bytes int) {
+	if k.cells == nil {
+		k.grain = min(maxGrain, bits.TrailingZeros(uint(bytes)))
+		k.cells = make([]cell, chunkSize>>k.grain)
+	}
+	for bytes&(1<<k.grain-1) != 0 {
+		k.grain--
+		fine := make([]cell, chunkSize>>k.grain)
+		for i := range fine {
+			fine[i] = k.cells[i/2]
+		}
+		k.cells = fine
+	}
+}
