@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pretext/internal/realdata"
+	"pretext/internal/torture"
 )
 
 // checkPacked packs values with every version and compares the results with
@@ -51,12 +52,8 @@ func TestVectorsPackWhatPlainCodePacks(t *testing.T) {
 	realdata.Vectors(t, "AVX2")
 	realdata.Vectors(t, "AVX-512 VBMI2")
 	limits := []uint32{1 << 7, 1 << 14, 1 << 15, 1 << 20, shortLimit}
-	seeds := 1_000_000
-	if testing.Short() {
-		seeds /= 20
-	}
 	var values [70]int32
-	for seed := range uint64(seeds) {
+	for seed := range uint64(torture.Cases(100_000, 1_000_000)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := rng.IntN(20)
 		if seed%64 == 0 {

@@ -2,7 +2,6 @@ package tokenize_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
@@ -33,7 +32,6 @@ func nameOf(o tokenize.Options) string {
 // way.
 func TestEveryCodePointUnderMixedOptions(t *testing.T) {
 	needOracle(t)
-	all := os.Getenv("PRETEXT_LONG_TESTS") != ""
 	v := smallVocab(t)
 	for _, o := range mixedOptions() {
 		t.Run(nameOf(o), func(t *testing.T) {
@@ -48,10 +46,7 @@ func TestEveryCodePointUnderMixedOptions(t *testing.T) {
 			}
 			slow, e := newReference(v, o), tok.NewEncoder()
 			var got, want []string
-			for r := range everyCodePoint {
-				if !all && uniform(r) && r%97 != 0 {
-					continue
-				}
+			for _, r := range tested() {
 				text := contexts(r)
 				want = slow.words(text)
 				if got = words.AppendWords(got[:0], text); !slices.Equal(got, want) {

@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pretext/internal/realdata"
+	"pretext/internal/torture"
 	"pretext/tokenize"
 )
 
@@ -58,9 +58,9 @@ func TestProfileHFGivesTheIDsOfHuggingFace(t *testing.T) {
 }
 
 // TestProfileHFSplitsEveryCodePointAsHuggingFace leaves out most pages of
-// uniform ranges unless PRETEXT_LONG_TESTS is set.
+// uniform ranges unless the run is full.
 func TestProfileHFSplitsEveryCodePointAsHuggingFace(t *testing.T) {
-	all := os.Getenv("PRETEXT_LONG_TESTS") != ""
+	all := torture.Full()
 	var modes []*tokenize.WordSplitter
 	for _, lower := range []bool{true, false} {
 		w, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: lower, Profile: tokenize.ProfileHF})
@@ -135,7 +135,6 @@ func TestProfileNVIDIAEqualsItsReference(t *testing.T) {
 
 func TestEveryCodePointGivesTheWordsOfNVIDIA(t *testing.T) {
 	needOracle(t)
-	all := os.Getenv("PRETEXT_LONG_TESTS") != ""
 	o := tokenize.Options{DoLowerCase: true, Profile: tokenize.ProfileNVIDIA}
 	slow := newReference(nil, o)
 	fast, err := tokenize.NewWordSplitter(o)
@@ -143,10 +142,7 @@ func TestEveryCodePointGivesTheWordsOfNVIDIA(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for r := range everyCodePoint {
-		if !all && (uniform(r) || r > 0x3000 && r%7 != 0) {
-			continue
-		}
+	for _, r := range tested() {
 		text := string(r) + " x" + string(r) + "y ΑΣ" + string(r) + "B"
 		got = fast.AppendWords(got[:0], text)
 		if want := slow.words(text); !slices.Equal(got, want) {
@@ -156,7 +152,10 @@ func TestEveryCodePointGivesTheWordsOfNVIDIA(t *testing.T) {
 }
 
 func TestProfilesDifferAsTheTableSays(t *testing.T) {
-	v := smallVocab(t)
+	v, encoders := smallVocab(t), map[tokenize.Profile]*tokenize.Encoder{}
+	for _, p := range append(tokenize.Profiles(), "") {
+		encoders[p] = profileEncoder(t, v, true, p)
+	}
 	long := strings.Repeat("a", 150)
 	cut := "a" + strings.Repeat(" ##a", 149)
 	for _, test := range []struct{ text, google, nvidia, hf string }{
@@ -172,7 +171,7 @@ func TestProfilesDifferAsTheTableSays(t *testing.T) {
 		for p, want := range map[tokenize.Profile]string{
 			tokenize.ProfileGoogle: test.google, tokenize.ProfileNVIDIA: test.nvidia, tokenize.ProfileHF: test.hf, "": test.google,
 		} {
-			got := strings.Join(profileEncoder(t, v, true, p).AppendTokens(nil, test.text), " ")
+			got := strings.Join(encoders[p].AppendTokens(nil, test.text), " ")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%+q, profile %q (-want +got):\n%s", test.text, p, diff)
 			}

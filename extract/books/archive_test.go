@@ -312,13 +312,13 @@ func (r *repeated) Read(p []byte) (int, error) {
 }
 
 func TestHugeFilesAreRejectedWithoutBeingHeld(t *testing.T) {
-	for s, limit := range map[string]uint64{" \t": 1 << 20, "\r": 1 << 20, "word ": 220 << 20} {
+	for s, limit := range map[string]uint64{" \t": 1 << 20, "\r": 1 << 20, "word ": 55 << 20} {
 		var got book
 		peak := peakOf(func(sample func()) {
 			var err error
 			r := NewReader(memory{}, Task{Path: "t"}, Options{})
-			r.fileLimit = 80 << 20
-			if got, err = r.plain("b", &repeated{s, 90 << 20}); err != nil {
+			r.fileLimit = 20 << 20
+			if got, err = r.plain("b", &repeated{s, 23 << 20}); err != nil {
 				t.Fatal(err)
 			}
 			sample()

@@ -106,7 +106,7 @@ func cluster(t testing.TB, o Options, texts []string, budget int64) (c *Clusters
 }
 
 func TestPlantedCopiesAreFoundAndOthersAreLeft(t *testing.T) {
-	n := torture.Times(t, "PRETEXT_COPIES", 1500, 10_000)
+	n := torture.Times(t, "PRETEXT_COPIES", torture.Cases(800, 1500), 10_000)
 	copies := n / 10
 	c := plant(1, n, copies, copies)
 	clusters, compared := cluster(t, Options{}, c.texts, 64<<20)
@@ -188,7 +188,7 @@ func TestCrowdsAreComparedInLinearNumber(t *testing.T) {
 	l := newLexicon(3)
 	base := strings.Join(l.text(300), " ")
 	var texts []string
-	for i := range 2000 {
+	for i := range 1000 {
 		texts = append(texts, fmt.Sprint(base, " variant ", i, " of ", i*i))
 	}
 	c, compared := cluster(t, Options{}, texts, 8<<20)

@@ -50,6 +50,7 @@ type options struct {
 	against            string // path of another prepare-data, whose whole run is compared
 	limits             bool
 	scaling            int      // number of workers that are compared with one; 0: none
+	registers          int      // steps of arithmetic beside it; 0: registersSteps
 	runFlags           []string // of prepare-data run, for both programs
 	nowFlags           []string // of prepare-data run, for binary alone
 }

@@ -16,17 +16,17 @@ const registersSteps = 40_000_000
 // one goroutine, one after the other, and by one goroutine each. The work has no
 // memory and no serial part, so what it loses with several is what the machine loses:
 // its processors share units, clock frequency or time with others.
-func (c *scaling) addRegisters() {
+func (c *scaling) addRegisters(steps int) {
 	s := c.Wall[registersName]
 	begun := time.Now()
 	for range c.Workers {
-		registers(registersSteps)
+		registers(steps)
 	}
 	s.One = append(s.One, time.Since(begun).Seconds())
 	begun = time.Now()
 	var wg sync.WaitGroup
 	for range c.Workers {
-		wg.Go(func() { registers(registersSteps) })
+		wg.Go(func() { registers(steps) })
 	}
 	wg.Wait()
 	s.Several = append(s.Several, time.Since(begun).Seconds())

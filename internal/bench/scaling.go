@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,7 +52,7 @@ func measureScaling(ctx context.Context, o options, dir string, progress io.Writ
 				return nil, err
 			}
 		}
-		c.addRegisters()
+		c.addRegisters(cmp.Or(o.registers, registersSteps))
 		c.Load = append(c.Load, load())
 		slices.Reverse(turn)
 	}

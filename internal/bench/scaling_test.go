@@ -23,7 +23,7 @@ func TestOneWorkerAndSeveralRunInTurns(t *testing.T) {
 	if runtime.NumCPU() < 2 {
 		t.Skip("one processor")
 	}
-	o := options{binary: fakeProgram(t, "record"), rounds: 2, scaling: 2}
+	o := options{binary: fakeProgram(t, "record"), rounds: 2, scaling: 2, registers: 1000}
 	var text, progress bytes.Buffer
 	if err := writeScaling(context.Background(), o, t.TempDir(), &text, &progress); err != nil {
 		t.Fatal(err)

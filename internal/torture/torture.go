@@ -26,6 +26,15 @@ func Long() bool { return os.Getenv("PRETEXT_TORTURE") != "" }
 // run. A plain go test runs cases chosen so that each promise is tested once.
 func Full() bool { return os.Getenv("PRETEXT_FULL") != "" || Long() }
 
+// Cases returns the number of cases, or the size of one, that a test of a fixed list
+// takes: some, or all of them in a full run.
+func Cases(some, all int) int {
+	if Full() {
+		return all
+	}
+	return some
+}
+
 // Times returns the number of repetitions of a test: short in a plain run, and
 // long if $PRETEXT_TORTURE is set. The environment variable with the given
 // name, if it is set, overrides both.

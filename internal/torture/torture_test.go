@@ -17,11 +17,11 @@ func Example() {
 func TestTheEnvironmentDecidesHowLong(t *testing.T) {
 	t.Setenv("PRETEXT_TORTURE", "")
 	t.Setenv("PRETEXT_FULL", "")
-	if n := Times(t, "PRETEXT_X", 3, 50); n != 3 || Long() || Full() {
+	if n := Times(t, "PRETEXT_X", 3, 50); n != 3 || Long() || Full() || Cases(1, 2) != 1 {
 		t.Errorf("a share: got %d", n)
 	}
 	t.Setenv("PRETEXT_FULL", "1")
-	if n := Times(t, "PRETEXT_X", 3, 50); n != 3 || Long() || !Full() {
+	if n := Times(t, "PRETEXT_X", 3, 50); n != 3 || Long() || !Full() || Cases(1, 2) != 2 {
 		t.Errorf("full: got %d", n)
 	}
 	t.Setenv("PRETEXT_FULL", "")

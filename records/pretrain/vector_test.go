@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pretext/internal/realdata"
+	"pretext/internal/torture"
 )
 
 // checkVectors compares putCandidates and widenVector with the plain loops, and looks
@@ -38,12 +39,8 @@ func checkVectors(t *testing.T, ids []uint16, a, b int32) {
 
 func TestVectorsDoWhatPlainLoopsDo(t *testing.T) {
 	realdata.Instructions(t, "AVX-512 VBMI2")
-	seeds := 1_000_000
-	if testing.Short() {
-		seeds /= 50
-	}
 	var ids [600]uint16
-	for seed := range uint64(seeds) {
+	for seed := range uint64(torture.Cases(100_000, 1_000_000)) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		n := rng.IntN(20)
 		if seed%64 == 0 {

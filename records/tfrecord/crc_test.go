@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pretext/internal/realdata"
+	"pretext/internal/torture"
 )
 
 // checkFold compares foldCRC with package crc32 from every alignment.
@@ -22,10 +23,6 @@ func checkFold(t *testing.T, b []byte) {
 
 func TestFoldedChecksumsAreThoseOfPackageCRC32(t *testing.T) {
 	realdata.Instructions(t, "AVX-512 VPCLMULQDQ")
-	seeds := 1_000_000
-	if testing.Short() {
-		seeds /= 20
-	}
 	rng := rand.New(rand.NewPCG(1, 1))
 	memory := make([]byte, 1<<16)
 	for i := range memory {
@@ -34,7 +31,7 @@ func TestFoldedChecksumsAreThoseOfPackageCRC32(t *testing.T) {
 	for n := leastFold; n < 2000; n++ {
 		checkFold(t, memory[n%64:][:n])
 	}
-	for range seeds {
+	for range torture.Cases(100_000, 1_000_000) {
 		from, n := rng.IntN(1<<15), leastFold+rng.IntN(300)
 		memory[from+rng.IntN(n)]++
 		checkFold(t, memory[from:from+n])

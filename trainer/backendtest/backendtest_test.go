@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"testing"
 
+	"pretext/internal/torture"
 	"pretext/trainer"
 	"pretext/trainer/backendtest"
 	"pretext/trainer/cpu"
 )
 
 func TestTheProcessorPassesItsOwnTests(t *testing.T) {
-	backendtest.Suite{Backend: cpu.Backend{}, Precision: trainer.Float32}.Run(t)
+	backendtest.Suite{Backend: cpu.Backend{}, Precision: trainer.Float32, Small: !torture.Full()}.Run(t)
 }
 
 func ExampleTolerances() {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/internal/store"
+	"pretext/internal/torture"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
@@ -150,12 +151,23 @@ func (f faulty) everywhere(t *testing.T) {
 			t.Errorf("a save has no step %q", must)
 		}
 	}
-	for _, name := range names {
-		for _, fault := range faults {
-			f.once(t, fault, name, want)
+	times := 0
+	for i, name := range names {
+		for k, fault := range faults {
+			// Each step meets one fault, and those with a rule of their own meet all.
+			if torture.Full() || (i+k)%len(faults) == 0 || ruled(name) {
+				f.once(t, fault, name, want)
+				times++
+			}
 		}
 	}
-	t.Logf("%d steps, %d faults", len(names), len(names)*len(faults))
+	t.Logf("%d steps, %d faults", len(names), times)
+}
+
+// ruled reports whether told or the order of renames treats a step differently.
+func ruled(step string) bool {
+	return strings.HasPrefix(step, string(store.StepWrite)+" of /step-00000002/config.json") ||
+		strings.HasPrefix(step, string(store.StepDiscard)) || strings.HasPrefix(step, "rename of ")
 }
 
 func (f faulty) copy(t *testing.T) string {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"pretext/internal/torture"
 	"pretext/records"
 	"pretext/records/columns"
 	"pretext/records/columns/formats"
@@ -186,9 +187,18 @@ func each(t *testing.T, test func(t *testing.T, name string, f columns.Format, f
 	}
 }
 
+// many is more rows than a block of any format has. One form shows that blocks are
+// joined; others have as many in a full run.
+func many(form records.Form) int {
+	if form == records.Pairs {
+		return 5000
+	}
+	return torture.Cases(300, 5000)
+}
+
 func TestEveryFormatReadsWhatItWrites(t *testing.T) {
 	each(t, func(t *testing.T, _ string, f columns.Format, form records.Form) {
-		for _, size := range []struct{ rows, s, p int }{{0, 8, 2}, {1, 8, 2}, {5, 6, 1}, {5000, 16, 3}, {40, 9, 1}} {
+		for _, size := range []struct{ rows, s, p int }{{0, 8, 2}, {1, 8, 2}, {5, 6, 1}, {many(form), 16, 3}, {40, 9, 1}} {
 			list := examplesOf(form, size.rows, size.s, size.p)
 			p := part(form, list, size.s, size.p)
 			dir, files := write(t, f, form, p, list)
@@ -280,7 +290,7 @@ func TestChangedBytes(t *testing.T) {
 		found, missed := 0, 0
 		for _, file := range names(files) {
 			content := dir[file].Bytes()
-			for i := 0; i < len(content); i += 1 + len(content)/400 {
+			for i := 0; i < len(content); i += 1 + len(content)/torture.Cases(80, 400) {
 				bad := slices.Clone(content)
 				bad[i] ^= 0x10
 				changed := folder{}
