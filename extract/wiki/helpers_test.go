@@ -27,15 +27,19 @@ type result struct {
 // the first error as a run would.
 func readRanges(tb testing.TB, r io.ReaderAt, size int64, ranges []Range, opts Options, source string) result {
 	tb.Helper()
-	var res result
-	dump := Dump{File: r, Size: size, Name: source}
+	return readDump(tb, Dump{File: r, Size: size, Name: source}, ranges, func(d Dump, rng Range) *Reader { return NewReader(d, rng, opts) })
+}
+
+// readDump is readRanges with readers that begin makes. It fills in the dump's head.
+func readDump(tb testing.TB, dump Dump, ranges []Range, begin func(Dump, Range) *Reader) (res result) {
+	tb.Helper()
 	var err error
-	if dump.Head, err = ReadHead(r, size); err != nil {
+	if dump.Head, err = ReadHead(dump.File, dump.Size); err != nil {
 		res.err = err
 		return res
 	}
 	for _, rng := range ranges {
-		rd := NewReader(dump, rng, opts)
+		rd := begin(dump, rng)
 		listed := map[extract.Reject]int64{}
 		rd.OnReject(func(r *extract.Rejected) {
 			res.rejects = append(res.rejects, *r)
