@@ -1,7 +1,13 @@
 package torture
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +38,47 @@ func TestTheEnvironmentDecidesHowLong(t *testing.T) {
 	t.Setenv("PRETEXT_X", "7")
 	if n := Times(t, "PRETEXT_X", 3, 50); n != 7 {
 		t.Errorf("a number given: got %d", n)
+	}
+}
+
+// A test that leaves cases out of a plain run has them run by a check.
+func TestEveryPackageWithMoreCasesIsInACheckThatRunsThem(t *testing.T) {
+	root := filepath.Join("..", "..")
+	scripts, err := filepath.Glob(filepath.Join(root, "internal", "checks", "scripts", "full-*.sh"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(scripts, err)
+	}
+	var run []string // packages, and "…/..." for those below
+	for _, script := range scripts {
+		b, err := os.ReadFile(script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, command, _ := strings.Cut(string(b), "PRETEXT_FULL=1 go test ")
+		run = append(run, strings.Fields(command)...)
+	}
+	found := 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if !bytes.Contains(b, []byte("torture."+"Full()")) && !bytes.Contains(b, []byte("torture."+"Cases(")) {
+			return err
+		}
+		found++
+		dir, _ := filepath.Rel(root, filepath.Dir(path))
+		dir = "./" + filepath.ToSlash(dir)
+		if !slices.ContainsFunc(run, func(p string) bool {
+			below, all := strings.CutSuffix(p, "...")
+			return dir == p || all && strings.HasPrefix(dir+"/", below)
+		}) {
+			t.Errorf("%s: no script full-*.sh runs %s", path, dir)
+		}
+		return err
+	})
+	if err != nil || found < 10 {
+		t.Errorf("%d files, %v: is the module's root right?", found, err)
 	}
 }
 
