@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"tokenize/internal/hfunicode": {},
 	"tokenize/internal/onig":      {"tokenize/internal/hfunicode"},
 	"internal/interop/encoding":   {"tokenize/hf"},
+	"internal/interop/order":      {"records", "sharding", "trainer", "trainer/loader"},
 
 	"records":           {"internal/failure"},
 	"records/tfrecord":  {"internal/failure"},

@@ -4,8 +4,12 @@ needs() { grep -qE "^($1)" <<<"$due"; }
 packages=()
 have() { command -v "$1" >/dev/null; }
 # The checkpoints' peer, and what a reader of MDS imports.
-if needs 'interop-(torch|formats|finetune|folders)' && ! /usr/bin/python3 -c 'import torch, torchvision, ensurepip' 2>/dev/null; then
+if needs 'interop-(torch|formats|finetune|folders)|release-check' && ! /usr/bin/python3 -c 'import torch, torchvision, ensurepip' 2>/dev/null; then
 	packages+=(python3-torch python3-torchvision python3-venv)
+fi
+if needs release-check; then
+	have skopeo || packages+=(skopeo)
+	have umoci || packages+=(umoci)
 fi
 if needs gpu-rehearse && ! have xz; then packages+=(xz-utils); fi
 if needs cluster; then

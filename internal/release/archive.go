@@ -36,7 +36,7 @@ func (r *release) archive(p programs) (name string, data []byte, err error) {
 	if err != nil {
 		return folder, nil, err
 	}
-	for _, f := range texts {
+	for _, f := range append(texts, file{noticesName, 0o644, r.notices}) {
 		all = append(all, file{"share/doc/pretext/" + f.name, f.mode, f.data})
 	}
 	for i := range all {
@@ -96,7 +96,7 @@ func tarred(files []file) ([]byte, error) {
 // gzipped returns data in a gzip member without name and date.
 func gzipped(data []byte) ([]byte, error) {
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	w, err := gzip.NewWriterLevel(&b, gzip.DefaultCompression)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func zipped(files []file) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
-		return flate.NewWriter(out, flate.BestCompression)
+		return flate.NewWriter(out, flate.DefaultCompression)
 	})
 	for _, f := range files {
 		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: date}

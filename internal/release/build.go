@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -42,7 +45,8 @@ var programNames = []string{"prepare-data", "train-bert"}
 // programs are those of one platform.
 type programs struct {
 	platform
-	files []file // in the order of programNames
+	files []file             // in the order of programNames
+	built []*debug.BuildInfo // of each: the modules in it
 }
 
 // A file is part of an archive. The name has slashes.
@@ -68,7 +72,12 @@ func (r *release) build(ctx context.Context, name string) (programs, error) {
 		if err != nil {
 			return out, err
 		}
+		info, err := buildinfo.Read(bytes.NewReader(data))
+		if err != nil {
+			return out, fmt.Errorf("%s for %s: %w", name, out.platform, err)
+		}
 		out.files = append(out.files, file{out.executable(name), 0o755, data})
+		out.built = append(out.built, info)
 	}
 	if r.pages == nil {
 		r.pages, err = r.makePages(ctx)

@@ -55,6 +55,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		}
 		built = append(built, p)
 	}
+	if r.notices, err = r.makeNotices(ctx, built); err != nil {
+		return err
+	}
 	return r.write(built, func(name string, data []byte) error {
 		fmt.Fprintf(stdout, "%s\t%d\n", name, len(data))
 		return os.WriteFile(filepath.Join(*out, name), data, 0o666)
@@ -81,6 +84,15 @@ func (r *release) write(built []programs, save func(name string, data []byte) er
 			return err
 		}
 	}
+	for _, make := range []func([]programs) (string, []byte, error){r.image, r.bill} {
+		name, data, err := make(built)
+		if name == "" && err == nil {
+			continue
+		}
+		if err = add(name, data, err); err != nil {
+			return err
+		}
+	}
 	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[66:], b[66:]) })
 	return save("SHA256SUMS", []byte(strings.Join(sums, "")))
 }
@@ -91,6 +103,7 @@ type release struct {
 	version string
 	work    string // temporary folder
 	pages   []file // manual pages and completions below share/; nil: not made yet
+	notices []byte // licences of what the programs contain
 }
 
 func newRelease(source string) (*release, error) {

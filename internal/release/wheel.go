@@ -35,6 +35,7 @@ func (r *release) wheel(p programs) (name string, data []byte, err error) {
 	for _, f := range r.pages {
 		all = append(all, file{stem + ".data/data/" + f.name, f.mode, f.data})
 	}
+	all = append(all, file{stem + ".data/data/share/doc/pretext/" + noticesName, 0o644, r.notices})
 	about, err := r.metadata()
 	if err != nil {
 		return stem, nil, err

@@ -8,7 +8,11 @@ class ShardError(ValueError):
     uncompressed file, ``record`` its number in the file, or None.
     """
 
-    def __init__(self, file, reason, record=None, offset=None):
+    def __init__(self, file, reason=None, record=None, offset=None):
+        if reason is None:  # PyTorch raises again what a worker raised, with its traceback as the only argument
+            super().__init__(file)
+            self.file = self.reason = self.record = self.offset = None
+            return
         place = str(file)
         if record is not None:
             place += f": record {record}"
@@ -17,5 +21,5 @@ class ShardError(ValueError):
         super().__init__(f"{place}: {reason}")
         self.file, self.reason, self.record, self.offset = str(file), reason, record, offset
 
-    def __reduce__(self):  # workers of a DataLoader pickle what they raise
+    def __reduce__(self):
         return ShardError, (self.file, self.reason, self.record, self.offset)

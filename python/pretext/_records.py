@@ -6,6 +6,7 @@ import re
 import shutil
 import struct
 import threading
+import zlib
 from array import array
 from collections import OrderedDict
 
@@ -16,6 +17,7 @@ from ._numpy import numpy
 
 _HEADER, _FRAME = 12, 16  # bytes before the payload; before and after it
 _LARGEST = 64 << 20  # bytes of a payload
+_BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 _OPEN = 64  # files that are kept open
 
 _DAMAGED = "the file is damaged: prepare-data verify lists all damage; copy the file again, or make the shards again"
@@ -63,6 +65,10 @@ class Reader:
 
     def __setstate__(self, state):
         self.__dict__.update(state, _lock=threading.Lock())
+
+    def __del__(self):
+        for f in self.__dict__.get("_open", {}).values():
+            f.close()
 
     def compressed(self, number):
         return self._paths[number].endswith(".gz")
@@ -165,9 +171,7 @@ class Reader:
             try:
                 with gzip.open(path, "rb") as f:
                     self._whole = number, f.read()
-            except (EOFError, gzip.BadGzipFile, OSError) as err:
-                if isinstance(err, FileNotFoundError):
-                    raise
+            except _BAD_GZIP as err:
                 raise ShardError(path, f"cannot be uncompressed ({err}): {_DAMAGED}") from None
         return self._whole[1]
 
@@ -185,7 +189,7 @@ def _uncompress(file, cache):
         with gzip.open(file.path, "rb") as source, open(temporary, "wb") as target:
             shutil.copyfileobj(source, target, 1 << 20)
         os.replace(temporary, path)  # several ranks may do so at once
-    except (EOFError, gzip.BadGzipFile) as err:
+    except _BAD_GZIP as err:
         raise ShardError(file.path, f"cannot be uncompressed ({err}): {_DAMAGED}") from None
     finally:
         if os.path.exists(temporary):
