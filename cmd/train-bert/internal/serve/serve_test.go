@@ -109,11 +109,16 @@ func start(t *testing.T, h trainer.Heads, gated bool, change func(*serve.Options
 	ctx, cancel := context.WithCancel(context.Background())
 	x.stop = cancel
 	server := serve.New(x.p, x.b, o)
-	go func() { x.ended <- server.Run(ctx, l) }()
+	gone := make(chan struct{})
+	go func() {
+		x.ended <- server.Run(ctx, l)
+		close(gone)
+	}()
 	t.Cleanup(func() {
 		x.stop()
 		x.client.CloseIdleConnections()
 		x.b.Close()
+		<-gone
 	})
 	return x
 }
