@@ -1,10 +1,6 @@
-// Package clitest has the test helpers of both programs: commands of test scripts, and
-// checks of help texts and of the commands in the documentation.
-//
-//	testscript.Run(t, testscript.Params{
-//		Dir:  "testdata/script",
-//		Cmds: clitest.Commands("prepare-data"),
-//	})
+// Package clitest has the test helpers of both programs: a host that runs the commands of
+// test scripts, and checks of help texts and of the commands in the documentation. See
+// [Program].
 package clitest
 
 import (
@@ -12,7 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 
@@ -24,6 +19,7 @@ type Command = func(ts *testscript.TestScript, neg bool, args []string)
 
 // Commands returns the commands of a program's scripts:
 //
+//	prepare-data ARGS...        runs the program: "exec prepare-data ARGS..."
 //	exits CODE MESSAGE ARGS...  runs the program and requires its exit code, and one
 //	                            line on standard error that contains MESSAGE
 //	says CODE LINE ARGS...      the same, but the line must equal LINE
@@ -31,12 +27,9 @@ type Command = func(ts *testscript.TestScript, neg bool, args []string)
 //	                            values on standard output, with any exit code
 //	flip FILE N                 flips a bit of byte N
 //	cut FILE N                  leaves the first N bytes
-func Commands(program string) map[string]Command { return commands(program, ownProcess(program)) }
-
-// Commands returns the commands of [Commands], and one that is called as the program:
-// "prepare-data ARGS..." is "exec prepare-data ARGS...". All of them run in hosts: the
-// script's directory, HOME and TMPDIR are there, but for another environment, standard
-// input or signals a script needs exec.
+//
+// All of them run in hosts: the script's directory, HOME and TMPDIR are there, but for
+// another environment, standard input or signals a script needs exec.
 func (p *Program) Commands() map[string]Command {
 	list := commands(p.Name, p.inHost)
 	list[p.Name] = func(ts *testscript.TestScript, neg bool, args []string) {
@@ -142,23 +135,4 @@ func exits(ts *testscript.TestScript, program string, run runner, args []string)
 		ts.Fatalf("want one line from %s, got %q", program, message)
 	}
 	return message
-}
-
-// ownProcess runs a program in a process of its own.
-func ownProcess(program string) runner {
-	return func(ts *testscript.TestScript, args []string) result {
-		self, err := os.Executable()
-		ts.Check(err)
-		cmd := exec.Command(self, args...)
-		cmd.Args[0] = program // testscript's binary is each command under its name
-		cmd.Dir = ts.MkAbs(".")
-		cmd.Env = append(os.Environ(), "TMPDIR="+ts.MkAbs("."))
-		var stdout, stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		err = cmd.Run()
-		if cmd.ProcessState == nil {
-			ts.Fatalf("%s did not run: %v", program, err)
-		}
-		return result{cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes()}
-	}
 }
