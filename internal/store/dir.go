@@ -30,7 +30,7 @@ func (d dir) Open(_ context.Context, name string) (File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: d.path(name), Err: ErrNotFile}
 	}
-	f, err := os.Open(d.path(name))
+	f, err := openToRead(d.path(name))
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (d dir) Stat(_ context.Context, name string) (fs.FileInfo, error) {
 	if err := at(StepStat, d.path(name)); err != nil {
 		return nil, err
 	}
-	return os.Stat(d.path(name))
+	return identified(os.Stat(d.path(name)))
 }
 
 func (d dir) List(context.Context) ([]fs.FileInfo, error) {
@@ -149,3 +149,13 @@ func (f *dirFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 type fsMode = fs.FileMode
+
+// identified makes info remember which file it describes. On Windows it would look
+// that up under the file's name when it is first compared, and by then the name may be
+// that of another.
+func identified(info fs.FileInfo, err error) (fs.FileInfo, error) {
+	if err == nil {
+		os.SameFile(info, info)
+	}
+	return info, err
+}

@@ -10,7 +10,7 @@ import (
 // hold marks a file as used by this process until release is called or the
 // process ends. Meanwhile others may rename and remove it.
 func hold(path string) (release func()) {
-	f, err := openShared(path, windows.OPEN_EXISTING)
+	f, err := openShared(path, windows.GENERIC_READ|windows.GENERIC_WRITE)
 	if err != nil {
 		return func() {}
 	}
@@ -23,7 +23,7 @@ func hold(path string) (release func()) {
 
 // isHeld reports whether a running process holds a file.
 func isHeld(path string) bool {
-	f, err := openShared(path, windows.OPEN_EXISTING)
+	f, err := openShared(path, windows.GENERIC_READ|windows.GENERIC_WRITE)
 	if err != nil {
 		return errors.Is(err, windows.ERROR_SHARING_VIOLATION)
 	}
@@ -31,15 +31,15 @@ func isHeld(path string) bool {
 	return errors.Is(lockBeyond(f), windows.ERROR_LOCK_VIOLATION)
 }
 
-// openShared opens a file that others may rename and remove while it is open,
+// openShared opens an existing file that others may rename and remove while it is open,
 // which those of package os are not.
-func openShared(path string, how uint32) (*os.File, error) {
+func openShared(path string, access uint32) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
-	h, err := windows.CreateFile(name, windows.GENERIC_READ|windows.GENERIC_WRITE,
-		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE|windows.FILE_SHARE_DELETE, nil, how, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	h, err := windows.CreateFile(name, access,
+		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE|windows.FILE_SHARE_DELETE, nil, windows.OPEN_EXISTING, windows.FILE_ATTRIBUTE_NORMAL, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}

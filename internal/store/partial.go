@@ -208,7 +208,7 @@ func (p *Partial) committed(err error) error {
 	if err != nil {
 		return err
 	}
-	if p.made, err = os.Lstat(p.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if p.made, err = identified(os.Lstat(p.path())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := p.dir.remove(os.Remove, PartialName(p.name)+noteSuffix); err != nil {

@@ -25,5 +25,8 @@ func syncFolder(path string) error {
 	return errors.Join(err, f.Close())
 }
 
+// openToRead opens a file.
+func openToRead(path string) (*os.File, error) { return os.Open(path) }
+
 // createTemp creates a temporary file in a folder.
 func createTemp(folder string) (*os.File, error) { return os.CreateTemp(folder, TempPrefix+"*") }

@@ -38,6 +38,11 @@ func exchange(a, b string) error { return errors.ErrUnsupported }
 // syncFolder does nothing: see rename.
 func syncFolder(string) error { return nil }
 
+// openToRead opens a file, which may be renamed and removed while it is open.
+func openToRead(path string) (*os.File, error) {
+	return openShared(path, windows.GENERIC_READ)
+}
+
 // createTemp creates a temporary file in a folder. It may be renamed and removed
 // while it is open.
 func createTemp(folder string) (*os.File, error) {
@@ -46,7 +51,7 @@ func createTemp(folder string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		shared, err := openShared(f.Name(), windows.OPEN_EXISTING)
+		shared, err := openShared(f.Name(), windows.GENERIC_READ|windows.GENERIC_WRITE)
 		f.Close()
 		if err == nil || !errors.Is(err, os.ErrNotExist) { // else a sweep removed it
 			return shared, err

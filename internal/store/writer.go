@@ -126,7 +126,7 @@ func (w *dirWriter) committed(err error) error {
 	}
 	w.temp = ""
 	w.release()
-	if w.made, err = os.Lstat(w.to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if w.made, err = identified(os.Lstat(w.to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return w.dir.sync()
