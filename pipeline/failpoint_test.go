@@ -329,8 +329,8 @@ func TestWhereverAStageFailsTheNextRunEndsAsIfItHadNot(t *testing.T) {
 
 // everyPoint makes every step of the row's work fail in every way. A share of
 // the tests takes the steps that change something and that no row before had,
-// since they are met in the same code, with every error, a part of the panics that
-// the seed draws and one crash for each kind of step.
+// since they are met in the same code, with every error, an eighth of the panics, which
+// the seed draws, and one crash for each kind of step.
 func (row faultRow) everyPoint(t *testing.T, base string, seen map[point]bool) {
 	fresh := func(name string) string {
 		out := filepath.Join(fastDir(t), name)
@@ -357,8 +357,8 @@ func (row faultRow) everyPoint(t *testing.T, base string, seen map[point]bool) {
 			if kind == faultCrash && crashed[at.step] && !torture.Long() {
 				continue // what is cut off here is cut off by a fault of the next step too
 			}
-			if kind == faultPanic && panicked[at.step] && !torture.Long() && random.IntN(4) > 0 {
-				continue // each kind of step, and a quarter of the others
+			if kind == faultPanic && panicked[at.step] && !torture.Long() && random.IntN(8) > 0 {
+				continue // each kind of step, and an eighth of the others
 			}
 			crashed[at.step] = crashed[at.step] || kind == faultCrash
 			panicked[at.step] = panicked[at.step] || kind == faultPanic

@@ -35,7 +35,7 @@ func TestARunThatIsCancelledAnywhereLeavesNothingOpenAndGoesOn(t *testing.T) {
 		return err
 	}))
 	cancelled := 0
-	for range torture.Times(t, "PRETEXT_SIGNALS", 20, 500) {
+	for range torture.Times(t, "PRETEXT_SIGNALS", 8, 500) {
 		at := random.Int64N(int64(points))
 		out := filepath.Join(c.Out, "cancelled")
 		disturbed := c

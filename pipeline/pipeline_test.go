@@ -163,7 +163,7 @@ func TestBytesOfRecipesDoNotDependOnWorkersOrRunner(t *testing.T) {
 	for name, o := range recipeOptions() {
 		t.Run(name, func(t *testing.T) {
 			var first map[string]string
-			for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 2}, {Name: "direct", Workers: 7}} {
+			for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 7}} {
 				out := filepath.Join(t.TempDir(), "out")
 				_, err := Examples(ctx, r, ExamplesConfig{Target: stage.Target{Memory: 900e6, Out: out}, Reading: Reading{Extract: DefaultExtractOptions()},
 					TokenFile: TokenFile{Vocab: filepath.Join(c.Out, VocabFolder, sharding.VocabName)}, Documents: []string{filepath.Join(c.Out, sharding.DocumentsFolder)}, Examples: o})

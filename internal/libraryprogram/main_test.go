@@ -52,7 +52,8 @@ func TestThePageShowsThisProgram(t *testing.T) {
 	}
 }
 
-// These tests import more than the program does, but neither Beam nor a cloud's client.
+// The modules that go test writes into a test binary are those of the package under
+// test, without what its tests import.
 func TestTheProgramLinksNoBeamAndNoCloud(t *testing.T) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || len(info.Deps) < 5 {

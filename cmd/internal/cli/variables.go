@@ -10,7 +10,7 @@ const (
 // TestVariables returns the names, without the prefix [PrepareData], of variables that
 // tests read. They are not settings.
 func TestVariables() []string {
-	return []string{"BUILDS", "COMPARED", "COPIES", "DAMAGE", "DATA", "DISKS", "HOSTILE", "KILLS", "LEARNING", "LONG_TESTS", "SEED", "SERVERS", "SIGNALS", "TORTURE", "WORKS"}
+	return []string{"BUILDS", "COMPARED", "COPIES", "DAMAGE", "DATA", "DISKS", "HOSTILE", "KILLS", "LEARNING", "LONG_TESTS", "POWER_FAILURES", "SEED", "SERVERS", "SIGNALS", "TORTURE", "WORKS"}
 }
 
 // SharedFlags returns the flags that both programs have, as they appear in variables.
