@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -195,17 +194,16 @@ func TestAFilterThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 		return []string{"filter", filepath.Join(documents, "0"), filepath.Join(documents, "1"), filepath.Join(documents, "2"), "--quiet", "--workers=2",
 			"--dedup=minhash", "--quality=c4", "--rule=min-sentences=off", "--out", out}
 	}
-	start := time.Now()
 	whole := t.TempDir()
 	prepareData(t, args(whole)...).succeed(t)
 	want := readTree(t, whole)
-	k := &killer{random: torture.Random(t), kills: max(1, torture.Times(t, "PRETEXT_KILLS", 5, 1000)/10), limit: time.Since(start) * 5 / 4}
+	k := &killer{random: torture.Random(t), kills: max(1, torture.Times(t, "PRETEXT_KILLS", 5, 1000)/10), files: len(want)}
 	for round := 0; k.kills > 0; round++ {
 		out := t.TempDir()
 		for done := false; !done; {
 			p := prepareData(t, args(out)...)
 			var code int
-			if code, done = k.start(t, p); done && code != 0 {
+			if code, done = k.start(t, p, out); done && code != 0 {
 				t.Fatalf("exit code %d: %s", code, p.stderr.String())
 			}
 		}

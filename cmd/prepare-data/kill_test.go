@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"pretext/internal/torture"
 )
@@ -17,40 +15,25 @@ import (
 type killer struct {
 	corpus *corpus
 	random *rand.Rand
-	kills  int           // that are left
-	limit  time.Duration // about what an undisturbed run takes, of late
-	other  string        // output of other options, to overwrite; made once
-	begun  string        // file that is waited for before the time is drawn; "": none
+	kills  int    // that are left
+	files  int    // about how many an undisturbed run writes
+	other  string // output of other options, to overwrite; made once
 }
 
-// start runs a process and kills it at a random time; done says that it came to
-// its end before that.
-func (k *killer) start(t *testing.T, p *process) (code int, done bool) {
+// start runs a process that writes to a folder and kills it at a random moment; done
+// says that it came to its end before that.
+func (k *killer) start(t *testing.T, p *process, out string) (code int, done bool) {
 	t.Helper()
-	start := time.Now()
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if k.begun != "" {
-		waitFor(t, k.begun)
-		start = time.Now()
-	}
-	delay := time.Duration(k.random.Int64N(int64(k.limit)))
-	timer := time.AfterFunc(delay, func() { p.Process.Kill() })
-	defer timer.Stop()
-	code = p.wait(t)
-	switch code {
-	case -1:
+	code = p.during(t, moment{k.random.IntN(k.files), k.random.IntN(5), out}, func() { p.Process.Kill() })
+	if code == -1 {
 		k.kills--
-	case 0: // the machine may have become quicker or busier
-		k.limit = max(time.Since(start)*5/4, k.limit*3/4)
 	}
 	return code, code != -1
 }
 
 func TestARunThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	c := demoSources(t)
-	k := &killer{corpus: c, random: torture.Random(t), kills: torture.Times(t, "PRETEXT_KILLS", 5, 1000), limit: c.takes(t) * 5 / 4}
+	k := &killer{corpus: c, random: torture.Random(t), kills: torture.Times(t, "PRETEXT_KILLS", 5, 1000), files: len(c.tree)}
 	for round := 0; k.kills > 0 || round < 3; round++ { // each of the three kinds at least once
 		out := t.TempDir()
 		switch round % 3 {
@@ -70,17 +53,15 @@ func TestARunThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	}
 }
 
-// The stages that write examples are killed once their tasks have begun: most of a
-// small one's time is the start of the program.
+// The stages that write examples are killed too.
 func TestAStageThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	random := torture.Random(t)
 	for _, w := range works(t) {
 		t.Run(w.name, func(t *testing.T) {
 			whole := w.whole(t)
-			k := &killer{random: random, kills: torture.Times(t, "PRETEXT_KILLS", 5, 1000) / 5, limit: whole.took}
+			k := &killer{random: random, kills: torture.Times(t, "PRETEXT_KILLS", 5, 1000) / 5, files: len(whole.tree)}
 			for !t.Failed() && k.kills > 0 {
 				out := t.TempDir()
-				k.begun = filepath.Join(out, whole.begun)
 				w.killedTwice(t, k, out)
 				w.finish(t, out, whole.tree, "killed")
 			}
@@ -94,7 +75,7 @@ func (w work) killedTwice(t *testing.T, k *killer, out string) {
 	t.Helper()
 	for range 2 {
 		p := w.process(t, out)
-		code, done := k.start(t, p)
+		code, done := k.start(t, p, out)
 		manifestsHold(t, out, "killed")
 		noTemporary(t, "killed", p.temp)
 		if done && code != 0 {
@@ -111,7 +92,7 @@ func (k *killer) untilDone(t *testing.T, out string, more ...string) {
 	t.Helper()
 	for attempt := 0; ; attempt++ {
 		p := prepareData(t, append(k.corpus.run(out), more...)...)
-		code, done := k.start(t, p)
+		code, done := k.start(t, p, out)
 		after := fmt.Sprintf("attempt %d %v", attempt, more)
 		manifestsHold(t, out, after)
 		noTemporary(t, after, p.temp)
@@ -129,7 +110,7 @@ func (k *killer) demo(t *testing.T, out string) {
 	t.Helper()
 	for done := false; !done; {
 		var code int
-		code, done = k.start(t, prepareData(t, "demo", "--quiet", "--out", out))
+		code, done = k.start(t, prepareData(t, "demo", "--quiet", "--out", out), out)
 		manifestsHold(t, out, "demo")
 		if done && code != 0 {
 			t.Fatalf("demo: exit code %d", code)
@@ -158,7 +139,7 @@ func (k *killer) overwriting(t *testing.T, out string) {
 			args = append(args, "--overwrite")
 		}
 		p := prepareData(t, args...)
-		code, done := k.start(t, p)
+		code, done := k.start(t, p, out)
 		after := fmt.Sprintf("attempt %d of overwriting (%v)", attempt, overwrite)
 		manifestsHold(t, out, after)
 		switch {

@@ -229,13 +229,50 @@ func demoSources(t *testing.T) *corpus {
 	return sharedCorpus
 }
 
-// takes returns how long an undisturbed run takes just now.
-func (c *corpus) takes(t *testing.T) time.Duration {
+// A moment of a process is when it has written so many files into a folder, and a few
+// milliseconds more: a clock tells little of a process on a busy machine.
+type moment struct {
+	files, milliseconds int
+	folder              string
+}
+
+// during runs the process and calls act at a moment, unless the process ends before.
+func (p *process) during(t *testing.T, m moment, act func()) (code int) {
 	t.Helper()
-	start, out := time.Now(), t.TempDir()
-	prepareData(t, c.run(out)...).succeed(t)
-	defer os.RemoveAll(out)
-	return time.Since(start)
+	began, ended, left := time.Now(), make(chan struct{}), make(chan struct{})
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(left)
+		for written(m.folder, began) < m.files {
+			select {
+			case <-ended:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		time.Sleep(time.Duration(m.milliseconds) * time.Millisecond)
+		act()
+	}()
+	code = p.wait(t)
+	close(ended)
+	<-left
+	return code
+}
+
+// written counts the files below a folder that were written since a time.
+func written(root string, since time.Time) (n int) {
+	filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.ModTime().After(since) {
+			n++
+		}
+		return nil
+	})
+	return n
 }
 
 // A tree is what lies in a folder: the hashes of its files by their paths.

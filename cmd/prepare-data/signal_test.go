@@ -66,7 +66,6 @@ func TestASignalAtAnyTimeEndsARunInGoodOrder(t *testing.T) {
 	t.Parallel()
 	c := demoSources(t)
 	random := torture.Random(t)
-	limit := c.takes(t)
 	var slowest time.Duration
 	out := ""
 	for left := torture.Times(t, "PRETEXT_SIGNALS", 5, 200); left > 0 && !t.Failed(); {
@@ -75,15 +74,9 @@ func TestASignalAtAnyTimeEndsARunInGoodOrder(t *testing.T) {
 		}
 		signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[random.IntN(2)]
 		p := prepareData(t, c.run(out)...)
-		if err := p.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Duration(random.Int64N(int64(limit))))
-		sent := time.Now()
-		if err := p.Process.Signal(signal); err != nil && err != os.ErrProcessDone {
-			t.Fatal(err)
-		}
-		switch code := p.wait(t); code {
+		var sent time.Time
+		at := moment{random.IntN(len(c.tree)), random.IntN(5), out}
+		switch code := p.during(t, at, func() { sent = time.Now(); p.Process.Signal(signal) }); code {
 		case -1: // it came before the program's first line, which is as good as not to have started
 			manifestsHold(t, out, "killed at its start")
 		case 0:

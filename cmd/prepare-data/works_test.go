@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -150,9 +149,7 @@ var wholeWorks sync.Map // name of a work to its *wholeWork
 type wholeWork struct {
 	sync.Once
 	tree         tree
-	took         time.Duration
-	all, largest int64  // bytes: of the files together, of the largest file
-	begun        string // file that is written before the first task
+	all, largest int64 // bytes: of the files together, of the largest file
 }
 
 // whole runs the work once for all tests.
@@ -162,14 +159,8 @@ func (w work) whole(t *testing.T) *wholeWork {
 	whole := v.(*wholeWork)
 	whole.Do(func() {
 		out := t.TempDir()
-		start := time.Now()
 		w.process(t, out).succeed(t)
-		whole.took = time.Since(start)
 		whole.tree = readTree(t, out)
-		whole.begun = "plan.json"
-		if _, ok := whole.tree[whole.begun]; !ok {
-			whole.begun = "train/plan.json" // a directory for each split
-		}
 		for name := range whole.tree {
 			if info, err := os.Stat(filepath.Join(out, name)); err == nil {
 				whole.all += info.Size()
