@@ -221,7 +221,7 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 		return nil, err
 	}
 	if m.Counts["documents"] == 0 {
-		return nil, fmt.Errorf("%w in %s: %s", sharding.ErrNoDocuments, plan.names(), m.Counts.RejectSummary())
+		return nil, fmt.Errorf("%w in %s: %s%s", sharding.ErrNoDocuments, plan.names(), m.Counts.RejectSummary(), sharding.RejectCure(m.Counts))
 	}
 	return m, checkRejects(m.Counts, c.MaxRejects)
 }

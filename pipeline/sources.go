@@ -173,7 +173,11 @@ func filesOf(s Source) (paths []string, err error) {
 		return []string{s.Path}, nil // of pages
 	}
 	if len(paths) == 0 {
-		return nil, failure.Usagef("folder %s has no %s in it", s.Path, what)
+		err := failure.Usagef("folder %s has no %s in it", s.Path, what)
+		if s.Kind == KindWiki {
+			err = cmp.Or(notDumps.Check(context.Background(), s.Path), err)
+		}
+		return nil, err
 	}
 	if s.Kind == KindWiki {
 		wiki.SortParts(paths)
@@ -402,10 +406,8 @@ func checkFields(ctx context.Context, path string, o text.Options) error {
 	switch {
 	case s.Array:
 		return failure.Usagef("%s is one JSON array, not JSON lines: write one object a line, as jq -c '.[]' does", path)
-	case s.Objects == 0 && isText(path):
-		return failure.Usagef("%s is not JSON lines: give text in BERT's form as --text %s, and books to prepare-data extract --books", path, path)
 	case s.Objects == 0:
-		return notLines.Check(ctx, path) // or the reader counts what is wrong with its lines
+		return notJSONLines.Check(ctx, path) // or the reader counts what is wrong with its lines
 	case slices.Contains(s.Fields, field):
 		return nil
 	}

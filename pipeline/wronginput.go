@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 
 	"pretext/internal/recognize"
 	"pretext/internal/store"
@@ -30,6 +32,20 @@ var (
 		recognize.JSON:  "JSON lines go to prepare-data examples PATH",
 	})
 
+	// made is for directories that the programs have written; some have .txt files, such as
+	// vocab.txt, that are no books.
+	made = recognize.Cures{
+		recognize.Documents:   "its text is extracted already: prepare-data examples PATH",
+		recognize.PreparedRun: "its text is extracted already: prepare-data examples PATH/documents",
+		recognize.Shards:      "examples are made already; train-bert train --data reads them",
+		recognize.VocabFolder: "it holds no text; give its vocab.txt as --vocab",
+		recognize.Converted:   "examples are made already",
+		recognize.Model:       "it holds no text; its vocab.txt goes to --vocab",
+		recognize.TrainingRun: "it holds no text",
+		recognize.Saved:       "write it as Parquet or JSON lines first (to_parquet, to_json)",
+	}
+
+	// notBooks is for directories without books.
 	notBooks = recognize.Cures{
 		recognize.EmptyFolder:   "give a folder with .txt, .epub or .parquet files",
 		recognize.DumpFolder:    "give it as --wiki-dump PATH",
@@ -37,11 +53,17 @@ var (
 		recognize.PDFFolder:     "convert them to .txt or .epub first",
 		recognize.JSONFolder:    "JSON lines go to prepare-data examples PATH",
 		recognize.ArchiveFolder: "archives in a folder are not opened: give each with a --books of its own, as in --books PATH/*",
-		recognize.Documents:     "its text is extracted already: prepare-data examples PATH",
-		recognize.PreparedRun:   "its text is extracted already: prepare-data examples PATH/documents",
-		recognize.Shards:        "examples are made already; train-bert train --data reads them",
-		recognize.Saved:         "write it as Parquet or JSON lines first (to_parquet, to_json)",
 	}
+
+	// notDumps is for directories without dumps.
+	notDumps = made.With(recognize.Cures{
+		recognize.EmptyFolder:   "give a folder with dumps (.xml, .xml.bz2 or .xml.gz)",
+		recognize.TextFolder:    "texts and books go to --books PATH",
+		recognize.ParquetFolder: "give it as --books PATH",
+		recognize.HTMLFolder:    "give it as --wiki-html PATH",
+		recognize.JSONFolder:    "JSON lines go to prepare-data examples PATH",
+		recognize.ArchiveFolder: "unpack the archives first",
+	})
 
 	notLines = noText.With(recognize.Each("make documents of it first: prepare-data extract --books PATH --out DOCUMENTS",
 		recognize.EPUB, recognize.Zip, recognize.Tar, recognize.Parquet)).
@@ -50,6 +72,8 @@ var (
 			recognize.Bzip2: "unpack it, or compress it with gzip or zstd",
 			recognize.HTML:  "convert it to text or JSON lines first", recognize.XML: "convert it to text or JSON lines first",
 		})
+
+	notJSONLines = notLines.With(recognize.Each("JSON lines are wanted here; give text in BERT's form as --text PATH, and books to prepare-data extract --books PATH", recognize.Text, recognize.Empty))
 
 	notBERTText = notLines.With(recognize.Cures{recognize.JSON: "JSON lines are given without --text: prepare-data examples PATH"})
 
@@ -72,10 +96,15 @@ var (
 	}
 )
 
-// checkBook returns a usage error if a file given as a book is something else.
+// checkBook returns a usage error if a file or directory given as a book is something else.
 func checkBook(ctx context.Context, path string) error {
-	if info, err := store.Stat(ctx, path); err != nil || info.IsDir() {
+	switch info, err := store.Stat(ctx, path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return err
+	case err != nil:
 		return nil // its reader says what is wrong
+	case info.IsDir():
+		return made.Check(ctx, path)
 	}
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {

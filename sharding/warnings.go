@@ -197,6 +197,20 @@ var cures = map[string]string{
 	"encoding":       "the encoding is not known: convert the files to UTF-8",
 }
 
+// RejectCure returns what to do when the extract stage has rejected everything, by the
+// most frequent reason: ": " and a remedy, or "".
+func RejectCure(counts Counts) string {
+	reasons := counts.RejectReasons()
+	if len(reasons) == 0 {
+		return ""
+	}
+	cure := cures[slices.MaxFunc(reasons, func(a, b string) int { return cmp.Compare(counts["reject."+a], counts["reject."+b]) })]
+	if cure != "" {
+		cure = ": " + cure
+	}
+	return cure
+}
+
 // rejectsText lists the most frequent reject reasons of a source, with a remedy
 // for the first.
 func (m *Manifest) rejectsText(source string) string {

@@ -114,7 +114,7 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 		return nil, err
 	}
 	if m.Stage != sharding.StageExamples {
-		return nil, fmt.Errorf("%s %w: its stage is %q", folder, sharding.ErrNoShards, m.Stage)
+		return nil, fmt.Errorf("%s %w: its stage is %q: give the folder of shards that prepare-data examples or run writes", folder, sharding.ErrNoShards, m.Stage)
 	}
 	s := &Shards{folder: folder, manifest: m}
 	if err := s.readOptions(m.Options); err != nil {

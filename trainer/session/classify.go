@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -82,6 +83,8 @@ func (c *classification) read() (fine finetuneTask, err error) {
 	name, _ := c.task.File(glue.Train)
 	b, err := readTaskFile(filepath.Join(c.o.DataDir, name))
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && !c.hasTable():
+		return fine, usagef("--data-dir %s: no table of task %s, such as %s", c.o.DataDir, c.task.Name, name)
 	case errors.Is(err, fs.ErrNotExist):
 		if !c.task.Regression && len(c.task.Labels) == 0 {
 			c.task.Labels = c.r.labels()
@@ -106,10 +109,16 @@ func (c *classification) read() (fine finetuneTask, err error) {
 			return flat(splits), err
 		}
 	}
-	if fine.train == nil && len(c.tables) == 0 {
-		return fine, usagef("--data-dir %s: no table of task %s, such as %s", c.o.DataDir, c.task.Name, name)
-	}
 	return fine, nil
+}
+
+// hasTable reports whether there is a table of any split.
+func (c *classification) hasTable() bool {
+	return slices.ContainsFunc(append(c.task.Splits(), glue.Train), func(s glue.Split) bool {
+		name, ok := c.task.File(s)
+		_, err := os.Stat(filepath.Join(c.o.DataDir, name))
+		return ok && err == nil
+	})
 }
 
 // training reads the training table at path, whose content is b.

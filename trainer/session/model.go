@@ -108,6 +108,9 @@ func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
 	if slices.Contains(trainer.PresetNames(), name) {
 		return trainer.Preset(name, vocabSize)
 	}
+	if err := checkConfig(name); err != nil {
+		return trainer.Config{}, err
+	}
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "./\\") {
 		return trainer.Config{}, usagef("--model %q: must be one of %s or a configuration file", name, strings.Join(trainer.PresetNames(), ", "))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pretext/internal/recognize"
+	"pretext/trainer"
 )
 
 // giveModel is what every command takes that takes a model.
@@ -70,3 +71,21 @@ func checkModelFolder(path string) error {
 		return usagef("%s is %s, not a model: %s", path, kind, giveModel)
 	}
 }
+
+// checkConfig returns a usage error if what --model names is clearly no configuration.
+func checkConfig(path string) error {
+	switch kind := recognize.Path(context.Background(), path); kind {
+	case "", recognize.JSON, recognize.ModelConfig:
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return usagef("--model %s is a folder: give a config.json, or the weights of a model as --init", path)
+		}
+		return nil
+	default:
+		return usagef("--model %s is %s: give one of %s or a config.json; the weights of a model are given as --init", path, kind, strings.Join(trainer.PresetNames(), ", "))
+	}
+}
+
+// notJSON says what to do with a file that is not in a format of JSON.
+var notJSON = recognize.Each("give a JSON file of the format that --help describes",
+	recognize.Text, recognize.Dump, recognize.XML, recognize.HTML, recognize.Vocab, recognize.Parquet, recognize.Arrow, recognize.Zip, recognize.Tar,
+	recognize.Gzip, recognize.Bzip2, recognize.Records, recognize.Weights, recognize.Empty, recognize.EmptyFolder)

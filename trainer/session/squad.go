@@ -96,6 +96,9 @@ func ScoreSquad(data, predictions, odds string) (*squad.Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := notJSON.Check(context.Background(), predictions); err != nil {
+		return nil, err
+	}
 	b, err := readTaskFile(predictions)
 	if err != nil {
 		return nil, err
@@ -120,6 +123,9 @@ func ScoreSquad(data, predictions, odds string) (*squad.Evaluation, error) {
 // readSquad reads a file of questions and returns its SHA-256 as the second
 // result.
 func readSquad(path string) (*squad.Dataset, string, error) {
+	if err := notJSON.Check(context.Background(), path); err != nil {
+		return nil, "", err
+	}
 	b, err := readTaskFile(path)
 	if err != nil {
 		return nil, "", err

@@ -83,6 +83,16 @@ func Code(err error) int {
 	return ExitOther
 }
 
+// withoutOperation returns message, the text of err, without the name of the system call
+// that failed on a path: "stat x: no such file or directory" has no use for "stat".
+func withoutOperation(err error, message string) string {
+	var path *fs.PathError
+	if !errors.As(err, &path) || Code(path) != ExitUsage {
+		return message
+	}
+	return strings.Replace(message, path.Error(), path.Path+": "+path.Err.Error(), 1)
+}
+
 // Report writes an error as one line, with advice where there is some, and returns
 // the exit code of the process.
 func (p Program) Report(stderr io.Writer, err error) int {
@@ -90,7 +100,7 @@ func (p Program) Report(stderr io.Writer, err error) int {
 		return ExitOK
 	}
 	code := Code(err)
-	message := strings.TrimSpace(err.Error())
+	message := withoutOperation(err, strings.TrimSpace(err.Error()))
 	switch code {
 	case ExitInterrupted:
 		message = "interrupted: run the same command again to resume"

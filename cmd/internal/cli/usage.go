@@ -104,6 +104,8 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	wanted := operands(cmd)
 	takes := fmt.Sprintf("takes %d arguments, %s,", len(wanted), strings.Join(wanted, " and "))
 	switch {
+	case strings.HasPrefix(cmd.Short, "Filter: "):
+		return failure.Usagef("%s reads standard input: %s < %s", cmd.Name(), cmd.CommandPath(), args[0])
 	case len(wanted) == 0:
 		return failure.Usagef("%q is not a flag, and %s takes no arguments", args[0], cmd.Name())
 	case len(wanted) == 1:
@@ -152,10 +154,14 @@ func forgotten(fs *pflag.FlagSet) (err error) {
 // flagError adds the cure to an error of parsing flags.
 func (h Hints) flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
+	var empty *pflag.ValueRequiredError
 	var wrong *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &wrong):
 		return wrongValue(wrong.GetFlag(), wrong.GetValue(), wrong.Unwrap())
+	case errors.As(err, &empty):
+		_, usage := pflag.UnquoteUsage(empty.GetFlag())
+		return fmt.Errorf("--%s: give it a value: %s", empty.GetFlag().Name, usage)
 	case errors.As(err, &missing):
 		return h.unknownFlag(cmd, missing)
 	}

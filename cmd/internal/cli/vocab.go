@@ -2,13 +2,17 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"pretext/internal/failure"
+	"pretext/internal/recognize"
 	"pretext/internal/store"
 )
 
@@ -43,6 +47,10 @@ func CheckVocab(flag, path, tokenizer string) error {
 		}
 		return failure.Usagef("--%s %s is a folder without a vocab.txt: give a file with a token a line", flag, path)
 	}
+	kind := recognize.Path(context.Background(), path)
+	if err := notVocab.For("--"+flag+" "+path, kind); err != nil {
+		return err
+	}
 	head := headOf(path)
 	object := bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{"))
 	switch {
@@ -54,8 +62,33 @@ func CheckVocab(flag, path, tokenizer string) error {
 		return failure.Usagef("--%s %s is JSON, not a vocab.txt with a token a line: give the tokenizer.json beside it as --%s", flag, path, tokenizer)
 	case bytes.HasPrefix(head, []byte("\n\x0e\n\x05<unk>")) || bytes.HasPrefix(head, []byte("\n\x0e\n\x05<pad>")) || filepath.Ext(path) == ".model":
 		return failure.Usagef("--%s %s is a SentencePiece model, which is not supported: give a vocab.txt with a token a line", flag, path)
+	case kind == recognize.Text && !hasToken(path):
+		return failure.Usagef("--%s %s is plain text without the tokens [PAD], [UNK], [CLS], [SEP] and [MASK]: give a vocab.txt with a token a line; prepare-data vocab trains one", flag, path)
 	}
 	return nil
+}
+
+// notVocab says what to do with a file that is given as a vocabulary.
+var notVocab = recognize.Each("give a vocab.txt with a token a line; prepare-data vocab trains one from documents",
+	recognize.Dump, recognize.DumpIndex, recognize.SQL, recognize.XML, recognize.HTML, recognize.Tar, recognize.Zip, recognize.EPUB, recognize.SevenZip, recognize.RAR, recognize.Xz,
+	recognize.Zstd, recognize.Gzip, recognize.Bzip2, recognize.PDF, recognize.Parquet, recognize.Arrow, recognize.SQLite, recognize.Office, recognize.Records, recognize.Weights, recognize.NumPy)
+
+// notTokenizer says what to do with a file that is given as a tokenizer.
+var notTokenizer = recognize.Each("give a tokenizer.json, which Hugging Face's tokenizers save", append(slices.Collect(maps.Keys(notVocab)), recognize.Text)...)
+
+// hasToken reports whether a file has a special token of BERT on a line of its own.
+func hasToken(path string) bool {
+	b, err := os.ReadFile(path)
+	if err != nil || len(b) > 64<<20 {
+		return true // its reader says what is wrong with it
+	}
+	for line := range bytes.Lines(b) {
+		switch string(bytes.TrimRight(line, "\r\n")) {
+		case "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]":
+			return true
+		}
+	}
+	return false
 }
 
 // CheckTokenizer checks the path of a tokenizer.json that was given with a flag. It
@@ -77,7 +110,7 @@ func CheckTokenizer(flag, path string) error {
 	if head := headOf(path); bytes.HasPrefix(head, []byte("[PAD]\n")) || bytes.HasPrefix(head, []byte("[PAD]\r\n")) {
 		return failure.Usagef("--%s %s is a vocab.txt: give it as --vocab %s", flag, path, path)
 	}
-	return nil
+	return notTokenizer.For("--"+flag+" "+path, recognize.Path(context.Background(), path))
 }
 
 // headOf returns the first 4 KiB of a file, or nil if it cannot be read.

@@ -48,6 +48,9 @@ and verify checks the result, value by value.`,
 			if err != nil {
 				return err
 			}
+			if c.Format == "" {
+				return usagef("no format: give --to FORMAT, one of %s", strings.Join(formats.Names(), ", "))
+			}
 			c.Shards = args[0]
 			stages, err := convertTo(cmd.Context(), r, c)
 			return run.report(cmd, err, stages...)

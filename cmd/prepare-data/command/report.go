@@ -3,6 +3,9 @@ package command
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,6 +33,9 @@ documents, rejects, sources and options. The page loads no other file.`,
 			}
 			if out.path == "" {
 				return usagef("no output file: give --out FILE.html")
+			}
+			if ext := strings.ToLower(filepath.Ext(out.path)); !slices.Contains([]string{"", ".html", ".htm"}, ext) {
+				return usagef("--out %s: a report is HTML: give --out FILE.html", out.path)
 			}
 			s, err := survey.Collect(cmd.Context(), args[0], o)
 			if err != nil {

@@ -135,7 +135,7 @@ type byteSize int64
 var byteUnits = []struct {
 	suffix string
 	factor float64
-}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1}, {"", 1}}
+}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"tib", 1 << 40}, {"tb", 1e12}, {"t", 1e12}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1}, {"", 1}}
 
 func (b *byteSize) Set(s string) error {
 	lower := strings.ToLower(strings.TrimSpace(s))

@@ -28,7 +28,11 @@ loads nothing from elsewhere and follows the reader's light or dark setting.`,
 			default:
 				return failure.Usagef("--out %q: must end in .svg or .html", out)
 			}
-			c, err := session.ReadCurve(filepath.Join(args[0], session.MetricsFile))
+			metrics := filepath.Join(args[0], session.MetricsFile)
+			if _, err := os.Stat(metrics); err != nil && !os.IsPermission(err) {
+				return failure.Usagef("%s is no run of train-bert: there is no %s in it: give the --out of train", args[0], session.MetricsFile)
+			}
+			c, err := session.ReadCurve(metrics)
 			if err != nil {
 				return err
 			}

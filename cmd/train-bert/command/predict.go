@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -271,7 +272,11 @@ func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 
 // serve answers over HTTP until ctx is done.
 func (q *predicting) serve(ctx context.Context, stderr io.Writer) error {
-	l, err := net.Listen("tcp", listenAddress(q.o.address))
+	address := listenAddress(q.o.address)
+	if _, port, err := net.SplitHostPort(address); err != nil || !isPort(port) {
+		return failure.Usagef("--serve %s: must be a port from 0 to 65535, or HOST:PORT", q.o.address)
+	}
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return failure.Usagef("--serve %s: %w", q.o.address, err)
 	}
@@ -281,6 +286,11 @@ func (q *predicting) serve(ctx context.Context, stderr io.Writer) error {
 	defer batcher.Close()
 	fmt.Fprintf(stderr, "train-bert: serving %s at http://%s/v1/%s\n", q.o.model, l.Addr(), q.predictor.Task())
 	return serve.New(q.predictor, batcher, q.o.server).Run(ctx, l)
+}
+
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
 }
 
 // listenAddress adds the loopback interface to an address without a host.
