@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,6 +36,8 @@ var faulty = []struct {
 	{"shared memory behind the end", 1, 65, "st.shared.u32 [%r3], %r0;", OutOfBounds},
 	{"shared memory before the beginning", 1, 1, "st.shared.u32 [%r3+-4], %r0;", OutOfBounds},
 	{"a misaligned load", 1, 1, "ld.global.u32 %r10, [%rd1+2];", Misaligned},
+	{"misaligned loads in a row", 1, 32, "ld.global.u32 %r10, [%rd1+2];", Misaligned},
+	{"misaligned shared memory in a row", 1, 32, "st.shared.u32 [%r3+2], %r0;", Misaligned},
 	{"a misaligned vector", 1, 1, "ld.global.v2.u32 {%r10,%r11}, [%rd1+4];", Misaligned},
 	{"misaligned shared memory", 1, 1, "st.shared.u32 [%r3+1], %r0;", Misaligned},
 	{"bytes of one word by two threads", 1, 64, "add.s64 %rd2, %rd0, %rd9;\nsub.s64 %rd2, %rd1, %rd9;\ncvt.u64.u32 %rd3, %r0;\nadd.s64 %rd2, %rd2, %rd3;\nst.global.u8 [%rd2], %r0;", ""},
@@ -51,6 +54,7 @@ var faulty = []struct {
 	{"half a word never written", 1, 1, "st.shared.u16 [%r3], %r0;\nld.shared.u32 %r10, [%r3];", Unwritten},
 	{"a register never set", 1, 1, "add.s32 %r10, %r11, 1;", UnsetRegister},
 	{"a register set in other lanes", 1, 32, "setp.lt.s32 %p1, %r0, 5;\n@%p1 mov.u32 %r10, 1;\nst.global.u32 [%rd1], %r10;", UnsetRegister},
+	{"a register set in another block", 2, 1, "setp.eq.s32 %p1, %r9, 0;\n@%p1 mov.u32 %r10, 1;\n@!%p1 add.s32 %r11, %r10, 1;", UnsetRegister},
 	{"a guard never set", 1, 1, "@%p3 mov.u32 %r10, 1;", UnsetRegister},
 	{"a guarded use of what is set there", 1, 32, "setp.lt.s32 %p1, %r0, 5;\n@%p1 mov.u32 %r10, 1;\n@%p1 st.global.u32 [%rd1], %r10;", ""},
 	{"one word by two blocks", 2, 1, "st.global.u32 [%rd0], %r9;", RaceInGrid},
@@ -61,6 +65,7 @@ var faulty = []struct {
 	{"shared memory of another warp", 1, 64, "st.shared.u32 [%r3], %r1;\nbar.sync 0;\nst.shared.u32 [%r3], %r0;\nxor.b32 %r10, %r1, 128;\nadd.s32 %r10, %r10, %r2;\nld.shared.u32 %r11, [%r10];", RaceInBlock},
 	{"shared memory of another warp behind a barrier", 1, 64, "st.shared.u32 [%r3], %r0;\nbar.sync 0;\nxor.b32 %r10, %r1, 128;\nadd.s32 %r10, %r10, %r2;\nld.shared.u32 %r11, [%r10];", ""},
 	{"a write over what other warps read", 1, 64, "st.shared.u32 [%r3], %r0;\nbar.sync 0;\nsetp.lt.s32 %p2, %r0, 32;\n@%p2 ld.shared.u32 %r11, [%r2];\nsetp.eq.s32 %p1, %r0, 40;\n@%p1 st.shared.u32 [%r2], %r0;", RaceInBlock},
+	{"a write over what it and another warp read", 1, 64, "st.shared.u32 [%r3], %r0;\nbar.sync 0;\nld.shared.u32 %r11, [%r2];\nsetp.eq.s32 %p1, %r0, 63;\n@%p1 st.shared.u32 [%r2], %r0;", RaceInBlock},
 	{"shared memory of another lane", 1, 32, "st.shared.u32 [%r3], %r0;\nxor.b32 %r10, %r1, 4;\nadd.s32 %r10, %r10, %r2;\nld.shared.u32 %r11, [%r10];", RaceInWarp},
 	{"shared memory of another lane behind a __syncwarp", 1, 32, "st.shared.u32 [%r3], %r0;\nbar.warp.sync -1;\nxor.b32 %r10, %r1, 4;\nadd.s32 %r10, %r10, %r2;\nld.shared.u32 %r11, [%r10];", ""},
 	{"all lanes write one word", 1, 32, "st.shared.u32 [%r2], %r0;", RaceInWarp},
@@ -100,6 +105,36 @@ func TestFaultsAreFoundInEveryOrder(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBytesAcrossChunksOfTheShadow writes, reads and clears a range that begins and
+// ends inside of chunks, and bytes beside it.
+func TestBytesAcrossChunksOfTheShadow(t *testing.T) {
+	const first, n = chunkSize - 3, 2*chunkSize + 5
+	d := New(Options{})
+	p, s := Pointer(alloc(t, d, "x", 4*chunkSize)), d.NewStream()
+	b := bytes.Repeat([]byte{7}, n)
+	if err := d.Write(p+first, b); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []Pointer{first - 1, first + 1} {
+		if err := d.Read(make([]byte, n), p+at); !IsFault(err, Unwritten) {
+			t.Errorf("read at %d: %v", at, err)
+		}
+	}
+	s.Copy(p+1, p+first, chunkSize-5)
+	s.Clear(p+first, n/2)
+	got := make([]byte, n)
+	s.Read(got, p+first)
+	if err := s.Synchronize(); err != nil {
+		t.Fatal(err)
+	}
+	if clear(b[:n/2]); !bytes.Equal(got, b) {
+		t.Error("other bytes")
+	}
+	if s.Read(make([]byte, chunkSize-3), p+1); !IsFault(s.Synchronize(), Unwritten) {
+		t.Error("the byte behind the copy can be read")
 	}
 }
 

@@ -114,9 +114,7 @@ func (m *memory) besideOther(w *warp, in *instr, p place, interval uint32) {
 	if other := d.conflict(interval); other != nil {
 		w.fault(in, RaceInStreams, p.lane, "%s: %s in another stream", m.place(p.at), other.name)
 	}
-	if d.looked.other == nil {
-		w.block.calm = d.looked
-	}
+	w.block.calm = d.looked
 }
 
 // afterRead raises a fault if a write to c races with earlier reads of c. They

@@ -87,6 +87,18 @@ func TestWorkThatNothingOrdersIsARace(t *testing.T) {
 			b.Read(make([]byte, 4), Pointer(p))
 			bumpIn(b, k, p)
 		}, true},
+		"a reader, a reader, and a clear behind one of them": {func(d *Device, a, b *Stream, k *Kernel, p uint64) {
+			a.Read(make([]byte, 4), Pointer(p))
+			b.Read(make([]byte, 4), Pointer(p))
+			b.Clear(Pointer(p), 4)
+		}, true},
+		"what a stream wrote, beside what another wrote": {func(d *Device, a, b *Stream, k *Kernel, p uint64) {
+			before, _ := d.Alloc("y", 4)
+			b.Clear(before, 4)
+			a.Clear(Pointer(p), 128)
+			b.Clear(Pointer(p)+128, 128)
+			bumpIn(a, k, p)
+		}, true},
 		"an event between": {func(d *Device, a, b *Stream, k *Kernel, p uint64) {
 			var e Event
 			bumpIn(a, k, p)
