@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // parseSums parses a list of checksums as sha256sum and similar tools print it:
@@ -46,17 +47,17 @@ func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 }
 
 // listed matches the links in a web server's directory listing.
-var listed = regexp.MustCompile(`(?i)href="([^"?#]+)"`)
+var listed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)href="([^"?#]+)"`) })
 
 // parseDates returns the dates that are names of directories in a web server's
 // directory listing, newest first and in the form 2026-08-01.
 func parseDates(listing []byte) (dates []string) {
-	for _, m := range listed.FindAllSubmatch(listing, -1) {
+	for _, m := range listed().FindAllSubmatch(listing, -1) {
 		folder, ok := strings.CutSuffix(string(m[1]), "/")
 		if !ok {
 			continue
 		}
-		if d := wikiDate.FindStringSubmatch(path.Base(folder)); d != nil {
+		if d := wikiDate().FindStringSubmatch(path.Base(folder)); d != nil {
 			dates = append(dates, d[1]+"-"+d[2]+"-"+d[3])
 		}
 	}
@@ -135,12 +136,12 @@ func parseDumpStatus(raw []byte, r Request, date string) ([]File, error) {
 	return files, nil
 }
 
-var pageRange = regexp.MustCompile(`p(\d+)p(\d+)\.`)
+var pageRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`p(\d+)p(\d+)\.`) })
 
 // byPages sorts the parts of a dump by the number of their first page.
 func byPages(files []File) {
 	first := func(f File) (n int64) {
-		if m := pageRange.FindStringSubmatch(f.Name); m != nil {
+		if m := pageRange().FindStringSubmatch(f.Name); m != nil {
 			n, _ = number(m[1])
 		}
 		return n

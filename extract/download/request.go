@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"pretext/internal/redact"
 )
@@ -51,9 +52,9 @@ type Request struct {
 }
 
 var (
-	wikiName = regexp.MustCompile(`^[a-z][a-z0-9_]{1,62}$`)
-	wikiDate = regexp.MustCompile(`^(\d{4})-?(\d{2})-?(\d{2})$`)
-	language = regexp.MustCompile(`^[a-z]{2,3}$`)
+	wikiName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]{1,62}$`) })
+	wikiDate = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{4})-?(\d{2})-?(\d{2})$`) })
+	language = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,3}$`) })
 )
 
 // ParseWiki parses the name of a wiki with an optional date: simplewiki,
@@ -62,7 +63,7 @@ func ParseWiki(s string) (Request, error) {
 	name, date, dated := strings.Cut(s, "@")
 	r := Request{Kind: Wiki, Wiki: name, Date: Latest, Layout: LayoutAuto}
 	if dated && date != Latest {
-		m := wikiDate.FindStringSubmatch(date)
+		m := wikiDate().FindStringSubmatch(date)
 		if m == nil {
 			return r, fmt.Errorf("%q: a date is like 2026-08-01, or %s", s, Latest)
 		}
@@ -78,7 +79,7 @@ func (r Request) Validate() error {
 	case Wiki:
 		r.validateWiki(&p)
 	case Gutenberg:
-		if r.Language != "" && !language.MatchString(r.Language) {
+		if r.Language != "" && !language().MatchString(r.Language) {
 			p.add("language %q: must be a code such as en", r.Language)
 		}
 		if r.Limit < 0 || slices.ContainsFunc(r.IDs, func(id int) bool { return id < 1 || id > maxBookID }) {
@@ -93,16 +94,20 @@ func (r Request) Validate() error {
 }
 
 // family matches the ends of the database names of all wikis of Wikimedia.
-var family = regexp.MustCompile(`.(wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage|wikimedia)$`)
+var family = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`.(wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage|wikimedia)$`)
+})
 
 // siteName matches what people write instead of a database name: de, dewikipedia,
 // de.wikipedia.org, https://de.wikipedia.org/wiki/X.
-var siteName = regexp.MustCompile(`^(?:https?://)?([a-z][a-z_-]{1,11}?)(?:[._-]?(wikipedia|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)(?:\.org.*)?)?$`)
+var siteName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:https?://)?([a-z][a-z_-]{1,11}?)(?:[._-]?(wikipedia|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)(?:\.org.*)?)?$`)
+})
 
 // meantWiki returns the database name that was probably meant by a name that is none;
 // "" if that is not clear.
 func meantWiki(name string) string {
-	m := siteName.FindStringSubmatch(strings.ToLower(name))
+	m := siteName().FindStringSubmatch(strings.ToLower(name))
 	switch {
 	case m == nil, m[2] == "" && len(m[1]) > 3 && m[1] != "simple":
 		return ""
@@ -113,10 +118,10 @@ func meantWiki(name string) string {
 }
 
 func (r Request) validateWiki(p *problems) {
-	if !wikiName.MatchString(r.Wiki) || !family.MatchString(r.Wiki) {
+	if !wikiName().MatchString(r.Wiki) || !family().MatchString(r.Wiki) {
 		p.add("no wiki is called %q: it must be a database name such as %s", r.Wiki, cmp.Or(meantWiki(r.Wiki), "simplewiki or enwiki"))
 	}
-	if r.Date != Latest && !wikiDate.MatchString(r.Date) {
+	if r.Date != Latest && !wikiDate().MatchString(r.Date) {
 		p.add("date %q: must be like 2026-08-01 or %s", r.Date, Latest)
 	}
 	if !slices.Contains([]string{LayoutAuto, LayoutContent, LayoutLegacy}, r.Layout) {

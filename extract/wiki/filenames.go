@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Part is the information in the name of a part of a dump. Wikimedia splits
@@ -21,17 +22,21 @@ type Part struct {
 }
 
 var (
-	legacyPart  = regexp.MustCompile(`^(.+?)\d*\.xml-p(\d{1,18})p(\d{1,18})\.(?:bz2|gz|7z|zst)$`)
-	contentPart = regexp.MustCompile(`^(.+)-p(\d{1,18})p(\d{1,18})\.xml(?:\.(?:bz2|gz|7z|zst))?$`)
+	legacyPart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(.+?)\d*\.xml-p(\d{1,18})p(\d{1,18})\.(?:bz2|gz|7z|zst)$`)
+	})
+	contentPart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(.+)-p(\d{1,18})p(\d{1,18})\.xml(?:\.(?:bz2|gz|7z|zst))?$`)
+	})
 )
 
 // ParsePart parses the file name of a part of a dump. ok is false for any other
 // file name.
 func ParsePart(path string) (p Part, ok bool) {
 	name := filepath.Base(path)
-	m := legacyPart.FindStringSubmatch(name)
+	m := legacyPart().FindStringSubmatch(name)
 	if m == nil {
-		m = contentPart.FindStringSubmatch(name)
+		m = contentPart().FindStringSubmatch(name)
 	}
 	if m == nil {
 		return Part{}, false

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Word replaces what was removed.
@@ -36,13 +37,13 @@ func URL(address string) string {
 	if queried && query != "" {
 		rest += "?" + Word
 	}
-	if checksum.MatchString(fragment) {
+	if checksum().MatchString(fragment) {
 		rest += "#" + fragment
 	}
 	return rest
 }
 
-var checksum = regexp.MustCompile(`^sha256=[0-9a-fA-F]{64}$`)
+var checksum = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256=[0-9a-fA-F]{64}$`) })
 
 // Hash returns the SHA-256 of an address in hexadecimal, or "" if [URL] removes
 // nothing from the address. It shows whether two redacted addresses are equal
@@ -56,14 +57,16 @@ func Hash(address string) string {
 }
 
 // addresses matches URLs in text, without punctuation or quotes at the end.
-var addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>` + "`" + `]*[^\s"'<>` + "`" + `:;,.)\]]`)
+var addresses = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>` + "`" + `]*[^\s"'<>` + "`" + `:;,.)\]]`)
+})
 
 // Text returns s with [URL] applied to each URL in it.
 func Text(s string) string {
 	if !strings.Contains(s, "://") {
 		return s
 	}
-	return addresses.ReplaceAllStringFunc(s, URL)
+	return addresses().ReplaceAllStringFunc(s, URL)
 }
 
 // Args returns a command line without private data: [URL] is applied to URLs,

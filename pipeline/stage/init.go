@@ -22,21 +22,28 @@ package stage
 import (
 	"log/slog"
 	"os"
+	"sync"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"pretext/pipeline/flink"
 )
 
-// Init prepares Beam. Call it first in main: a TaskManager starts this binary with
-// flags that the command line does not have. In that case Init does the worker's
-// work and does not return.
+// Init is for the first line of main: a TaskManager starts this binary with flags that
+// the command line does not have. In that case Init does the worker's work and does not
+// return.
 func Init(args []string) {
 	if flink.IsWorker() {
 		os.Exit(flink.Work(args, endJobs))
 	}
-	beam.Init()
-	// beam.Init replaces slog's default logger, which Beam then fills with lines for
-	// each job. What a person should know of a job is returned as its error.
-	slog.SetDefault(slog.New(slog.DiscardHandler))
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Beam fills it with lines for each job
 }
+
+// startBeam prepares Beam for the first job of this process, since most commands have
+// none. What a person should know of a job is returned as its error, so Beam's logger
+// does not become slog's default.
+var startBeam = sync.OnceFunc(func() {
+	logger := slog.Default()
+	beam.Init()
+	slog.SetDefault(logger)
+})

@@ -149,6 +149,7 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 // graph returns the Beam pipeline of a job: the same for every stage. It takes four
 // parameters, which are what the DoFns hold.
 func graph(name string, limits Limits, spec Spec, order []int) *beam.Pipeline {
+	startBeam()
 	p, s := beam.NewPipelineWithRoot()
 	var elements []Task
 	for _, i := range order {

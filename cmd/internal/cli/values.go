@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 )
@@ -53,8 +54,8 @@ func plainCause(kind, value string, cause error) error {
 func isWhole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) < 1<<53 }
 
 var (
-	decimalComma = regexp.MustCompile(`^-?\d{1,3},\d{1,2}$|^-?0,\d+$`)
-	thousands    = regexp.MustCompile(`^-?\d{1,3}([,_ ']\d{3})+$`)
+	decimalComma = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?\d{1,3},\d{1,2}$|^-?0,\d+$`) })
+	thousands    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?\d{1,3}([,_ ']\d{3})+$`) })
 )
 
 // factors are what people write after a number.
@@ -77,9 +78,9 @@ func meantNumber(err *strconv.NumError) (float64, bool) {
 		}
 	}
 	switch {
-	case thousands.MatchString(text):
+	case thousands().MatchString(text):
 		text = strings.NewReplacer(",", "", "_", "", " ", "", "'", "").Replace(text)
-	case decimalComma.MatchString(text):
+	case decimalComma().MatchString(text):
 		text = strings.Replace(text, ",", ".", 1)
 	}
 	if a, b, ok := strings.Cut(text, "/"); ok {

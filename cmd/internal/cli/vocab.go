@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"pretext/internal/failure"
 	"pretext/internal/recognize"
@@ -18,7 +19,9 @@ import (
 
 // modelName matches the name of a model on the Hugging Face Hub: bert-base-uncased, or
 // with its publisher, google-bert/bert-base-uncased.
-var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
+var modelName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
+})
 
 // CheckVocab checks the path of a vocab.txt that was given with a flag. It returns a usage
 // error, with a hint what to give, if the path is clearly something else, such as a
@@ -31,7 +34,7 @@ func CheckVocab(flag, path, tokenizer string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		plain := filepath.Ext(path) == "" || !strings.ContainsAny(filepath.Ext(path), "tj") // bert-base-v1.5, not vocab.txt
-		if os.IsNotExist(err) && plain && modelName.MatchString(path) && strings.Contains(path, "-") {
+		if os.IsNotExist(err) && plain && modelName().MatchString(path) && strings.Contains(path, "-") {
 			return failure.Usagef("--%s %s: no such file; if that is the name of a model, download vocab.txt from its page and give that file", flag, path)
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"pretext/extract/download"
 	"pretext/pipeline"
@@ -73,7 +74,9 @@ func limitFlag(q download.Request) []string {
 	return []string{fmt.Sprintf("--gutenberg-limit %d", q.Limit)}
 }
 
-var dumpDate = regexp.MustCompile(`^[a-z][a-z0-9_]*-([0-9]{4})-?([0-9]{2})-?([0-9]{2})-`)
+var dumpDate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z][a-z0-9_]*-([0-9]{4})-?([0-9]{2})-?([0-9]{2})-`)
+})
 
 // dumpOf returns the date of the dump that a request downloaded, as "@2026-08-01", and
 // the dump's layout.
@@ -83,7 +86,7 @@ func dumpOf(q download.Request, downloads []survey.Download) (date, layout strin
 		date = "@" + q.Date
 	}
 	for _, d := range downloads {
-		m := dumpDate.FindStringSubmatch(d.Name)
+		m := dumpDate().FindStringSubmatch(d.Name)
 		if m == nil || !strings.HasPrefix(d.Name, q.Wiki+"-") {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -72,17 +73,17 @@ templates learn proposes lines, from pages of the wiki as HTML.`,
 
 // languageForm and wikiForm match the code of a language and the name of a wiki.
 var (
-	languageForm = regexp.MustCompile(`^[A-Za-z]{2,}(-[A-Za-z0-9]+)*$`)
-	wikiForm     = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	languageForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{2,}(-[A-Za-z0-9]+)*$`) })
+	wikiForm     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
 )
 
 // checkScopes returns a usage error if a language or the name of a wiki, "" if not
 // given, has not the form of one.
 func checkScopes(lang, wiki string) error {
-	if lang != "" && !languageForm.MatchString(lang) {
+	if lang != "" && !languageForm().MatchString(lang) {
 		return usagef("--lang %q: not the code of a language, such as de", lang)
 	}
-	if wiki != "" && !wikiForm.MatchString(wiki) {
+	if wiki != "" && !wikiForm().MatchString(wiki) {
 		return usagef("--wiki-name %q: not the name of a wiki, such as dewiktionary", wiki)
 	}
 	return nil

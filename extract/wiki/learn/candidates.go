@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -75,7 +76,7 @@ func (f *fixture) argument(n int, name, call string) string {
 
 // keyPattern finds the named arguments of a use, and perhaps some of a template
 // in it.
-var keyPattern = regexp.MustCompile(`\|\s*([^|={}\[\]<>\s][^|={}\[\]<>]{0,30}?)\s*=`)
+var keyPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\|\s*([^|={}\[\]<>\s][^|={}\[\]<>]{0,30}?)\s*=`) })
 
 // keysOf returns the named arguments of uses, the most frequent first, at most
 // maxKeys.
@@ -83,7 +84,7 @@ func keysOf(templates []Template) []string {
 	uses := map[string]int64{}
 	for _, t := range templates {
 		for _, p := range t.Pairs {
-			for _, m := range keyPattern.FindAllStringSubmatch(p.Call, -1) {
+			for _, m := range keyPattern().FindAllStringSubmatch(p.Call, -1) {
 				uses[m[1]] += p.Uses
 			}
 		}

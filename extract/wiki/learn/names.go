@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -47,8 +48,8 @@ const maxName = 64
 
 // languageCode and countryCode match codes as wikis use them.
 var (
-	languageCode = regexp.MustCompile(`^[a-z]{2,3}(-[a-z0-9]{2,8})*$`)
-	countryCode  = regexp.MustCompile(`^[A-Z]{2,3}$`)
+	languageCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,3}(-[a-z0-9]{2,8})*$`) })
+	countryCode  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z]{2,3}$`) })
 )
 
 // namesOf adds the names that the uses of a template show, if its rule shows a
@@ -57,7 +58,7 @@ func (f *fixture) namesOf(t Template, r rendering.Rule, table *rendering.Table, 
 	for _, p := range t.Pairs {
 		switch code, text := firstArgument(p.Call), plain(p.Text); r.Op {
 		case rendering.OpCountry:
-			if countryCode.MatchString(code) && isName(text) && text != code {
+			if countryCode().MatchString(code) && isName(text) && text != code {
 				to.add(named{rendering.Country, code}, text, p)
 			}
 		case rendering.OpLang:
@@ -66,7 +67,7 @@ func (f *fixture) namesOf(t Template, r rendering.Rule, table *rendering.Table, 
 				n, code = 1, inName
 			}
 			name, ok := labelOf(text, f.argument(n, t.Name, p.Call), table.Text(rendering.Label, "language"))
-			if ok && languageCode.MatchString(code) {
+			if ok && languageCode().MatchString(code) {
 				to.add(named{rendering.Language, code}, name, p)
 			}
 		}

@@ -25,6 +25,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"go.yaml.in/yaml/v3"
@@ -192,13 +193,13 @@ func sizeCategory(n int64) string {
 
 // languageCode matches the language codes that the Hub accepts: ISO 639-1 or
 // 639-3.
-var languageCode = regexp.MustCompile(`^[a-z]{2,3}$`)
+var languageCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,3}$`) })
 
 func languages(s *survey.Stats) (codes []string) {
 	for _, d := range s.Documents {
 		for _, l := range d.Languages {
 			code, _, _ := strings.Cut(strings.ToLower(l.Name), "-")
-			if languageCode.MatchString(code) && !slices.Contains(codes, code) {
+			if languageCode().MatchString(code) && !slices.Contains(codes, code) {
 				codes = append(codes, code)
 			}
 		}

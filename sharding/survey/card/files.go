@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"pretext/sharding"
 	"pretext/sharding/survey"
@@ -66,12 +67,12 @@ func configs(folders []*survey.DocumentStats) (list []config) {
 	return list
 }
 
-var notInConfigNames = regexp.MustCompile(`[^\pL\pN._-]+`)
+var notInConfigNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\pL\pN._-]+`) })
 
 // configName returns folder as a config name that the package datasets accepts,
 // which becomes part of a path.
 func configName(folder string) string {
-	if name := strings.Trim(notInConfigNames.ReplaceAllString(filepath.ToSlash(folder), "-"), "-."); name != "" {
+	if name := strings.Trim(notInConfigNames().ReplaceAllString(filepath.ToSlash(folder), "-"), "-."); name != "" {
 		return name
 	}
 	return "documents"

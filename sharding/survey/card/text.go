@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"pretext/internal/humanize"
 	"pretext/records"
@@ -122,11 +123,11 @@ func parser(r *survey.RecordStats) string {
 	return sizes + lists + `, "next_sentence_labels": 1}.items()}`
 }
 
-var safeWord = regexp.MustCompile(`^[A-Za-z0-9._/:,=@%+-]+$`)
+var safeWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/:,=@%+-]+$`) })
 
 // ShellWord quotes a word for a POSIX shell, if it needs to be.
 func ShellWord(s string) string {
-	if safeWord.MatchString(s) {
+	if safeWord().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
