@@ -3,8 +3,6 @@ package hf
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -230,14 +228,13 @@ func text(s *string) string {
 	return *s
 }
 
-// readMerges resolves the merges. The parser of sugarme/tokenizer reads those
-// without a prefix and without spaces in tokens; others are beyond it.
+// readMerges resolves the merges.
 func (b *bpe) readMerges(m *modelFile) error {
 	pairs, err := m.pairs()
 	if err != nil {
 		return err
 	}
-	resolved, err := b.resolve(pairs)
+	resolved, err := resolveMerges(b.vocab, b.prefix, pairs)
 	if err != nil {
 		return err
 	}
@@ -251,15 +248,6 @@ func (b *bpe) readMerges(m *modelFile) error {
 	}
 	b.cuts = newCuts(b, crossing)
 	return nil
-}
-
-// resolve returns the ids and ranks of merges.
-func (b *bpe) resolve(pairs [][2]string) (map[pair]merged, error) {
-	spaces := slices.ContainsFunc(pairs, func(p [2]string) bool { return strings.Contains(p[0]+p[1], " ") })
-	if b.prefix == "" && !spaces {
-		return parseMerges(b.vocab, pairs)
-	}
-	return resolveMerges(b.vocab, b.prefix, pairs)
 }
 
 // resolveMerges returns the ids and ranks of merges of tokens with a

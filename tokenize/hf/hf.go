@@ -38,15 +38,6 @@
 // (word_ids in the library); an added token is a word. With a BERT tokenizer it
 // is a token without ## and those with ## after it.
 //
-// # Use of sugarme/tokenizer
-//
-// github.com/sugarme/tokenizer parses merges of BPE; a guard turns its panics
-// into errors. Merges of tokens with spaces and of models with a
-// continuing_subword_prefix are beyond its parser and are read here. Its encoder
-// is not used: it can end the process (log.Fatal), splits white space at the end
-// of a text differently from GPT-2, and applies equal merges in the wrong order
-// ("2000").
-//
 // # Concurrency and cost
 //
 // A [Tokenizer] is immutable and may be shared. An [Encoder] must not be used

@@ -214,7 +214,7 @@ func TestLoadRefusesWhatItWouldGetWrong(t *testing.T) {
 		{map[string]any{"model.vocab": map[string]int{"a": 1 << 23}, "model.merges": []any{}, "added_tokens": nil}, "vocabulary of 1 tokens: the highest id is 8388608, want no sparse ids"},
 		{map[string]any{"model.merges": []any{"t"}}, "merge 0: want two tokens, got 1"},
 		{map[string]any{"model.merges": []any{7}}, "merge 0: want a string or a list of two strings"},
-		{map[string]any{"model.merges": []any{"h t"}}, "merges: "},
+		{map[string]any{"model.merges": []any{"h t"}}, `merge 0: "ht" is not in the vocabulary`},
 		{map[string]any{"model.merges": []any{[]any{"h", " t"}}}, `merge 0: "h" and " t" are not both in the vocabulary`},
 		{map[string]any{"added_tokens": []any{map[string]any{"content": ""}}}, `added token ""`},
 		{map[string]any{"added_tokens": []any{map[string]any{"content": "<x>", "id": 1 << 17}}}, `added token "<x>": its id is 131072, but by its place in the file 260`},
