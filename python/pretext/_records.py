@@ -66,9 +66,13 @@ class Reader:
     def __setstate__(self, state):
         self.__dict__.update(state, _lock=threading.Lock())
 
-    def __del__(self):
+    def close(self):
+        """Closes the files that this process has open; reading opens them again."""
         for f in self.__dict__.get("_open", {}).values():
             f.close()
+        self._open = OrderedDict()
+
+    __del__ = close
 
     def compressed(self, number):
         return self._paths[number].endswith(".gz")
@@ -149,7 +153,8 @@ class Reader:
         if self.compressed(number):
             return self._content(number)[offset:offset + length]
         if self._owner != os.getpid():  # a fork must not share a position in a file
-            self._open, self._owner, self._lock = OrderedDict(), os.getpid(), threading.Lock()
+            self.close()
+            self._owner, self._lock = os.getpid(), threading.Lock()
         with self._lock:
             f = self._open.pop(number, None) or open(self._paths[number], "rb", buffering=0)
             self._open[number] = f
