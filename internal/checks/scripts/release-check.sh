@@ -3,7 +3,7 @@
 # from another folder, the archive, the bill of materials, the image in an empty root,
 # and the wheel, whose package reads shards of every recipe with and without PyTorch.
 # reads: go:internal/release go:cmd/prepare-data go:cmd/train-bert go:internal/interop/order
-# reads: internal/interop/check_release.py internal/interop/make_shards.sh python CHANGELOG.md README.md docs/pytorch.md env:release
+# reads: internal/interop/check_release.py internal/interop/make_shards.sh python docs/pytorch.md env:release
 set -euo pipefail
 platform=$(go env GOOS)/$(go env GOARCH)
 tools=$(internal/checks/env.sh release)
