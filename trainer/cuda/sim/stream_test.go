@@ -134,7 +134,7 @@ func TestWorkThatNothingOrdersIsARace(t *testing.T) {
 			bumpIn(b, k, p)
 		}, true},
 	} {
-		for seed := range uint64(20) {
+		for seed := range uint64(80) {
 			d := New(Options{Seed: seed})
 			k, p := bumpKernel(t, d), put(t, d, "x", make([]uint32, 64))
 			c.work(d, d.NewStream(), d.NewStream(), k, p)
