@@ -58,7 +58,7 @@ func (d dir) List(context.Context) ([]fs.FileInfo, error) {
 	}
 	var infos []fs.FileInfo
 	for _, e := range entries {
-		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		if e.IsDir() || hidden(e.Name()) {
 			continue
 		}
 		info, err := os.Stat(d.path(e.Name())) // follows links
@@ -73,6 +73,12 @@ func (d dir) List(context.Context) ([]fs.FileInfo, error) {
 		}
 	}
 	return infos, nil
+}
+
+// hidden reports whether a file is none of a data set: temporary files, locks, and
+// what file managers of macOS and Windows leave in the folders that they show.
+func hidden(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.EqualFold(name, "Thumbs.db") || strings.EqualFold(name, "desktop.ini")
 }
 
 // Remove syncs the folder, so that removals survive a power failure in their

@@ -85,7 +85,7 @@ func (o *objects) List(ctx context.Context) (infos []fs.FileInfo, err error) {
 		return nil, err
 	}
 	for _, i := range all {
-		if !i.folder && !strings.HasPrefix(i.name, ".") {
+		if !i.folder && !hidden(i.name) {
 			infos = append(infos, i)
 		}
 	}

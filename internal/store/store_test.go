@@ -131,7 +131,9 @@ func TestListIsSortedAndLeavesOutHiddenFilesAndFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	os.WriteFile(filepath.Join(path, ".tmp-1"), nil, 0o666)
+	for _, name := range []string{".tmp-1", ".DS_Store", "._a", "Thumbs.db", "desktop.ini"} {
+		os.WriteFile(filepath.Join(path, name), nil, 0o666)
+	}
 	os.Mkdir(filepath.Join(path, "sub"), 0o777)
 	got, err := f.List(ctx)
 	if err != nil {

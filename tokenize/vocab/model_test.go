@@ -3,6 +3,7 @@ package vocab_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -57,9 +58,12 @@ func modelOptions(model string, size int) vocab.Options {
 	return o
 }
 
-func TestATrainedTokenizerIsTheSameHoweverWordsAreCounted(t *testing.T) {
-	for _, model := range []string{vocab.BPE, vocab.Unigram} {
+func TestATrainedTokenizerIsTheSameHoweverWordsAreCountedAndOnEveryProcessor(t *testing.T) {
+	for model, pinned := range map[string]string{vocab.BPE: "a7152b936dee00d1", vocab.Unigram: "12d3d916b946f46b"} {
 		want, _ := trainTexts(t, modelOptions(model, 340), somePages(), 1)
+		if sum := fmt.Sprintf("%x", sha256.Sum256(want)); !strings.HasPrefix(sum, pinned) {
+			t.Errorf("%s: the file has the hash %s, want %s", model, sum, pinned)
+		}
 		for _, parts := range []int{2, 7} {
 			if got, _ := trainTexts(t, modelOptions(model, 340), somePages(), parts); !bytes.Equal(got, want) {
 				t.Errorf("%s: other bytes from %d parts", model, parts)

@@ -146,7 +146,9 @@ func (l *launcher) wait(ctx context.Context) (exitCode int) {
 // signal sends a signal to all ranks that have not ended.
 func (l *launcher) signal(s syscall.Signal) {
 	for _, c := range l.ranks {
-		c.Process.Signal(s)
+		if err := c.Process.Signal(s); errors.Is(err, errors.ErrUnsupported) { // Windows
+			c.Process.Kill()
+		}
 	}
 }
 
