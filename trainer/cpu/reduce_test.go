@@ -93,7 +93,7 @@ func TestRanksGiveTheWeightsOfOneRank(t *testing.T) {
 }
 
 func TestRanksGiveTheWeightsOfOneRankInSinglePrecision(t *testing.T) {
-	checkRanks[float32](t, trainer.Float32, 20, true, 1e-5)
+	checkRanks[float32](t, trainer.Float32, 20, true, otherOrder)
 }
 
 // Reductions beside the backward pass give the bits of reductions after it.
