@@ -154,8 +154,9 @@ func (f faulty) everywhere(t *testing.T) {
 	times := 0
 	for i, name := range names {
 		for k, fault := range faults {
-			// Each step meets one fault, and those with a rule of their own meet all.
-			if torture.Full() || (i+k)%len(faults) == 0 || ruled(name) {
+			// Each step meets the first fault, an error, and one of the others in turns;
+			// steps with a rule of their own meet all.
+			if torture.Full() || k == 0 || (i+k)%(len(faults)-1) == 0 || ruled(name) {
 				f.once(t, fault, name, want)
 				times++
 			}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The tests of the remaining packages with every case: characters, damaged places,
 # random seeds, combinations of ranks. go test runs the fewest that test each promise.
-# reads: test:extract/dedup test:extract/download test:extract/parquet test:extract/wiki test:internal/pyrandom
+# reads: test:extract/dedup test:extract/parquet test:extract/wiki test:internal/pyrandom
 # reads: test:records/... test:tokenize test:trainer/backendtest test:trainer/checkpoint test:trainer/cpu
 set -euo pipefail
-PRETEXT_FULL=1 go test -count=1 -timeout 30m ./extract/dedup ./extract/download ./extract/parquet ./extract/wiki ./internal/pyrandom \
+PRETEXT_FULL=1 go test -count=1 -timeout 30m ./extract/dedup ./extract/parquet ./extract/wiki ./internal/pyrandom \
 	./records/... ./tokenize ./trainer/backendtest ./trainer/checkpoint ./trainer/cpu
