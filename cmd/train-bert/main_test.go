@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -12,8 +13,6 @@ import (
 
 	"pretext/cmd/internal/clitest"
 	"pretext/internal/tinydata"
-	"pretext/pipeline/convert"
-	"pretext/pipeline/stage"
 	"pretext/records"
 )
 
@@ -26,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(program.RunTests(m)) }
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	commands := program.Commands()
-	commands["shards"], commands["zip"], commands["convert"] = shards, zip, convertTo
+	commands["shards"], commands["gzip"], commands["converted"] = shards, compress, converted
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", Cmds: commands})
 }
 
@@ -43,18 +42,18 @@ func shards(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(tinydata.Write(ts.MkAbs(args[0]), o))
 }
 
-// convertTo SHARDS FORMAT OUT [SPLIT] writes shards in the format of another library.
-func convertTo(ts *testscript.TestScript, _ bool, args []string) {
-	c := convert.Config{Target: stage.Target{Out: ts.MkAbs(args[2])}, Shards: ts.MkAbs(args[0]), Format: args[1]}
-	if len(args) > 3 {
-		c.Split = args[3]
-	}
-	_, err := convert.Run(context.Background(), stage.Runner{Name: "direct", Workers: 1}, c)
+//go:generate go run testdata/converted.go
+
+// converted unpacks shards in the formats of other libraries.
+func converted(ts *testscript.TestScript, _ bool, _ []string) {
+	z, err := zip.OpenReader("testdata/converted.zip")
 	ts.Check(err)
+	defer z.Close()
+	ts.Check(os.CopyFS(ts.MkAbs("."), z))
 }
 
-// zip FILE compresses a file.
-func zip(ts *testscript.TestScript, _ bool, args []string) {
+// compress FILE compresses a file by gzip.
+func compress(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	b, err := os.ReadFile(path)
 	ts.Check(err)

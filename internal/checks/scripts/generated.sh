@@ -5,5 +5,5 @@
 set -euo pipefail
 changes() { git diff -- . ':!internal/checks/green.txt' | sha256sum; }
 before=$(changes)
-go generate ./cmd/internal/gencommands ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus ./cmd/train-bert/internal/demoshards
+go generate ./cmd/internal/gencommands ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus ./cmd/train-bert/...
 [ "$(changes)" = "$before" ] || { git diff --stat; exit 1; }
