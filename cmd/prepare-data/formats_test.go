@@ -10,21 +10,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var (
-	spaces   = regexp.MustCompile(` +`)
-	fileName = regexp.MustCompile(`"file":"[^"]*"`)
-	aValue   = regexp.MustCompile(`(int64|float)\[`)
-	aRecord  = regexp.MustCompile(`(?m)^records +16 `)
-	limits   = regexp.MustCompile(`,? *(must be|at least|!).*`)
-	aForm    = regexp.MustCompile(`^  (form|tokens|pieces|max)`)
-)
-
 // lines returns the lines of a text that a filter accepts, without the repeated spaces,
 // sorted.
 func lines(text string, accept func(string) bool) (list []string) {
 	for line := range strings.Lines(text) {
 		if accept(line) {
-			list = append(list, strings.TrimSpace(spaces.ReplaceAllString(line, " ")))
+			list = append(list, strings.Join(strings.Fields(line), " "))
 		}
 	}
 	slices.Sort(list)
@@ -35,7 +26,7 @@ func always(string) bool { return true }
 
 // figures are the lines of stats without limits, sizes and places of repeats.
 func figures(stats string) []string {
-	part := 0
+	limits, part := regexp.MustCompile(`,? *(must be|at least|!).*`), 0
 	return lines(limits.ReplaceAllString(stats, ""), func(line string) bool {
 		switch {
 		case strings.Contains(line, "max_seq_length"):
@@ -76,11 +67,13 @@ const noneDiffer = "0 differ at the same place, 0 are only in a, 0 only in b"
 // alike FORMAT... converts shards to each format, and every command that reads examples
 // finds in it what it finds in the shards.
 func alike(ts *testscript.TestScript, _ bool, formats []string) {
+	fileName, aRecord := regexp.MustCompile(`"file":"[^"]*"`), regexp.MustCompile(`(?m)^records +16 `)
+	aValue := regexp.MustCompile(`(int64|float)\[`).MatchString
 	read := func(args ...string) string { return program.Output(ts, 0, args...) }
 	records := func(dir string) []string {
 		return lines(fileName.ReplaceAllString(read("inspect", dir, "--records"), ""), always)
 	}
-	values := func(dir string) []string { return lines(read("inspect", dir, "--values"), aValue.MatchString) }
+	values := func(dir string) []string { return lines(read("inspect", dir, "--values"), aValue) }
 	wantRecords, wantValues, wantStats := records("shards"), values("shards"), figures(read("stats", "shards", "--vocab", "vocab.txt"))
 	for _, format := range formats {
 		read("convert", "shards", "--to", format, "--out", format, "--quiet")
@@ -108,8 +101,9 @@ func alike(ts *testscript.TestScript, _ bool, formats []string) {
 // files of them, to each format.
 func holdsRecipe(ts *testscript.TestScript, _ bool, args []string) {
 	read := func(args ...string) string { return program.Output(ts, 0, args...) }
+	aForm := regexp.MustCompile(`^  (form|tokens|pieces|max)`).MatchString
 	forms := func(dir string) []string {
-		return lines(read("stats", dir, "--vocab", "vocab.txt"), aForm.MatchString)
+		return lines(read("stats", dir, "--vocab", "vocab.txt"), aForm)
 	}
 	recipe := args[0]
 	read("examples", "--text", "text.txt", "--vocab", "vocab.txt", "--recipe", recipe, "--max-seq-length", "32", "--eval-fraction", "0.5", "--shards", "1", "--out", recipe, "--quiet")
