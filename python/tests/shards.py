@@ -1,6 +1,6 @@
 """What the tests share: the folder PRETEXT_SHARDS, which internal/checks/scripts/release.sh makes.
 
-    NAME/         shards: google, mlm, tokens, packed, bins, gzip, many, large
+    NAME/         shards: google, mlm, tokens, packed, bins, gzip, bpe, many, large
     NAME.jsonl    prepare-data inspect --records
     NAME.order    positions by the Go reader (internal/interop/order); words: google with whole-word masks
 """

@@ -1,6 +1,7 @@
 """Shards of every recipe, whole and damaged; neither NumPy nor PyTorch is needed."""
 
 import gzip
+import hashlib
 import json
 import os
 import shutil
@@ -108,6 +109,19 @@ class Values(unittest.TestCase):
             self.assertTrue(all(item["input_ids"][at] == mask for at in targets))
         few = lists(ShardDataset, "packed", masking=Masking(max_predictions=5))[0]
         self.assertEqual(sum(label != IGNORED for label in few["labels"]), 5)
+
+    def test_a_tokenizer_json_has_its_special_tokens_in_the_manifest(self):
+        with open(os.path.join(path("bpe"), "manifest.json"), encoding="utf-8") as f:
+            ids = json.load(f)["options"]["tokenizer"]
+        data = ShardDataset(path("bpe"), tensors="list", masking=Masking(prob=0.5, mask=1, random=0))
+        self.assertEqual(data.pad_token_id, ids["pad"])
+        for i in range(len(data)):
+            item = data[i]
+            masked = {item["input_ids"][at] for at, label in enumerate(item["labels"]) if label != IGNORED}
+            self.assertEqual(masked, {ids["mask"]})
+            self.assertFalse({ids["cls"], ids["sep"], ids["pad"]} & set(item["labels"]))
+        with self.assertRaisesRegex(ValueError, "whole_word needs a vocab.txt"):
+            ShardDataset(path("bpe"), masking=Masking(whole_word=True))
 
     def test_masks_change_with_epoch_and_seed_alone(self):
         data, other = lists(ShardDataset, "google", masking=Masking()), lists(ShardDataset, "google", masking=Masking(seed=2))
@@ -283,6 +297,25 @@ class Folders(Copies):
         shutil.copytree(path("google"), os.path.join(folder, "shards"))
         os.mkdir(os.path.join(folder, "documents"))
         self.assertEqual(len(ShardDataset(folder)), len(ShardDataset(path("google"))))
+
+    def test_a_manifest_may_be_in_parts(self):
+        folder = self.copy("google")
+        manifest = os.path.join(folder, "manifest.json")
+        with open(manifest, encoding="utf-8") as f:
+            whole = json.load(f)
+        files, parts = whole.pop("files"), []
+        for n, some in enumerate([files[:5], files[5:]]):
+            lines = "".join(json.dumps(entry) + "\n" for entry in some)
+            name = f"manifest-{n:05d}.jsonl"
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write(lines)
+            parts.append({"name": name, "files": lines.count("\n"), "bytes": len(lines), "sha256": hashlib.sha256(lines.encode()).hexdigest()})
+        with open(manifest, "w", encoding="utf-8") as f:
+            json.dump(dict(whole, format_version=2, parts=parts), f)
+        self.assertEqual(len(ShardDataset(folder)), len(ShardDataset(path("google"))))
+        self.change(os.path.join(folder, "manifest-00001.jsonl"), 30, 1)
+        with self.assertRaisesRegex(ShardError, "manifest-00001.jsonl: is not the file of the manifest"):
+            ShardDataset(folder)
 
     def test_files_of_others_are_read_without_a_manifest(self):
         for name in "google", "gzip", "packed", "tokens":
