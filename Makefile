@@ -139,7 +139,7 @@ i386:
 
 # Tests of exactness that take an emulator seconds.
 EXACTIN := ./internal/portable ./internal/pyrandom ./records/tfrecord ./records/pretrain ./extract/bzip2 ./extract/wiki/wikitext ./tokenize ./tokenize/sentence ./tokenize/vocab ./tokenize/hf ./sharding ./trainer/dropout ./trainer/cpu ./trainer/cpu/internal/kernel
-EXACT := EveryProcessor|PackageMath|Python|OfTheOriginalOnTheDemosText|HalfToEven|FixturesDecode|SharedCases|OwnCases|ConvertShows|ReferenceOnTheCases|ProfileHFGives|OfNLTK$$|RobertaGives|Pinned|HeldOutShare|ElementFunctions|ProductsEqualGonums|ATinyModelLearnsAsRecorded
+EXACT := EveryProcessor|PackageMath|ThoseOfPackageCRC32|BytesOfTheFormat|AuthorsVectors|GoldenTable|Python|OfTheOriginalOnTheDemosText|HalfToEven|FixturesDecode|SharedCases|OwnCases|ConvertShows|ReferenceOnTheCases|ProfileHFGives|OfNLTK$$|RobertaGives|Pinned|HeldOutShare|ElementFunctions|ProductsEqualGonums|ATinyModelLearnsAsRecorded
 
 # The demo by the program for Windows, on wine: the same bytes.
 .PHONY: windows-wine
