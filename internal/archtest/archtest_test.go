@@ -245,9 +245,7 @@ func TestPublicSignaturesNameNoInternalType(t *testing.T) {
 
 // ARCHITECTURE.md names every row of the table and only packages that exist, on two screens.
 func TestThePageNamesThePackagesOfTheTable(t *testing.T) {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "..", "..")
-	b, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	b, err := os.ReadFile(filepath.Join(root(), "ARCHITECTURE.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +271,7 @@ func TestThePageNamesThePackagesOfTheTable(t *testing.T) {
 		}
 	}
 	for pkg := range named {
-		if info, err := os.Stat(filepath.Join(root, pkg)); err != nil || !info.IsDir() {
+		if info, err := os.Stat(filepath.Join(root(), pkg)); err != nil || !info.IsDir() {
 			t.Errorf("the page names %s, which is not there", pkg)
 		}
 	}
@@ -322,11 +320,16 @@ func imports(t *testing.T) map[string][]string {
 // sources has the lines of all files that were parsed.
 var sources = token.NewFileSet()
 
+// root returns the root of the module.
+func root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
 // walk parses every file of the module that is no test.
 func walk(t *testing.T, mode parser.Mode, visit func(pkg string, f *ast.File)) {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "..", "..")
+	root := root()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
