@@ -76,7 +76,7 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 				err = p.planBooks(ctx, bookFiles{ctx}, store.Absolute(s.Path), c.Extract.Books)
 			}
 			if errors.Is(err, books.ErrNoBooks) {
-				err = cmp.Or(notBooks.Check(ctx, s.Path), err)
+				err = cmp.Or(notBooks.Check(ctx, s.Path), fmt.Errorf("%s: %w", s.Path, books.ErrNoBooks))
 			}
 		case s.Kind == KindJSONL:
 			if err = checkFields(ctx, s.Path, c.Extract.Text); err == nil {

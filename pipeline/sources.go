@@ -368,6 +368,9 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 	if !info.IsDir() {
 		return []Source{{KindJSONL, arg}}, false, nil
 	}
+	if err := notModel.Check(context.Background(), arg); err != nil {
+		return nil, false, err
+	}
 	for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
 		if _, err := store.Stat(context.Background(), store.Join(arg, name)); err == nil {
 			return nil, true, nil
@@ -385,7 +388,8 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 		}
 	}
 	if len(foreign) == 0 {
-		return nil, false, cmp.Or(notDocuments.Check(context.Background(), arg), fmt.Errorf("%s: %w", arg, sharding.ErrUnfinished))
+		return nil, false, cmp.Or(notDocuments.Check(context.Background(), arg),
+			failure.Usagef("%s: no %s and no JSON lines (.jsonl) in it: give a folder of documents, which prepare-data extract writes", arg, sharding.ManifestName))
 	}
 	return foreign, false, nil
 }
@@ -403,11 +407,15 @@ func checkFields(ctx context.Context, path string, o text.Options) error {
 		return fmt.Errorf("read text %q: %w", path, err)
 	}
 	name, field := store.Base(path), cmp.Or(o.Field, "text")
+	var wrong error
+	if s.Objects == 0 {
+		wrong = notJSONLines.Check(ctx, path)
+	}
 	switch {
-	case s.Array:
+	case wrong == nil && s.Array:
 		return failure.Usagef("%s is one JSON array, not JSON lines: write one object a line, as jq -c '.[]' does", path)
 	case s.Objects == 0:
-		return notJSONLines.Check(ctx, path) // or the reader counts what is wrong with its lines
+		return wrong // nil: the reader counts what is wrong with its lines
 	case slices.Contains(s.Fields, field):
 		return nil
 	}

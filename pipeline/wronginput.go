@@ -77,6 +77,8 @@ var (
 
 	notBERTText = notLines.With(recognize.Cures{recognize.JSON: "JSON lines are given without --text: prepare-data examples PATH"})
 
+	notModel = recognize.Each("it holds no text; give documents", recognize.Model, recognize.TrainingRun)
+
 	notDocuments = recognize.Cures{
 		recognize.EmptyFolder:     "give a folder of documents (prepare-data extract writes one), or JSON lines",
 		recognize.PreparedRun:     "name its documents: PATH/documents",
@@ -91,8 +93,7 @@ var (
 		recognize.TokenizerFolder: "give documents; a vocabulary goes to --vocab or --tokenizer",
 		recognize.Shards:          "its examples are made already; give the documents that they were made of",
 		recognize.Converted:       "its examples are made already; give the documents that they were made of",
-		recognize.Model:           "give documents", recognize.TrainingRun: "give documents",
-		recognize.Saved: "write it as Parquet or JSON lines first (to_parquet, to_json)",
+		recognize.Saved:           "write it as Parquet or JSON lines first (to_parquet, to_json)",
 	}
 )
 

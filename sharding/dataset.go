@@ -94,8 +94,11 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 			d.Records = append(d.Records, store.Join(location, e.Name()))
 		}
 	}
-	if len(d.Stages)+len(d.Records) == 0 {
-		return nil, noData(ctx, location)
+	known := slices.ContainsFunc(d.Stages, func(s *Stage) bool { return s.Stage != "" })
+	if !known && len(d.Records) == 0 {
+		if err := noData(ctx, location); len(d.Stages) == 0 || isModel(ctx, location) {
+			return nil, err
+		}
 	}
 	slices.SortStableFunc(d.Stages, func(a, b *Stage) int {
 		return cmp.Or(cmp.Compare(stageRank(a.Stage), stageRank(b.Stage)), cmp.Compare(a.Name, b.Name))

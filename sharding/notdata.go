@@ -37,6 +37,13 @@ func (noDataError) Is(target error) bool { return target == ErrUnfinished }
 // Usage marks the error for exit codes.
 func (noDataError) Usage() bool { return true }
 
+// isModel reports whether there is a model or a training run at location: the manifests
+// of checkpoints are no stages'.
+func isModel(ctx context.Context, location string) bool {
+	kind := recognize.Path(ctx, location)
+	return kind == recognize.Model || kind == recognize.TrainingRun
+}
+
 // noData returns the error for a directory without stages and records.
 func noData(ctx context.Context, location string) error {
 	if err := notDataFolder.Check(ctx, location); err != nil {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"pretext/internal/redact"
 )
@@ -68,6 +69,9 @@ func ParseWiki(s string) (Request, error) {
 			return r, fmt.Errorf("%q: a date is like 2026-08-01, or %s", s, Latest)
 		}
 		r.Date = m[1] + "-" + m[2] + "-" + m[3]
+		if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
+			return r, fmt.Errorf("%q: there is no such date", s)
+		}
 	}
 	return r, r.Validate()
 }

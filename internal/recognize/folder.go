@@ -29,16 +29,16 @@ func folder(ctx context.Context, location string) Kind {
 	}
 	weights := has("model.safetensors") || has("pytorch_model.bin") || has("model.safetensors.index.json") || has("pytorch_model.bin.index.json")
 	switch {
+	case has("config.json") && weights:
+		return Model // a checkpoint has a manifest.json too
 	case has("manifest.json") || has("plan.json"):
 		return stageFolder(ctx, location)
-	case has("config.json") && weights:
-		return Model
+	case hasStage(ctx, location, "shards") || hasStage(ctx, location, "documents"):
+		return PreparedRun
 	case has("metrics.jsonl"), begins("step-"):
 		return TrainingRun
 	case has("dataset_info.json") && (has("state.json") || begins("data-")), has("dataset_dict.json"):
 		return Saved
-	case hasStage(ctx, location, "shards") || hasStage(ctx, location, "documents"):
-		return PreparedRun
 	case has("tokenizer.json"), has("vocab.txt") && len(entries) < 8:
 		return TokenizerFolder
 	}

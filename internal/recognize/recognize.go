@@ -54,7 +54,7 @@ const (
 	SQLite        Kind = "an SQLite database"
 	Office        Kind = "a document of an office program"
 	Records       Kind = "a file of TFRecord records"
-	Weights       Kind = "the weights of a model"
+	Weights       Kind = "a file with the weights of a model"
 	NumPy         Kind = "a NumPy file"
 )
 

@@ -86,7 +86,8 @@ func TestAFileIsRecognizedByItsFirstBytes(t *testing.T) {
 func TestAFolderIsRecognizedByItsNames(t *testing.T) {
 	for files, want := range map[string]recognize.Kind{
 		"": recognize.EmptyFolder, ".hidden": recognize.EmptyFolder,
-		"config.json model.safetensors vocab.txt": recognize.Model, "metrics.jsonl cache": recognize.TrainingRun, "step-00000010": recognize.TrainingRun,
+		"config.json model.safetensors vocab.txt": recognize.Model, "metrics.jsonl cache": recognize.TrainingRun, "config.json model.safetensors manifest.json": recognize.Model,
+		"shards/manifest.json metrics.jsonl step-00000001/manifest.json": recognize.PreparedRun, "step-00000010": recognize.TrainingRun,
 		"shards/manifest.json vocab": recognize.PreparedRun, "documents/plan.json": recognize.PreparedRun,
 		"vocab.txt": recognize.TokenizerFolder, "a.txt b.TXT": recognize.TextFolder, "w.xml.bz2": recognize.DumpFolder, "a.jsonl.gz": recognize.JSONFolder,
 		"a.html b.html c.txt": recognize.HTMLFolder, "a.html b.txt": "", "a.png": "", "dataset_info.json state.json data-0.arrow": recognize.Saved,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -90,7 +91,27 @@ func withoutOperation(err error, message string) string {
 	if !errors.As(err, &path) || Code(path) != ExitUsage {
 		return message
 	}
-	return strings.Replace(message, path.Error(), path.Path+": "+path.Err.Error(), 1)
+	return strings.Replace(message, path.Error(), path.Path+": "+path.Err.Error()+pathCure(path.Path), 1)
+}
+
+// pathCure returns what to do about a path that does not exist, if its name shows that.
+func pathCure(path string) string {
+	switch first, _, _ := strings.Cut(path, ","); {
+	case strings.HasPrefix(path, "~"):
+		return ": the shell replaces ~ only at the beginning of a word without quotes"
+	case strings.Trim(path, `'"`) != path:
+		return ": write it without the quotes"
+	case os.PathSeparator == '/' && strings.Contains(path, `\`):
+		return `: write / instead of \`
+	case first != path && exists(first):
+		return ": give each file with a flag of its own"
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // Report writes an error as one line, with advice where there is some, and returns

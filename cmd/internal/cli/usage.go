@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,7 +72,7 @@ func (h Hints) knownCommand(cmd *cobra.Command, args []string) error {
 	hint := ""
 	near, ok := h.Commands[strings.ToLower(args[0])]
 	if !ok || cmd.HasParent() {
-		near, ok = config.Nearest(args[0], names)
+		near, ok = config.Nearest(strings.ToLower(args[0]), names)
 	}
 	switch {
 	case ok && strings.Contains(near, " "):
@@ -115,9 +116,11 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 }
 
 // StrayWord returns a usage error if one of the words that are no flags was meant as a
-// part of a flag: the value of a flag that is true or false, or a flag whose hyphens
-// a text program has replaced.
+// part of a flag: its value, or a flag whose hyphens a text program has replaced.
 func StrayWord(cmd *cobra.Command, words []string) error {
+	if err := forgotten(cmd.Flags()); err != nil {
+		return err
+	}
 	for _, word := range words {
 		rest := strings.TrimLeft(word, "-\u2010\u2011\u2012\u2013\u2014\u2212")
 		if rest != word && !strings.HasPrefix(word, "-") {
@@ -136,15 +139,32 @@ func StrayWord(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-// forgotten returns a usage error if the value of a flag is another flag: --out --quiet
-// makes a directory called --quiet.
+// places are flags that have no meaning when they are empty, as where a variable of the
+// shell is not set.
+var places = []string{"out", "vocab", "vocab-file", "tokenizer", "data", "eval-data", "init", "model", "resume-from", "config", "books", "wiki-dump", "wiki-html", "data-dir", "train-file", "predict-file"}
+
+// forgotten returns a usage error if the value of a flag is empty, or another flag (--out
+// --quiet makes a directory called --quiet), or the rest of its own name (-out is read as
+// -o ut).
 func forgotten(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
+		rest, short := strings.CutPrefix(f.Name, cmp.Or(f.Shorthand, " "))
+		value, _, _ := strings.Cut(f.Value.String(), "=")
+		switch {
+		case err != nil:
+			return
+		case f.Value.String() == "" && slices.Contains(places, f.Name):
+			err = failure.Usagef("--%s is empty: give it a value, or leave it out", f.Name)
+			return
+		case short && rest != "" && value == rest:
+			err = failure.Usagef("-%s is read as -%s %s: write --%s", f.Name, f.Shorthand, rest, f.Name)
+			return
+		}
 		name, isFlag := strings.CutPrefix(f.Value.String(), "--")
 		if i := strings.IndexAny(name, "=,"); i >= 0 {
 			name = name[:i]
 		}
-		if isFlag && err == nil && fs.Lookup(name) != nil {
+		if isFlag && fs.Lookup(name) != nil {
 			err = failure.Usagef("--%s %s: give --%s a value first", f.Name, f.Value, f.Name)
 		}
 	})
@@ -171,6 +191,9 @@ func (h Hints) flagError(cmd *cobra.Command, err error) error {
 // unknownFlag adds to the error of an unknown flag which one was meant.
 func (h Hints) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	name := config.Normal(err.GetSpecifiedName())
+	if words := cmd.Flags().Args(); !cmd.HasParent() && len(words) > 0 {
+		return h.knownCommand(cmd, words)
+	}
 	if short := err.GetSpecifiedShortnames(); short != "" { // -model is read as -m -o -d -e -l
 		word, _, _ := strings.Cut(config.Normal(short), "=")
 		if cmd.Flags().Lookup(word) == nil {
@@ -197,7 +220,9 @@ func (h Hints) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if near, ok := config.Nearest(name, names); ok {
 		return fmt.Errorf("%w, did you mean --%s?", err, near)
 	}
-	if others := commandsWith(cmd.Root(), name); len(others) > 0 {
+	if others := commandsWith(cmd.Root(), name); len(others) > 0 && !cmd.HasParent() {
+		return fmt.Errorf("%w: name the command first: %s %s --%s", err, cmd.Name(), others[len(others)-1], name)
+	} else if len(others) > 0 {
 		return fmt.Errorf("%w: %s does not have it, %s do", err, nameOf(cmd), strings.Join(others, ", "))
 	}
 	return err

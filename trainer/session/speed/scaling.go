@@ -73,7 +73,7 @@ func ReadFigures(path string) (Figures, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
-		return f, failure.Usagef("%s: %w", path, err)
+		return f, failure.Usagef("%s is not the JSON that docs/multi-gpu.md describes: %w", path, err)
 	}
 	if err := f.validate(); err != nil {
 		return f, failure.Usagef("%s: %w", path, err)
