@@ -109,45 +109,6 @@ gpu-pack:
 bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...
 
-# Both programs and all tests compile for other systems, with the flags of the release,
-# whose cache this shares. One alone: make platforms PLATFORMS=windows/amd64.
-PLATFORMS := linux/arm64 linux/386 darwin/arm64 windows/amd64
-.PHONY: platforms
-platforms:
-	@for p in $(PLATFORMS); do \
-		echo "$$p"; export GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0; \
-		go build -trimpath -o bin/$$GOOS-$$GOARCH/ ./cmd/prepare-data ./cmd/train-bert && go vet -trimpath ./... || exit 1; \
-	done
-
-# What linux/arm64 computes, on the emulator qemu-user: the demo has the same bytes as
-# here, no last bit of the data path depends on the processor, exactness is tested on
-# code without vectors.
-.PHONY: arm64
-arm64:
-	@command -v qemu-aarch64 >/dev/null || { echo "qemu-aarch64 is needed: apt-get install qemu-user"; exit 1; }
-	CGO_ENABLED=0 GOARCH=arm64 go build -trimpath -o bin/linux-arm64/ ./cmd/prepare-data
-	internal/fused.sh bin/linux-arm64/prepare-data
-	internal/samedemo.sh qemu-aarch64 bin/linux-arm64/prepare-data
-	CGO_ENABLED=0 GOARCH=arm64 go test -trimpath -vet=off -short -exec qemu-aarch64 -run '$(EXACT)' $(EXACTIN)
-
-# The same for linux/386, which an amd64 runs.
-.PHONY: i386
-i386:
-	CGO_ENABLED=0 GOARCH=386 go build -trimpath -o bin/linux-386/ ./cmd/prepare-data
-	internal/samedemo.sh bin/linux-386/prepare-data
-	CGO_ENABLED=0 GOARCH=386 go test -trimpath -vet=off -short -run '$(EXACT)' $(EXACTIN)
-
-# Tests of exactness that take an emulator seconds.
-EXACTIN := ./internal/portable ./internal/pyrandom ./records/tfrecord ./records/pretrain ./extract/bzip2 ./extract/wiki/wikitext ./tokenize ./tokenize/sentence ./tokenize/vocab ./tokenize/hf ./sharding ./trainer/dropout ./trainer/cpu ./trainer/cpu/internal/kernel
-EXACT := EveryProcessor|PackageMath|ThoseOfPackageCRC32|BytesOfTheFormat|AuthorsVectors|GoldenTable|Python|OfTheOriginalOnTheDemosText|HalfToEven|FixturesDecode|SharedCases|OwnCases|ConvertShows|ReferenceOnTheCases|ProfileHFGives|OfNLTK$$|RobertaGives|Pinned|HeldOutShare|ElementFunctions|ProductsEqualGonums|ATinyModelLearnsAsRecorded
-
-# The demo by the program for Windows, on wine: the same bytes.
-.PHONY: windows-wine
-windows-wine:
-	@[ -x /usr/lib/wine/wine64 ] || { echo "wine is needed: apt-get install --no-install-recommends wine64"; exit 1; }
-	CGO_ENABLED=0 GOOS=windows go build -trimpath -o bin/windows-amd64/ ./cmd/prepare-data
-	internal/samedemo.sh internal/wine.sh bin/windows-amd64/prepare-data.exe
-
 clean:
 	rm -rf bin demo
 

@@ -11,6 +11,8 @@ if needs release-check; then
 	have skopeo || packages+=(skopeo)
 	have umoci || packages+=(umoci)
 fi
+if needs arm64 && ! have qemu-aarch64; then packages+=(qemu-user); fi
+if needs windows && [ ! -x /usr/lib/wine/wine64 ]; then packages+=(wine64); fi
 if needs gpu-rehearse && ! have xz; then packages+=(xz-utils); fi
 if needs cluster; then
 	have java || packages+=(openjdk-17-jre-headless)

@@ -5,7 +5,7 @@
 # package internal/portable, whose own joined operations are asked for by math.FMA.
 # What only estimates, draws or compares with a tolerance may join them.
 set -euo pipefail
-[ $# -eq 1 ] || { echo "usage: internal/fused.sh PROGRAM" >&2; exit 2; }
+[ $# -eq 1 ] || { echo "usage: internal/checks/fused.sh PROGRAM" >&2; exit 2; }
 
 go tool objdump -s '^pretext/(extract|internal|records|sharding|tokenize)' "$1" | awk '
 	$1 == "TEXT" { function_name = $2 }

@@ -1,4 +1,4 @@
-"""Writes bcryptprimitives.dll for internal/wine.sh: a library without code, whose only
+"""Writes bcryptprimitives.dll for internal/checks/wine.sh: a library without code, whose only
 function the system's loader looks up in another library."""
 import struct
 import sys

@@ -3,7 +3,7 @@
 # another system behind what runs it, and compares all files. Only run.json, which
 # has times, may differ.
 set -euo pipefail
-[ $# -ge 1 ] || { echo "usage: internal/samedemo.sh COMMAND..." >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: internal/checks/samedemo.sh COMMAND..." >&2; exit 2; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 command=()
@@ -11,7 +11,7 @@ for word in "$@"; do
 	if [ -e "$word" ]; then word=$(realpath "$word"); fi
 	command+=("$word")
 done
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 go build -o "$scratch/prepare-data" ./cmd/prepare-data
 mkdir "$scratch/here" "$scratch/there"
 (cd "$scratch/here" && "$scratch/prepare-data" demo --out demo --quiet >/dev/null)

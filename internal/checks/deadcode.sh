@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Lists the functions that no program of cmd/ can reach, except those that
-# internal/deadcode.txt allows, and the entries there that are reached or gone by
+# internal/checks/deadcode.txt allows, and the entries there that are reached or gone by
 # now. Prints nothing and succeeds where there are none.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -20,10 +20,10 @@ awk '
 		sub(/\.[^\/]*$/, ".*", package)
 		if ($1 in allowed) allowed[$1]++
 		else if (package in allowed) allowed[package]++
-		else { print $2 ": no program reaches " $1 ": delete it, or allow it in internal/deadcode.txt"; bad = 1 }
+		else { print $2 ": no program reaches " $1 ": delete it, or allow it in internal/checks/deadcode.txt"; bad = 1 }
 	}
 	END {
-		for (name in allowed) if (!allowed[name]) { print "internal/deadcode.txt: " name " is reached or gone: take it off the list"; bad = 1 }
+		for (name in allowed) if (!allowed[name]) { print "internal/checks/deadcode.txt: " name " is reached or gone: take it off the list"; bad = 1 }
 		exit bad
 	}
-' internal/deadcode.txt "$scratch/found"
+' internal/checks/deadcode.txt "$scratch/found"

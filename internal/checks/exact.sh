@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Tests of exactness that take an emulator seconds, for another processor: GOARCH says
+# which, the arguments are for go test (-exec).
+set -euo pipefail
+packages=(./internal/portable ./internal/pyrandom ./records/tfrecord ./records/pretrain ./extract/bzip2 ./extract/wiki/wikitext ./tokenize ./tokenize/sentence
+	./tokenize/vocab ./tokenize/hf ./sharding ./trainer/dropout ./trainer/cpu ./trainer/cpu/internal/kernel)
+tests='EveryProcessor|PackageMath|ThoseOfPackageCRC32|BytesOfTheFormat|AuthorsVectors|GoldenTable|Python|OfTheOriginalOnTheDemosText|HalfToEven|FixturesDecode|SharedCases|OwnCases|ConvertShows'
+tests+='|ReferenceOnTheCases|ProfileHFGives|OfNLTK$|RobertaGives|Pinned|HeldOutShare|ElementFunctions|ProductsEqualGonums|ATinyModelLearnsAsRecorded'
+go test -trimpath -vet=off -short -run "$tests" "$@" "${packages[@]}"
