@@ -11,7 +11,8 @@ import (
 
 // Training in 16 bits on a simulated GPU learns as training in single precision:
 // the masked LM loss differs by less than another seed changes it. A plain run
-// takes 3 steps, a long one (PRETEXT_TORTURE) 300.
+// takes 3 steps, in which it may differ by the rounding of logits alone: by 2^-8 of
+// itself in bf16, by 2^-11 in fp16. A long one (PRETEXT_TORTURE) takes 300.
 func TestCurvesOf16BitsAreThoseOfFloat32(t *testing.T) {
 	t.Parallel()
 	o := gpuOptions(t)
@@ -37,15 +38,18 @@ func TestCurvesOf16BitsAreThoseOfFloat32(t *testing.T) {
 	}
 	tail := max(1, len(want)/6)
 	t.Logf("fp32: masked LM loss %.4f at first, %.4f in the last %d steps; another seed differs by %.4f a step", want[0], average(want[len(want)-tail:]), tail, noise)
-	for _, p := range []string{"bf16", "fp16"} {
-		got := losses[p]
+	for p, rounding := range map[string]float64{"bf16": 0x1p-8, "fp16": 0x1p-11} {
+		got, most := losses[p], noise
+		if o.NumTrainSteps <= 3 {
+			most = min(noise, rounding*want[0])
+		}
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d steps, want %d", p, len(got), len(want))
 		}
 		d := meanDifference(got, want)
 		t.Logf("%s: %.4f in the last %d steps; differs from fp32 by %.4f a step", p, average(got[len(got)-tail:]), tail, d)
-		if !(d < noise) {
-			t.Errorf("%s differs from fp32 by %g a step on average, another seed by %g", p, d, noise)
+		if !(d < most) {
+			t.Errorf("%s differs from fp32 by %g a step on average, want less than %g; another seed by %g", p, d, most, noise)
 		}
 	}
 	if o.NumTrainSteps >= 300 && !(average(want[len(want)-tail:]) < 0.7*want[0]) {
