@@ -17,8 +17,8 @@ git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' 
 mkdir "$dir/home" "$dir/tmp"
 as=()
 if [ "$(id -u)" = 0 ]; then
-	as=(setpriv --reuid=65532 --regid=65532 --clear-groups)
-	chown -R 65532:65532 "$dir"
+	as=(setpriv "--reuid=$(id -u nobody)" "--regid=$(id -g nobody)" --clear-groups)
+	chown -R nobody "$dir"
 fi
 awk '/^## Try it$/ {on = 1} on && /^```$/ {exit} on && block {print} on && /^```sh$/ {block = 1}' README.md >"$dir/commands"
 [ "$(wc -l <"$dir/commands")" -ge 2 ] || { echo "README.md: the commands below \"Try it\" were not found"; exit 1; }
