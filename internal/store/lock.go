@@ -118,7 +118,7 @@ func (d dir) held(l lockFile, path string) held {
 			return &RemovedError{Folder: d.String()}
 		},
 		unlock: func() {
-			defer l.Close() // also after a panic; closing twice does nothing
+			defer l.Close()                                       // also after a panic; closing twice does nothing
 			if at(StepUnlock, path) == nil && sameFile(l, path) { // the lock of a run that came after a removal is not ours
 				l.remove(path)
 			}
