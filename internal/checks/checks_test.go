@@ -151,6 +151,19 @@ func TestACheckWhoseInputChangesMeanwhileRunsAgain(t *testing.T) {
 	}
 }
 
+// What a fuzz target finds by chance is shown and not green, but fails no change.
+func TestAFindingOfAFuzzTargetFailsNothing(t *testing.T) {
+	root := repository(t)
+	write(t, filepath.Join(root, "core/core_test.go"), "package core\n\nfunc FuzzCore() {}\n")
+	write(t, filepath.Join(root, fuzzAll), "#!/usr/bin/env bash\necho ran >>\"$RUNS\"\nexit 1\n")
+	for want := 1; want < 3; want++ {
+		out, runs, err := run(t, root, "fuzz")
+		if err != nil || runs != want || !strings.Contains(out, "fuzz:core: FOUND SOMETHING") {
+			t.Errorf("got %q, %d runs and %v, want a finding, run again each time, and no error", out, runs, err)
+		}
+	}
+}
+
 func TestAnUnknownCheckOrInputIsAnError(t *testing.T) {
 	root := repository(t)
 	if _, _, err := run(t, root, "itt"); err == nil || !strings.Contains(err.Error(), `no check "itt"`) {

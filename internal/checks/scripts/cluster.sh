@@ -4,4 +4,6 @@
 # has all. It needs Java 17 and Maven, and caches 300 MB in the user's cache folder.
 # reads: test:internal/clustertest go:cmd/prepare-data test:internal/store/s3 internal/clustertest docs/cluster.md
 set -euo pipefail
+# Here, since the tests run in a network namespace from which nothing can be downloaded.
+internal/clustertest/dist.sh >/dev/null
 make cluster-test CLUSTERFLAGS="${CLUSTERFLAGS:--short -times 1}"
