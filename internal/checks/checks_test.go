@@ -12,7 +12,7 @@ import (
 
 // script is a check of the repositories of these tests. Each run leaves a line in runs.
 const script = `#!/usr/bin/env bash
-# reads: test:core go:tool/... data:words env:python block:README.md#Try_it notes/one.txt
+# reads: test:core go:tool/... data:words env:python block:README.md#Try_it notes/one.txt internal/checks
 set -e
 echo ran >>"$RUNS"
 [ ! -e fail ]
