@@ -25,6 +25,21 @@ type Hints struct {
 	Commands map[string]string
 }
 
+// Same adds what other tools call the flags and commands of this program: both maps go
+// from a name of ours to theirs.
+func (h Hints) Same(flags, commands map[string][]string) {
+	for flag, names := range flags {
+		for _, name := range names {
+			h.Flags[name] = "--" + flag
+		}
+	}
+	for command, words := range commands {
+		for _, word := range words {
+			h.Commands[word] = command
+		}
+	}
+}
+
 // Complain turns cobra's errors about the command line into usage errors that name the
 // cure, such as the most similar command or flag. Call it after all commands were added.
 func (h Hints) Complain(root *cobra.Command) {

@@ -35,16 +35,7 @@ func hints() cli.Hints {
 			"predict": "train-bert predict runs a model", "finetune": "train-bert finetune does that",
 		},
 	}
-	for flag, names := range sameFlags() {
-		for _, name := range names {
-			h.Flags[name] = "--" + flag
-		}
-	}
-	for command, words := range sameCommands() {
-		for _, word := range words {
-			h.Commands[word] = command
-		}
-	}
+	h.Same(sameFlags(), sameCommands())
 	return h
 }
 

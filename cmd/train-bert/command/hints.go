@@ -36,16 +36,7 @@ func hints() cli.Hints {
 			"classify": "it is a task: train-bert finetune classify", "score": "it is train-bert finetune score", "glue": "it is train-bert finetune classify",
 		},
 	}
-	for flag, names := range sameFlags() {
-		for _, name := range names {
-			h.Flags[name] = "--" + flag
-		}
-	}
-	for command, words := range sameCommands() {
-		for _, word := range words {
-			h.Commands[word] = command
-		}
-	}
+	h.Same(sameFlags(), sameCommands())
 	return h
 }
 
