@@ -106,14 +106,23 @@ func Missing(tb testing.TB, reason string) {
 	tb.Skip(reason)
 }
 
-// Root returns the root folder of the test data, which may not exist.
+// Root returns the root folder of the test data, which may not exist. It finds the
+// checkout from the folder in which go test runs a package's tests, since the
+// binary does not name its sources when it is built with -trimpath.
 func Root() string {
 	if dir := os.Getenv("PRETEXT_DATA"); dir != "" {
 		return dir
 	}
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		panic("BUG: no caller information")
+	start, err := os.Getwd()
+	if err != nil {
+		panic(err)
 	}
-	return filepath.Join(filepath.Dir(file), "..", "..", "..", "shared", "data")
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, "..", "shared", "data")
+		}
+		if dir == filepath.Dir(dir) {
+			panic("no go.mod above " + start)
+		}
+	}
 }

@@ -43,7 +43,10 @@ func FuzzForeignFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "a.tfrecord")
 		writeFile(t, path, data)
-		s := open(t, path, loader.Options{})
+		s, err := loader.Open(context.Background(), path, loader.Options{})
+		if err != nil {
+			return // plain text is told from records at once
+		}
 		all, loopErr := loop(s)
 		index, err := s.Index(context.Background())
 		if err != nil {
