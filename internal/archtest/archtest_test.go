@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"internal/redact":          {},
 	"internal/version":         {},
 	"internal/recognize":       {"internal/failure", "internal/store"},
+	"internal/onefile":         {"internal/failure", "internal/recognize", "internal/store", "sharding"},
 	"internal/torture":         {},
 	"internal/powerloss":       {"internal/store"},
 	"internal/portable":        {},
@@ -110,7 +111,7 @@ var allowed = map[string][]string{
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
 	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/comm", "trainer/comm/launch", "trainer/session", "trainer/session/speed", "trainer/checkpoint", "trainer/cuda/doctor", "trainer/loader",
-		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "internal/failure", "internal/store", "internal/store/s3", "internal/usage", "internal/humanize"},
+		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "internal/failure", "internal/onefile", "internal/store", "internal/store/s3", "internal/usage", "internal/humanize"},
 	"internal/tinydata":    {"records", "records/tfrecord", "sharding"},
 	"internal/archtest":    {},
 	"internal/checks":      {"internal/realdata"},

@@ -50,28 +50,25 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := store.Open(c.Out)
+	var list []string
+	for i := range o.Shards {
+		for _, split := range o.Splits() {
+			list = append(list, fileOf(sharding.ShardName{Split: split, Index: i, Count: o.Shards}))
+		}
+	}
+	var files []File
+	err = into(ctx, c.Out, list, func(out store.Folder) (err error) {
+		files, err = exporter{out, o, locations}.all(ctx, in)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	x := exporter{out, o, locations}
-	var files []File
-	for i := range o.Shards {
-		var t sharding.ShardTask
-		if err := sharding.ReadTask(ctx, in, i, &t); err != nil {
-			return nil, err
-		}
-		for _, split := range o.Splits() {
-			name := sharding.ShardName{Split: split, Index: i, Count: o.Shards}
-			f, err := x.split(ctx, name, t)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, f)
-		}
-	}
 	return files, nil
 }
+
+// fileOf returns the name of the text file of a shard.
+func fileOf(name sharding.ShardName) string { return name.String() + ".txt" }
 
 // locate returns the documents folders from which the shards were made: those
 // in c, or else imported/ of the shards or documents/ of the run. It fails
@@ -109,9 +106,27 @@ type exporter struct {
 	locations []string // paths of the documents folders
 }
 
+// all writes the documents of all shards in the folder in.
+func (x exporter) all(ctx context.Context, in store.Folder) (files []File, err error) {
+	for i := range x.options.Shards {
+		var t sharding.ShardTask
+		if err := sharding.ReadTask(ctx, in, i, &t); err != nil {
+			return nil, err
+		}
+		for _, split := range x.options.Splits() {
+			f, err := x.split(ctx, sharding.ShardName{Split: split, Index: i, Count: x.options.Shards}, t)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}
+
 // split writes the documents of one split of a shard.
 func (x exporter) split(ctx context.Context, name sharding.ShardName, t sharding.ShardTask) (File, error) {
-	f := File{Name: name.String() + ".txt", RandomSeed: name.Seed(x.options.RandomSeed)}
+	f := File{Name: fileOf(name), RandomSeed: name.Seed(x.options.RandomSeed)}
 	file, err := x.out.Create(ctx, f.Name)
 	if err != nil {
 		return f, err

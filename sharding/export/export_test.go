@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract"
+	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
@@ -222,6 +223,7 @@ func TestRecordsWithoutAManifestBecomeText(t *testing.T) {
 	for name, data := range map[string][]byte{"a bit": append(bytes.Clone(frame), append(bytes.Clone(frame[:20]), append([]byte{frame[20] ^ 1}, frame[21:]...)...)...), "truncated": append(bytes.Clone(frame), frame[:9]...)} {
 		bad := filepath.Join(t.TempDir(), "bad.tfrecord")
 		write(t, bad, data)
+		out := filepath.Join(t.TempDir(), "text")
 		if _, err := export.Records(t.Context(), []string{bad}, filepath.Join(dir, sharding.VocabName), out); !isDamaged(err) || !strings.Contains(err.Error(), "bad.tfrecord: record 1") {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -236,5 +238,43 @@ func TestRecordsWithoutAManifestBecomeText(t *testing.T) {
 	write(t, twin, frame)
 	if _, err := export.Records(t.Context(), []string{path, twin}, filepath.Join(dir, sharding.VocabName), out); !isUsage(err) {
 		t.Errorf("two files of one name: got %v", err)
+	}
+}
+
+// Text is written to a folder of its own, alone.
+func TestTextIsWrittenToNoFolderOfAnotherKind(t *testing.T) {
+	root, _, _ := dataset(t)
+	shards := filepath.Join(root, sharding.ShardsFolder)
+	for name, out := range map[string]string{"documents": filepath.Join(root, sharding.DocumentsFolder), "shards": shards, "the run": root} {
+		before, err := os.ReadDir(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = export.Text(t.Context(), export.Config{Shards: shards, Out: out})
+		if !isUsage(err) || !strings.Contains(err.Error(), "which this export does not write") {
+			t.Errorf("%s: got %v", name, err)
+		}
+		after, err := os.ReadDir(out)
+		if err != nil || len(after) != len(before) {
+			t.Errorf("%s: %d entries are now %d, %v", name, len(before), len(after), err)
+		}
+	}
+	out := filepath.Join(root, "text")
+	for range 2 { // again over its own files
+		if _, err := export.Text(t.Context(), export.Config{Shards: shards, Out: out}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder, err := store.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := store.Lock(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if _, err := export.Text(t.Context(), export.Config{Shards: shards, Out: out}); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("in a folder that another process uses: got %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -43,29 +44,37 @@ func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsF
 	if err != nil {
 		return nil, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
 	}
-	folder, err := store.Open(out)
-	if err != nil {
-		return nil, err
+	var names []string
+	for _, path := range files {
+		name := textOf(path)
+		if slices.Contains(names, name) {
+			return nil, failure.Usagef("two TFRecord files would both be written to %s", name)
+		}
+		names = append(names, name)
 	}
 	var list []RecordsFile
-	taken := map[string]bool{}
-	for _, path := range files {
-		e, err := exportRecords(ctx, folder, path, v)
-		if err == nil && taken[e.Name] {
-			err = failure.Usagef("two TFRecord files would both be written to %s", e.Name)
+	err = into(ctx, out, names, func(folder store.Folder) error {
+		for _, path := range files {
+			e, err := exportRecords(ctx, folder, path, v)
+			if err != nil {
+				return err
+			}
+			list = append(list, e)
 		}
-		if err != nil {
-			return nil, err
-		}
-		taken[e.Name] = true
-		list = append(list, e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return list, nil
 }
 
+// textOf returns the name of the text file of a file of records.
+func textOf(path string) string { return store.Base(path) + ".txt" }
+
 // exportRecords writes one file.
 func exportRecords(ctx context.Context, out store.Folder, path string, v *tokenize.Vocab) (e RecordsFile, err error) {
-	e.Name = store.Base(path) + ".txt"
+	e.Name = textOf(path)
 	in, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return e, err

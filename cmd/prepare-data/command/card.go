@@ -2,13 +2,11 @@ package command
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"pretext/internal/store"
-	"pretext/sharding"
+	"pretext/internal/onefile"
 	"pretext/sharding/survey"
 	"pretext/sharding/survey/card"
 )
@@ -16,7 +14,7 @@ import (
 func newCard() *cobra.Command {
 	var flags surveyFlags
 	var o card.Options
-	var out outFile
+	out := outFile{Output: onefile.Output{Kind: onefile.Card}}
 	cmd := &cobra.Command{
 		Use:   "card PATH --out README.md",
 		Short: "Write a dataset card for Hugging Face",
@@ -33,10 +31,10 @@ read TFRecords; the card shows how TensorFlow does.`,
 			if err != nil {
 				return err
 			}
-			if out.path == "" {
+			if out.Path == "" {
 				return usagef("no output file: give --out README.md")
 			}
-			if err := notInData(cmd.Context(), args[0], out.path); err != nil {
+			if err := out.Check(cmd.Context()); err != nil {
 				return err
 			}
 			s, err := survey.Collect(cmd.Context(), args[0], so)
@@ -60,29 +58,4 @@ read TFRecords; the card shows how TensorFlow does.`,
 	fs.StringVar(&o.Name, "name", "", "name of the data set; default: the name of its folder")
 	fs.StringArrayVar(&o.Licences, "license", nil, "`licence` of the data as the Hugging Face Hub names it, such as cc-by-sa-4.0; may be repeated; default: the licences of the downloads")
 	return cmd
-}
-
-// notInData returns a usage error if the file out is one of the data set at path, which
-// a card would replace: the README.md of Parquet files.
-func notInData(ctx context.Context, path, out string) error {
-	d, err := sharding.Open(ctx, path)
-	if err != nil {
-		return err
-	}
-	folder, name := store.Absolute(store.Dir(out)), store.Base(out)
-	for _, s := range d.Stages {
-		if store.Absolute(s.String()) != folder {
-			continue
-		}
-		m, err := sharding.ReadManifest(ctx, s)
-		if err != nil {
-			continue // survey.Collect reports it
-		}
-		for _, f := range m.Files {
-			if f.Name == name {
-				return usagef("--out %s: a file of the data, which verify would miss: give another name", out)
-			}
-		}
-	}
-	return nil
 }

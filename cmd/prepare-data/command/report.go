@@ -11,14 +11,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/internal/humanize"
-	"pretext/internal/store"
+	"pretext/internal/onefile"
 	"pretext/sharding/survey"
 	"pretext/sharding/survey/report"
 )
 
 func newReport() *cobra.Command {
 	var flags surveyFlags
-	var out outFile
+	out := outFile{Output: onefile.Output{Kind: onefile.Report}}
 	cmd := &cobra.Command{
 		Use:   "report PATH --out FILE.html",
 		Short: "Write what is in a data set as one HTML page",
@@ -31,11 +31,14 @@ documents, rejects, sources and options. The page loads no other file.`,
 			if err != nil {
 				return err
 			}
-			if out.path == "" {
+			if out.Path == "" {
 				return usagef("no output file: give --out FILE.html")
 			}
-			if ext := strings.ToLower(filepath.Ext(out.path)); !slices.Contains([]string{"", ".html", ".htm"}, ext) {
-				return usagef("--out %s: a report is HTML: give --out FILE.html", out.path)
+			if ext := strings.ToLower(filepath.Ext(out.Path)); !slices.Contains([]string{"", ".html", ".htm"}, ext) {
+				return usagef("--out %s: a report is HTML: give --out FILE.html", out.Path)
+			}
+			if err := out.Check(cmd.Context()); err != nil {
+				return err
 			}
 			s, err := survey.Collect(cmd.Context(), args[0], o)
 			if err != nil {
@@ -55,33 +58,33 @@ documents, rejects, sources and options. The page loads no other file.`,
 
 // outFile is the file that report and card write, from their flags.
 type outFile struct {
-	path string
+	onefile.Output
 	json bool // print the file's name and size as JSON
 }
 
 func (f *outFile) add(fs *pflag.FlagSet) {
-	fs.StringVarP(&f.path, "out", "o", "", "file to write (required)")
+	addOutFile(fs, &f.Output, "file to write (required)")
 	fs.BoolVar(&f.json, "json", false, "print the name of the file as JSON")
 }
 
-// write writes a report or card atomically and prints its path and size.
+// addOutFile adds the flags of a command that writes one file.
+func addOutFile(fs *pflag.FlagSet, o *onefile.Output, usage string) {
+	o.Flag = "out"
+	fs.StringVarP(&o.Path, o.Flag, "o", "", usage)
+	fs.BoolVar(&o.Overwrite, "overwrite", false, "replace a file that this command did not write; never one of a data set")
+}
+
+// write writes a report or card and prints its path and size.
 func (f *outFile) write(cmd *cobra.Command, content []byte) error {
-	if info, err := store.Stat(cmd.Context(), f.path); err == nil && info.IsDir() {
-		return usagef("--out %s: a folder: give the file to write", f.path)
-	}
-	folder, err := store.Open(store.Dir(f.path))
-	if err != nil {
-		return err
-	}
-	if err := store.WriteFile(cmd.Context(), folder, store.Base(f.path), content); err != nil {
+	if err := f.Write(cmd.Context(), content); err != nil {
 		return err
 	}
 	if f.json {
 		return printJSON(cmd.OutOrStdout(), struct {
 			File  string `json:"file"`
 			Bytes int    `json:"bytes"`
-		}{f.path, len(content)})
+		}{f.Path, len(content)})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", f.path, humanize.Bytes(int64(len(content))))
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", f.Path, humanize.Bytes(int64(len(content))))
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"pretext/extract/wiki"
 	"pretext/extract/wiki/rendering"
 	"pretext/internal/humanize"
+	"pretext/internal/onefile"
 	"pretext/internal/store"
 )
 
@@ -90,8 +91,9 @@ func checkScopes(lang, wiki string) error {
 }
 
 func newCollect() *cobra.Command {
-	var dump, out string
+	var dump string
 	var workers int
+	out := onefile.Output{Kind: onefile.Definitions}
 	cmd := &cobra.Command{
 		Use:   "collect --wiki-dump FILE --out FILE",
 		Short: "Collect the definitions of a wiki's own templates",
@@ -103,26 +105,30 @@ no file: extract and run expand them on their own. If there are more than 12 MiB
 definitions, the file has the shortest ones. It does not depend on --workers.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if dump == "" || out == "" {
+			if dump == "" || out.Path == "" {
 				return usagef("give --wiki-dump FILE and --out FILE")
 			}
-			n, err := collectDefinitions(cmd.Context(), dump, out, workers)
+			out.Inputs = []string{dump}
+			if err := out.Check(cmd.Context()); err != nil {
+				return err
+			}
+			n, err := collectDefinitions(cmd.Context(), dump, &out, workers)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", out, humanize.Things(int64(n), "definition"))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", out.Path, humanize.Things(int64(n), "definition"))
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&dump, "wiki-dump", "", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz")
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write")
+	addOutFile(cmd.Flags(), &out, "file to write")
 	cmd.Flags().IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "ranges of the dump that are read at once; does not affect the output's bytes")
 	return cmd
 }
 
 // collectDefinitions writes the definitions of a dump's templates to the file out
 // and returns their number.
-func collectDefinitions(ctx context.Context, dump, out string, workers int) (int, error) {
+func collectDefinitions(ctx context.Context, dump string, out *onefile.Output, workers int) (int, error) {
 	f, err := store.OpenPath(ctx, dump)
 	if err != nil {
 		return 0, err
@@ -137,11 +143,7 @@ func collectDefinitions(ctx context.Context, dump, out string, workers int) (int
 	if err != nil {
 		return 0, err
 	}
-	folder, err := store.Open(store.Dir(out))
-	if err != nil {
-		return 0, err
-	}
-	return len(list), store.WriteFile(ctx, folder, store.Base(out), wiki.AppendDefinitions(nil, d.Wiki(), list))
+	return len(list), out.Write(ctx, wiki.AppendDefinitions(nil, d.Wiki(), list))
 }
 
 // readTemplates parses files of rendering data.

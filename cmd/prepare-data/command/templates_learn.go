@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -17,6 +18,7 @@ import (
 	"pretext/extract/wiki/learn"
 	"pretext/internal/failure"
 	"pretext/internal/humanize"
+	"pretext/internal/onefile"
 	"pretext/internal/store"
 	"pretext/pipeline"
 )
@@ -25,14 +27,14 @@ import (
 type learnFlags struct {
 	html       []string
 	templates  []string
-	out, pairs string
+	out, pairs onefile.Output
 	options    learn.Options
 	workers    int
 	json       bool
 }
 
 func newLearn() *cobra.Command {
-	f := learnFlags{options: learn.DefaultOptions()}
+	f := learnFlags{options: learn.DefaultOptions(), out: onefile.Output{Kind: onefile.Learned}, pairs: onefile.Output{Kind: onefile.Pairs, Flag: "pairs"}}
 	cmd := &cobra.Command{
 		Use:   "learn --wiki-html PATH --out FILE",
 		Short: "Propose what templates show, from pages of a wiki as HTML",
@@ -52,7 +54,7 @@ uses that were compared, at most 64 for each template. Read the file before you 
 it: a line holds for the pages that were read.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
+			if err := f.check(cmd.Context()); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -61,8 +63,8 @@ it: a line holds for the pages that were read.`,
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.html, "wiki-html", nil, "pages of a wiki as HTML: a snapshot of Wikimedia Enterprise (.tar.gz, .ndjson), or a directory or pattern of them, or of .html files; may be repeated")
 	addTemplates(fs, &f.templates)
-	fs.StringVarP(&f.out, "out", "o", "", "file to write")
-	fs.StringVar(&f.pairs, "pairs", "", "`file` for the uses that were compared, as JSON lines")
+	addOutFile(fs, &f.out, "file to write")
+	fs.StringVar(&f.pairs.Path, "pairs", "", "`file` for the uses that were compared, as JSON lines")
 	fs.Int64Var(&f.options.MinUses, "min-uses", f.options.MinUses, "uses that a template must have")
 	fs.Float64Var(&f.options.MinExplained, "min-explained", f.options.MinExplained, "fraction of its uses that a line must explain, over 0.5 to 1")
 	fs.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "files read at once; does not affect the output's bytes")
@@ -70,8 +72,8 @@ it: a line holds for the pages that were read.`,
 	return cmd
 }
 
-func (f *learnFlags) check() error {
-	if len(f.html) == 0 || f.out == "" {
+func (f *learnFlags) check(ctx context.Context) error {
+	if len(f.html) == 0 || f.out.Path == "" {
 		return usagef("give --wiki-html PATH and --out FILE")
 	}
 	if f.workers < 1 {
@@ -80,10 +82,18 @@ func (f *learnFlags) check() error {
 	if err := f.options.Validate(); err != nil {
 		return misuse(err)
 	}
-	for _, file := range []struct{ flag, path string }{{"--out", f.out}, {"--pairs", f.pairs}} {
-		if info, err := store.Stat(context.Background(), file.path); file.path != "" && err == nil && info.IsDir() {
-			return usagef("%s %s: a folder: give the file to write", file.flag, file.path)
+	f.pairs.Overwrite = f.out.Overwrite
+	for _, out := range []*onefile.Output{&f.out, &f.pairs} {
+		out.Inputs = slices.Concat(f.html, f.templates)
+		if out.Path == "" {
+			continue
 		}
+		if err := out.Check(ctx); err != nil {
+			return err
+		}
+	}
+	if f.pairs.Path != "" && store.Absolute(f.pairs.Path) == store.Absolute(f.out.Path) {
+		return usagef("--pairs %s: the file of --out: give another name", f.pairs.Path)
 	}
 	return nil
 }
@@ -119,31 +129,22 @@ func (f *learnFlags) run(ctx context.Context, stdout, stderr io.Writer) (err err
 		return err
 	}
 	res := table.Propose(f.options)
-	if err := writePath(ctx, f.out, res.AppendFile(nil, strings.Join(names, ", "))); err != nil {
+	if err := f.out.Write(ctx, res.AppendFile(nil, strings.Join(names, ", "))); err != nil {
 		return err
 	}
-	if f.pairs != "" {
-		if err := writePairs(ctx, f.pairs, table); err != nil {
+	if f.pairs.Path != "" {
+		if err := writePairs(ctx, &f.pairs, table); err != nil {
 			return err
 		}
 	}
 	if f.json {
-		return printJSON(stdout, learned{f.out, counts, res})
+		return printJSON(stdout, learned{f.out.Path, counts, res})
 	}
-	return printLearned(stdout, learned{f.out, counts, res})
-}
-
-// writePath writes a file atomically.
-func writePath(ctx context.Context, path string, data []byte) error {
-	folder, err := store.Open(store.Dir(path))
-	if err != nil {
-		return err
-	}
-	return store.WriteFile(ctx, folder, store.Base(path), data)
+	return printLearned(stdout, learned{f.out.Path, counts, res})
 }
 
 // writePairs writes the pairs of a table as JSON lines.
-func writePairs(ctx context.Context, path string, table *learn.Table) error {
+func writePairs(ctx context.Context, out *onefile.Output, table *learn.Table) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -158,7 +159,7 @@ func writePairs(ctx context.Context, path string, table *learn.Table) error {
 			}
 		}
 	}
-	return writePath(ctx, path, b.Bytes())
+	return out.Write(ctx, b.Bytes())
 }
 
 func printLearned(w io.Writer, l learned) error {
