@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"io"
 
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -67,70 +68,27 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	if err != nil {
 		return nil, err
 	}
-	tools, err := w.tools(ctx, tok)
-	if err != nil {
-		return nil, err
+	maker, ok := w.Take().(*sharding.ShardMaker)
+	if !ok {
+		if maker, err = sharding.NewShardMaker(tok, w.Examples, w.scratch()); err != nil {
+			return nil, err
+		}
 	}
-	defer w.Give(tools)
-	if err := w.read(ctx, t, tools); err != nil {
+	defer w.Give(maker)
+	if err := maker.Read(ctx, t, w.Paths(), w.Meter.Add); err != nil {
 		return nil, err
 	}
 	var results []stage.Result
-	for i, split := range w.Examples.Splits() {
-		made, err := w.build(ctx, w.Examples.ShardFiles(split, index), tools.corpora[i], tools)
+	splits := w.Examples.Splits()
+	for i, split := range splits {
+		made, err := w.build(ctx, maker, i, w.Examples.ShardFiles(split, index))
 		if err != nil {
 			return nil, err
 		}
 		results = append(results, made...)
-		w.Meter.Add(t.TextBytes() / int64(len(tools.corpora))) // reading was the first half
+		w.Meter.Add(t.TextBytes() / int64(len(splits))) // reading was the first half
 	}
 	return results, nil
-}
-
-// shardTools are the buffers of a running task. The next task reuses them.
-type shardTools struct {
-	encoder *sharding.Encoder
-	corpora []*sharding.Corpus // one per split
-	builder sharding.Maker
-	shards  []*sharding.ShardWriter // one per file of a split
-}
-
-func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*shardTools, error) {
-	if spare, ok := w.Take().(*shardTools); ok {
-		return spare, nil
-	}
-	builder, err := w.Examples.NewMaker(tok.Vocab, w.scratch())
-	if err != nil {
-		return nil, err
-	}
-	t := &shardTools{encoder: tok.NewEncoder(), builder: builder}
-	for range w.Examples.ShardFiles(sharding.Train, 0) {
-		t.shards = append(t.shards, sharding.NewShardWriter(w.Examples))
-	}
-	for range w.Examples.Splits() {
-		t.corpora = append(t.corpora, tok.NewCorpus())
-	}
-	return t, nil
-}
-
-// read tokenizes the documents of a shard, each into the corpus of its split.
-func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *shardTools) error {
-	for _, c := range tools.corpora {
-		c.Reset()
-	}
-	for doc, err := range t.Documents(ctx, w.Examples, w.Paths(), w.Meter.Add) {
-		if err != nil {
-			return err
-		}
-		corpus := tools.corpora[0]
-		if w.Examples.HeldOut(doc.ID) {
-			corpus = tools.corpora[1]
-		}
-		if err := tools.encoder.Add(corpus, doc); err != nil {
-			return err
-		}
-	}
-	return t.AddNegatives(ctx, tools.encoder, w.Examples, w.Paths(), tools.corpora)
 }
 
 func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) error {
@@ -148,23 +106,24 @@ func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) err
 
 // build makes the records of one split of a shard: for each name the file, its
 // index and the side-car that proves both.
-func (w *examplesWorker) build(ctx context.Context, names []sharding.ShardName, corpus *sharding.Corpus, tools *shardTools) ([]stage.Result, error) {
+func (w *examplesWorker) build(ctx context.Context, maker *sharding.ShardMaker, split int, names []sharding.ShardName) ([]stage.Result, error) {
 	outs := make([]*stage.Output, len(names))
+	to := make([]io.Writer, len(names))
 	for i, name := range names {
 		out, err := w.Create(ctx, name.Records(w.Examples.Compression == sharding.CompressionGzip))
 		if err != nil {
 			return nil, err
 		}
 		defer out.Abort()
-		outs[i] = out
-		tools.shards[i].Reset(out, name, name.Seed(w.Examples.RandomSeed))
+		outs[i], to[i] = out, out
 	}
-	if err := sharding.BuildShard(ctx, tools.builder, corpus, tools.shards); err != nil {
+	made, err := maker.Make(ctx, split, names, to)
+	if err != nil {
 		return nil, err
 	}
 	var results []stage.Result
 	for i, name := range names {
-		r, err := w.finish(ctx, name, outs[i], tools.shards[i])
+		r, err := w.finish(ctx, name, outs[i], made[i])
 		if err != nil {
 			return nil, err
 		}
@@ -175,9 +134,6 @@ func (w *examplesWorker) build(ctx context.Context, names []sharding.ShardName, 
 
 // finish completes the records file of a shard.
 func (w *examplesWorker) finish(ctx context.Context, name sharding.ShardName, out *stage.Output, shard *sharding.ShardWriter) (stage.Result, error) {
-	if err := shard.Flush(); err != nil {
-		return stage.Result{}, err
-	}
 	if err := w.Commit(ctx, out); err != nil {
 		return stage.Result{}, err
 	}

@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 	"records/pretrain":  {"records", "tokenize", "internal/pyrandom"},
 	"sharding":          {"internal/failure", "internal/portable", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/recognize", "internal/store", "internal/extsort"},
 	"sharding/examples": {"internal/failure", "internal/store", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize"},
-	"sharding/verify":   {"extract", "records", "records/columns", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/extsort", "internal/store"},
+	"sharding/verify":   {"internal/failure", "extract", "records", "records/columns", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/extsort", "internal/store"},
 
 	// Formats of examples beside TFRecord, a package each, and "formats", their list.
 	"records/columns":  {"internal/failure", "records"},

@@ -32,9 +32,10 @@ type Result struct {
 	Bytes     int64              `json:"bytes"`
 	Documents int64              `json:"documents"`
 	Records   int64              `json:"records"`
-	Repeated  int64              `json:"repeated"`      // number of records that an earlier file also contains
-	Found     int                `json:"problem_count"` // number of problems, listed or not
-	Problems  []sharding.Problem `json:"problems"`      // the first problems, at most Options.MaxProblems
+	Repeated  int64              `json:"repeated"`         // number of records that an earlier file also contains
+	Remade    int                `json:"remade,omitempty"` // number of shards made again, see [Remake]
+	Found     int                `json:"problem_count"`    // number of problems, listed or not
+	Problems  []sharding.Problem `json:"problems"`         // the first problems, at most Options.MaxProblems
 }
 
 // OK reports whether there are no problems.
@@ -47,6 +48,9 @@ type Options struct {
 	MaxProblems int    // maximum number of problems to list; all are counted
 	Memory      int64  // bytes of memory for the hashes of records, beyond which they go to a file; 0: 64 MB
 	Temp        string // folder for that file; "": the system's temporary folder
+
+	// Remake makes shards again from their documents.
+	Remake Remake
 }
 
 func (o Options) normal() Options {
@@ -56,6 +60,9 @@ func (o Options) normal() Options {
 	}
 	if o.Memory <= 0 {
 		o.Memory = 64e6
+	}
+	if o.Remake.Memory <= 0 {
+		o.Remake.Memory = 600e6
 	}
 	return o
 }
@@ -69,6 +76,10 @@ func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	o = o.normal()
 	v := &verifier{opts: o, result: &Result{Problems: []sharding.Problem{}}}
 	d, err := sharding.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := v.sources(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +98,15 @@ func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 			finished = append(finished, folderManifest{s, m})
 		}
 	}
-	return v.result, v.chain(ctx, finished)
+	if err := v.chain(ctx, finished); err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		if err := v.remake(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return v.result, nil
 }
 
 // A verifier holds the state of one call of [Dataset].
@@ -101,6 +120,12 @@ type findings struct {
 	most  int // maximum number of problems to list
 	found int
 	list  []sharding.Problem
+}
+
+// take adds the problems of other.
+func (f *findings) take(other findings) {
+	f.found += other.found
+	f.list = append(f.list, other.list[:min(len(other.list), f.most-len(f.list))]...)
 }
 
 func (f *findings) add(p sharding.Problem) {

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 type verifyFlags struct {
 	options verify.Options
 	memory  byteSize
+	remake  string
 	json    bool
 }
 
@@ -32,6 +34,10 @@ them, also from other tools. It compares:
   - the folders of a run with each other
 Each problem is printed with its file, record and byte.
 
+--remake N makes N shards of each folder again from their documents, in any format,
+and compares every record: a record may keep all rules and still not be what the
+documents give. The documents are those of the run, or those that --documents names.
+
 Not checked: run.json, which no command reads as data; hidden files, such as .lock
 and unfinished downloads; README, LICENSE, NOTICE, SHA256SUMS, *.md, *.html, *.pdf,
 *.png and *.svg; files of a run that no stage made, such as its cache and the demo's
@@ -45,6 +51,9 @@ sources; and sources that were not downloaded.`,
 				return usagef("--max-problems %d: must be at least 1", o.MaxProblems)
 			}
 			f.options.Memory = int64(f.memory)
+			if err := f.setRemake(cmd.Flags().Changed("memory")); err != nil {
+				return err
+			}
 			return f.verifyPaths(cmd, args)
 		},
 	}
@@ -52,8 +61,34 @@ sources; and sources that were not downloaded.`,
 	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
 	fs.IntVar(&f.options.Workers, "workers", f.options.Workers, "files checked concurrently")
 	fs.IntVar(&f.options.MaxProblems, "max-problems", f.options.MaxProblems, "maximum number of problems to list; all are counted")
-	fs.Var(&f.memory, "memory", "memory for finding repeated records; what does not fit goes to a temporary file")
+	fs.Var(&f.memory, "memory", "memory for finding repeated records; what does not fit goes to a temporary file; with --remake, also for making shards (600MB if not given)")
+	fs.StringVar(&f.remake, "remake", "", "number of `shards` to make again from their documents, or all")
+	fs.Int64Var(&f.options.Remake.Seed, "remake-seed", 0, "seed by which these shards are drawn")
+	fs.StringArrayVar(&f.options.Remake.Documents, "documents", nil, "`folder` of documents for --remake that is not at PATH; repeatable")
 	return cmd
+}
+
+// setRemake sets the options of --remake. given reports whether --memory was given.
+func (f *verifyFlags) setRemake(given bool) error {
+	if f.remake == "" {
+		if len(f.options.Remake.Documents) > 0 {
+			return usagef("--documents: only --remake needs documents: add --remake N or --remake all")
+		}
+		return nil
+	}
+	if given {
+		f.options.Remake.Memory = int64(f.memory)
+	}
+	if f.remake == "all" {
+		f.options.Remake.Shards = -1
+		return nil
+	}
+	n, err := strconv.Atoi(f.remake)
+	if err != nil || n < 1 {
+		return usagef("--remake %s: must be a number of shards, at least 1, or all", f.remake)
+	}
+	f.options.Remake.Shards = n
+	return nil
 }
 
 // verifyPaths checks all paths and prints the results. It returns an error that
@@ -95,5 +130,9 @@ func (f *verifyFlags) verifyPaths(cmd *cobra.Command, paths []string) error {
 
 // checked returns a summary of the files, records and documents that were checked.
 func checked(v *verify.Result) string {
-	return fmt.Sprintf("%s, %s, %s, %s", files(v.Files), humanize.Bytes(v.Bytes), humanize.Things(v.Documents, "document"), humanize.Things(v.Records, "record"))
+	s := fmt.Sprintf("%s, %s, %s, %s", files(v.Files), humanize.Bytes(v.Bytes), humanize.Things(v.Documents, "document"), humanize.Things(v.Records, "record"))
+	if v.Remade > 0 {
+		s += ", " + humanize.Things(int64(v.Remade), "shard") + " made again with equal records"
+	}
+	return s
 }

@@ -1,0 +1,106 @@
+package sharding
+
+import (
+	"context"
+	"io"
+
+	"pretext/records/pretrain"
+)
+
+// A ShardMaker makes one shard after another of their documents. Shards and their
+// check, verify --remake, are made by it. It must not be used by several goroutines
+// at once.
+type ShardMaker struct {
+	options ExamplesOptions
+	encoder *Encoder
+	corpora []*Corpus // one per split
+	maker   Maker
+	writers []*ShardWriter // one per file of a split
+}
+
+// NewShardMaker returns a ShardMaker of shards with the options o. Examples wait in
+// scratch where the recipe shuffles them.
+func NewShardMaker(t *Tokenizer, o ExamplesOptions, scratch pretrain.Scratch) (*ShardMaker, error) {
+	maker, err := o.NewMaker(t.Vocab, scratch)
+	if err != nil {
+		return nil, err
+	}
+	m := &ShardMaker{options: o, encoder: t.NewEncoder(), maker: maker}
+	for range o.ShardFiles(Train, 0) {
+		m.writers = append(m.writers, NewShardWriter(o))
+	}
+	for range o.Splits() {
+		m.corpora = append(m.corpora, t.NewCorpus())
+	}
+	return m, nil
+}
+
+// Read tokenizes the documents of a shard, each into the corpus of its split, and those
+// of its negatives. locations are the paths of the documents folders. After each block
+// of documents it calls read with the size of the block's text in bytes.
+func (m *ShardMaker) Read(ctx context.Context, t ShardTask, locations []string, read func(textBytes int64)) error {
+	for _, c := range m.corpora {
+		c.Reset()
+	}
+	for doc, err := range t.Documents(ctx, m.options, locations, read) {
+		if err != nil {
+			return err
+		}
+		if err := m.encoder.Add(m.corpora[m.options.split(doc.ID)], doc); err != nil {
+			return err
+		}
+	}
+	return t.AddNegatives(ctx, m.encoder, m.options, locations, m.corpora)
+}
+
+// Make writes the records of a split of the shard that was read last, split being an
+// index of [ExamplesOptions.Splits]: of each of names, from
+// [ExamplesOptions.ShardFiles], to the writer of the same index in outs. It returns
+// what else is known of these files, valid until the next Make.
+func (m *ShardMaker) Make(ctx context.Context, split int, names []ShardName, outs []io.Writer) ([]*ShardWriter, error) {
+	for i, name := range names {
+		m.writers[i].Reset(outs[i], name, name.Seed(m.options.RandomSeed))
+	}
+	if err := BuildShard(ctx, m.maker, m.corpora[split], m.writers); err != nil {
+		return nil, err
+	}
+	for _, w := range m.writers {
+		if err := w.Flush(); err != nil {
+			return nil, err
+		}
+	}
+	return m.writers, nil
+}
+
+// Memory of a task that makes a shard, measured on real runs and rounded up. Peak memory
+// is bounded as docs/internals.md describes: the sum of shard + largest document over the
+// tasks that may run concurrently.
+const (
+	TaskMemory  = 16 << 20 // bytes of a task's word cache, block buffers and output buffers
+	MinScratch  = 8 << 20  // minimum bytes of examples that a task may hold in memory
+	TextPerByte = 2        // bytes of ids and sentence marks per byte of text, for vocabularies below 65,537 entries
+)
+
+// Memory returns the bytes that making the shard takes, with [MinScratch]. wide is
+// [Tokenizer.Wide].
+func (s ShardSize) Memory(wide bool) int64 {
+	perByte := int64(TextPerByte)
+	if wide {
+		perByte *= 2
+	}
+	// The largest document is held as a compressed frame, as JSON and as text.
+	return TaskMemory + MinScratch + s.TextBytes*perByte + 3*s.LargestBlock
+}
+
+// Size returns the size of the shard.
+func (t ShardTask) Size() (s ShardSize) {
+	lists := t.passes()
+	if t.Negatives != nil {
+		lists = append(lists, Repeat{Blocks: t.Negatives.Blocks})
+	}
+	for _, r := range lists {
+		s.TextBytes += r.Blocks.TextBytes()
+		s.LargestBlock = max(s.LargestBlock, r.Blocks.LargestBlock())
+	}
+	return s
+}

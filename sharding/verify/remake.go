@@ -1,0 +1,217 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"pretext/internal/failure"
+	"pretext/internal/store"
+	"pretext/sharding"
+	"pretext/sharding/examples"
+)
+
+// A Remake selects shards that [Dataset] makes again from their documents, to compare
+// the records. The zero value makes none.
+type Remake struct {
+	Shards    int      // number of shards of each folder, drawn with Seed; negative: all
+	Seed      int64    // of the drawing
+	Documents []string // folders of documents that are not in the data set
+	Memory    int64    // bytes for making shards; 0: 600 MB
+}
+
+// A remakeSource is a folder of shards, in whatever format, and what they are made of.
+type remakeSource struct {
+	stage     *sharding.Stage
+	manifest  *sharding.Manifest
+	made      sharding.ExamplesOptions
+	split     string // the only one in the folder; "" for all
+	documents []string
+	tasks     func(ctx context.Context, shard int) (sharding.ShardTask, error)
+	parts     map[string]examples.Part // by the name of the shard
+}
+
+// sources finds what the shards of a data set are made of, before anything is checked, if
+// some are to be made again. It adds the folders of documents that the user named to d:
+// they are checked too. A folder beside other documents than its own is left out: that is a
+// problem of the chain. If documents are missing, the error is a usage error.
+func (v *verifier) sources(ctx context.Context, d *sharding.Dataset) (sources []*remakeSource, err error) {
+	if v.opts.Remake.Shards == 0 {
+		return nil, nil
+	}
+	f := &remakeFinder{}
+	if err := f.find(ctx, d, v.opts.Remake.Documents); err != nil {
+		return nil, err
+	}
+	for _, s := range f.all {
+		var source *remakeSource
+		switch s.manifest.Stage {
+		case sharding.StageExamples:
+			source, err = f.ofShards(ctx, s)
+		case sharding.StageConvert:
+			source, err = f.ofConverted(ctx, s)
+		default:
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		f.skipped = f.skipped || source == nil
+		if source != nil {
+			sources = append(sources, source)
+		}
+	}
+	if len(sources) == 0 && !f.skipped {
+		return nil, failure.Usagef("%s: no shards in it that can be made again: give a run or a folder of shards, or leave out --remake", d.Path)
+	}
+	return sources, nil
+}
+
+// A madeFolder is a folder with a manifest, and that manifest's hash.
+type madeFolder struct {
+	folderManifest
+	sum string
+}
+
+// A remakeFinder finds documents of shards.
+type remakeFinder struct {
+	all   []madeFolder // of the data set, then those that the user named
+	given []madeFolder // the latter, in the user's order
+
+	corrupt bool // a manifest is, so documents may be here that are not in all
+	skipped bool // a folder is reported instead of made again
+}
+
+// find reads the manifests of d and of the folders of documents at paths.
+func (f *remakeFinder) find(ctx context.Context, d *sharding.Dataset, paths []string) error {
+	for _, s := range d.Stages {
+		if _, err := f.add(ctx, s); err != nil {
+			return err
+		}
+	}
+	for _, path := range paths {
+		named, err := sharding.Open(ctx, path)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(named.Stages, func(s *sharding.Stage) bool { return s.Name == "." })
+		if at < 0 {
+			return failure.Usagef("--documents %s: no folder of documents: name the folder with their %s", path, sharding.ManifestName)
+		}
+		s := named.Stages[at]
+		here := slices.IndexFunc(f.all, func(have madeFolder) bool { return store.Absolute(have.String()) == store.Absolute(s.String()) })
+		if here >= 0 {
+			f.given = append(f.given, f.all[here])
+			continue
+		}
+		d.Stages = append(d.Stages, s)
+		m, err := f.add(ctx, s)
+		if err != nil {
+			return err
+		}
+		if m != nil && len(m.manifest.DocumentsFiles()) == 0 {
+			return failure.Usagef("--documents %s: it contains the output of stage %q, want a folder of documents", path, m.manifest.Stage)
+		}
+		if m != nil {
+			f.given = append(f.given, *m)
+		}
+	}
+	return nil
+}
+
+// add reads the manifest of a stage. It returns nil if that is corrupt.
+func (f *remakeFinder) add(ctx context.Context, s *sharding.Stage) (*madeFolder, error) {
+	m, err := sharding.ReadManifest(ctx, s)
+	if errors.Is(err, sharding.ErrFormat) {
+		f.corrupt, f.skipped = true, true
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, err := sharding.ManifestInput(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	f.all = append(f.all, madeFolder{folderManifest{s, m}, in.SHA256})
+	return &f.all[len(f.all)-1], nil
+}
+
+// documents returns the folders of documents among all.
+func (f *remakeFinder) documents() (list []madeFolder) {
+	return slices.DeleteFunc(slices.Clone(f.all), func(s madeFolder) bool { return len(s.manifest.DocumentsFiles()) == 0 })
+}
+
+// ofShards returns what a folder of TFRecord shards is made of; nil if other documents
+// lie beside it.
+func (f *remakeFinder) ofShards(ctx context.Context, s madeFolder) (*remakeSource, error) {
+	source := &remakeSource{stage: s.Stage, manifest: s.manifest}
+	if err := s.manifest.DecodeOptions(s, &source.made); err != nil {
+		return nil, err
+	}
+	wanted := 0
+	for _, in := range s.manifest.Inputs {
+		if in.Name != sharding.ManifestName {
+			continue
+		}
+		wanted++
+		for _, d := range f.documents() {
+			if d.sum == in.SHA256 {
+				source.documents = append(source.documents, d.String())
+				break
+			}
+		}
+	}
+	switch found := len(source.documents); {
+	case wanted == 0:
+		return nil, failure.Usagef("%s: not made of folders of documents, so its shards cannot be made again: leave out --remake", s)
+	case found == wanted:
+	case f.corrupt:
+		return nil, nil
+	case len(f.given) > 0:
+		return nil, failure.Usagef("%s: made of other documents than those that --documents names: name the folders whose %s has the hashes in its manifest", s, sharding.ManifestName)
+	case found == 0 && len(f.documents()) > 0:
+		return nil, nil // a problem of the chain
+	default:
+		return nil, failure.Usagef("%s: the documents that it is made of are not beside it (%d of %d folders are missing): name their folders with --documents DIR", s, wanted-found, wanted)
+	}
+	source.tasks = func(ctx context.Context, shard int) (t sharding.ShardTask, err error) {
+		return t, sharding.ReadTask(ctx, s, shard, &t)
+	}
+	return source, source.findParts(ctx)
+}
+
+// findParts lists the shards in the folder.
+func (r *remakeSource) findParts(ctx context.Context) error {
+	parts, err := examples.Of(ctx, r.stage, r.manifest)
+	if err != nil {
+		return err
+	}
+	r.parts = map[string]examples.Part{}
+	for _, p := range parts {
+		stem, _, _ := strings.Cut(store.Base(p.Path), ".")
+		r.parts[stem] = p
+	}
+	return nil
+}
+
+// tokenizer reads the vocabulary in the folder. It returns nil if that is not what the
+// records were made with, which is reported with the file.
+func (r *remakeSource) tokenizer(ctx context.Context) (*sharding.Tokenizer, error) {
+	name := r.made.TokenFile()
+	raw, err := store.ReadFile(ctx, r.stage, name)
+	if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(r.manifest.Files, func(e sharding.FileEntry) bool { return e.Name == name }) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.stage, err)
+	}
+	t, err := sharding.NewTokenizer(name, raw, r.made)
+	if errors.Is(err, sharding.ErrDamaged) {
+		return nil, nil
+	}
+	return t, err
+}
