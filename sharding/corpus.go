@@ -1,8 +1,11 @@
 package sharding
 
 import (
+	"fmt"
+
 	"pretext/extract"
 	"pretext/records/pretrain"
+	"pretext/tokenize"
 	"pretext/tokenize/hf"
 	"pretext/tokenize/sentence"
 )
@@ -54,6 +57,7 @@ type textEncoder interface {
 type sentenceEncoder interface {
 	textEncoder
 	AppendIDsBytes(dst []int32, sentence []byte) []int32
+	Err() error
 }
 
 // NewEncoder returns an encoder with the sentence splitter of the tokenizer's
@@ -62,7 +66,7 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 	e := &Encoder{options: t.Options, whole: t.Options.WholeTexts() && t.file != nil, unknown: t.Unknown, spelling: t.spelled(),
 		sentences: sentence.NewLanguageSplitter(t.Options.SentenceSplitter)}
 	if t.file == nil {
-		e.tokens = t.WordPiece.NewEncoder()
+		e.tokens = wordPieces{t.WordPiece.NewEncoder()}
 	} else {
 		e.tokens = &fileEncoder{encoder: t.file.NewEncoder(), marked: t.Vocab.Marked}
 	}
@@ -77,6 +81,9 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 	err := add.document(doc)
 	if err != nil {
 		return err
+	}
+	if err := e.tokens.Err(); err != nil {
+		return fmt.Errorf("document %s: %w", doc.ID, err)
 	}
 	c.EndDocument()
 	if c.HasNegatives() {
@@ -166,6 +173,12 @@ func (a *addition) sentence(ids []int32) error {
 	return nil
 }
 
+// wordPieces encodes sentences with WordPiece, which can encode any text.
+type wordPieces struct{ *tokenize.Encoder }
+
+// Err returns nil.
+func (wordPieces) Err() error { return nil }
+
 // A fileEncoder encodes sentences with a tokenizer.json that is not BERT's. For
 // whole-word masking it marks the ids that continue a word.
 type fileEncoder struct {
@@ -173,6 +186,9 @@ type fileEncoder struct {
 	marked  bool
 	starts  []bool
 }
+
+// Err is [hf.Encoder.Err].
+func (e *fileEncoder) Err() error { return e.encoder.Err() }
 
 // AppendIDsBytes appends the ids of a sentence to dst.
 func (e *fileEncoder) AppendIDsBytes(dst []int32, sentence []byte) []int32 {

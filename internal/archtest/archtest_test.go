@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"tokenize":                 {"internal/pyspace"},
 	"tokenize/sentence":        {"internal/pyspace"},
 	"tokenize/vocab":           {"internal/portable", "tokenize", "tokenize/hf", "tokenize/internal/bytetrie"},
-	"tokenize/hf":              {"tokenize", "tokenize/internal/bytetrie", "tokenize/internal/hfunicode", "tokenize/internal/onig"},
+	"tokenize/hf":              {"internal/failure", "tokenize", "tokenize/internal/bytetrie", "tokenize/internal/hfunicode", "tokenize/internal/onig"},
 
 	"tokenize/internal/bytetrie":  {},
 	"tokenize/internal/hfunicode": {},

@@ -67,11 +67,11 @@ func newFinder(tokens []addedToken, forms []string) (*finder, error) {
 }
 
 // at returns the longest token with which s begins and its length, or nil.
-func (f *finder) at(s string) (token *addedToken, length int) {
+func (f *finder) at(b *budget, s string) (token *addedToken, length int) {
 	node := int32(0)
 	for i := range len(s) {
 		next, ok := f.nodes[node].next[s[i]]
-		if !ok {
+		if !ok || !b.take(1) {
 			break
 		}
 		node = next
@@ -84,7 +84,7 @@ func (f *finder) at(s string) (token *addedToken, length int) {
 
 // split cuts the added tokens out of p and appends all pieces to dst. A nil
 // finder finds none.
-func (f *finder) split(dst []piece, p piece) []piece {
+func (f *finder) split(b *budget, dst []piece, p piece) []piece {
 	if p.text == "" {
 		return dst
 	}
@@ -92,12 +92,12 @@ func (f *finder) split(dst []piece, p piece) []piece {
 		return append(dst, p)
 	}
 	last := 0 // end of the token before, with the white space it consumes
-	for i := 0; i < len(p.text); {
+	for i := 0; i < len(p.text) && !b.spent(); {
 		if !f.begins[p.text[i]] {
 			i++
 			continue
 		}
-		token, n := f.at(p.text[i:])
+		token, n := f.at(b, p.text[i:])
 		if token == nil {
 			i++
 			continue
@@ -107,8 +107,8 @@ func (f *finder) split(dst []piece, p piece) []piece {
 		if token.SingleWord && !alone(p.text, start, end) {
 			continue
 		}
-		start, end = token.strip(p.text, start, end)
-		start = max(start, last)
+		start, end = token.strip(p.text, last, start, end)
+		b.take(end - i)
 		if last < start {
 			dst = append(dst, p.cut(last, start))
 		}
@@ -122,16 +122,16 @@ func (f *finder) split(dst []piece, p piece) []piece {
 }
 
 // strip returns the place of a token in a text with the white space around it
-// that it consumes.
-func (t *addedToken) strip(text string, start, end int) (from, to int) {
+// that it consumes, from the end of the token before.
+func (t *addedToken) strip(text string, last, start, end int) (from, to int) {
 	isSpace := hfunicode.Get("rust:space").Has
-	if t.LStrip {
-		start = len(strings.TrimRightFunc(text[:start], isSpace))
+	if t.LStrip && start > last {
+		start = last + len(strings.TrimRightFunc(text[last:start], isSpace))
 	}
 	if t.RStrip {
 		end = len(text) - len(strings.TrimLeftFunc(text[end:], isSpace))
 	}
-	return start, end
+	return max(start, last), end
 }
 
 // alone reports whether the text from start to end stands between characters

@@ -131,11 +131,11 @@ func (b *bpe) addCharacters(m *worker, word string) (unknown bool) {
 		}
 		size := utf8.RuneLen(r)
 		s := word[i : i+size]
-		if i > 0 && b.prefix != "" {
-			s = b.prefix + s
-		}
-		if i+size == len(word) && b.suffix != "" {
-			s += b.suffix
+		if b.prefix != "" || b.suffix != "" {
+			if !m.budget.take(len(b.prefix) + len(b.suffix)) {
+				break
+			}
+			s = b.affixed(s, i == 0, i+size == len(word))
 		}
 		if id, ok := b.vocab[s]; ok {
 			unknown = b.known(m, unknown, id)
@@ -144,6 +144,18 @@ func (b *bpe) addCharacters(m *worker, word string) (unknown bool) {
 		}
 	}
 	return unknown
+}
+
+// affixed returns a symbol with the prefix unless it is the first of a word, and with
+// the suffix if it is the last.
+func (b *bpe) affixed(s string, first, last bool) string {
+	if !first {
+		s = b.prefix + s
+	}
+	if last {
+		s += b.suffix
+	}
+	return s
 }
 
 // known adds a symbol, and before it the unknown symbol that waits.
@@ -165,6 +177,7 @@ func (b *bpe) missing(m *worker, unknown bool, s string) bool {
 			all = all && b.bytes[s[i]] != noToken
 		}
 		if all {
+			m.budget.grow(len(s) - utf8.UTFMax)
 			for i := range len(s) {
 				m.add(b.bytes[s[i]])
 			}

@@ -55,7 +55,7 @@ func (p *patternFile) compile() (*onig.Regexp, error) {
 	case p == nil || (p.String == nil) == (p.Regex == nil):
 		return nil, fmt.Errorf("pattern: want String or Regex")
 	case p.String != nil:
-		return onig.Literal(*p.String), nil
+		return onig.Literal(*p.String)
 	}
 	return onig.Compile(*p.Regex)
 }

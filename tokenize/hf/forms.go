@@ -103,7 +103,7 @@ func newForm(name string) *form {
 	return f
 }
 
-func (f *form) normalize(text string, zero int) (string, int) {
+func (f *form) normalize(b *budget, text string, zero int) (string, int) {
 	var out []byte
 	done, newZero := 0, zero // text before done is in out
 	for at := 0; at < len(text); {
@@ -135,7 +135,9 @@ func (f *form) normalize(text string, zero int) (string, int) {
 	if done == 0 {
 		return text, zero
 	}
-	return string(append(out, text[done:]...)), newZero
+	out = append(out, text[done:]...)
+	b.grow(len(out) - len(text))
+	return string(out), newZero
 }
 
 // slow appends the form of text, by the algorithm of the standard.

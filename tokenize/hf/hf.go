@@ -45,9 +45,15 @@
 // of its longest word for BPE; a regular expression of Split or Replace can take
 // longer. Memory is the tables, a word cache of a few MB, and some 20 times the
 // text.
+//
+// A file can ask for any amount of work and memory: an expression that nests loops, a
+// chain of Replace steps of which each doubles the text. Every text has a budget: steps
+// of matching and of looking at bytes, and bytes and ids that are added to it. It is
+// many times what ordinary files need. [Encoder.Err] returns an error when it is spent.
 package hf
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -227,7 +233,10 @@ func (c *config) findAdded(t *Tokenizer) (err error) {
 		}
 		form := a.Content
 		if t.normal != nil {
-			form, _ = t.normal.normalize(form, 0)
+			b := newBudget(form)
+			if form, _ = t.normal.normalize(b, form, 0); b.spent() {
+				return b.err()
+			}
 		}
 		changed, changedForms = append(changed, a), append(changedForms, form)
 	}
@@ -268,6 +277,8 @@ type Encoder struct {
 	bert *tokenize.Encoder
 	*Tokenizer
 	worker  *worker
+	budget  budget
+	err     error
 	scratch scratch
 	parts   []piece // of a text, by t.raw
 	inner   []piece // of a part, by t.changed
@@ -279,7 +290,17 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 	if t.bert != nil {
 		return &Encoder{bert: t.bert.NewEncoder()}
 	}
-	return &Encoder{Tokenizer: t, worker: newWorker(t.model)}
+	e := &Encoder{Tokenizer: t, worker: newWorker(t.model)}
+	e.worker.budget, e.scratch.budget = &e.budget, &e.budget
+	return e
+}
+
+// Err returns an error that is [ErrBudget] if, since it was last called, the tokenizer
+// asked for too much for a text. That text and those after it had no ids.
+func (e *Encoder) Err() error {
+	err := e.err
+	e.err = nil
+	return err
 }
 
 // AppendIDs appends the token ids of text to dst. Bytes that are not UTF-8 are
@@ -313,10 +334,14 @@ func (e *Encoder) AppendWords(dst []int32, starts []bool, text string) ([]int32,
 		}
 		return dst, starts
 	}
+	before := len(starts)
 	for n := range e.encode(&dst, text) {
 		for i := range n {
 			starts = append(starts, i == 0)
 		}
+	}
+	if e.err != nil {
+		starts = starts[:before]
 	}
 	return dst, starts
 }
@@ -329,11 +354,13 @@ func (e *Encoder) Words(text string) iter.Seq[string] {
 		if e.bert != nil {
 			return
 		}
+		e.budget.reset(text)
 		for p := range e.wordsOf(text) {
 			if p.id == noToken && !yield(p.text) {
 				return
 			}
 		}
+		e.err = cmp.Or(e.err, e.budget.err())
 	}
 }
 
@@ -341,6 +368,11 @@ func (e *Encoder) Words(text string) iter.Seq[string] {
 // of its ids.
 func (e *Encoder) encode(dst *[]int32, text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
+		if e.err != nil {
+			return
+		}
+		e.budget.reset(text)
+		first := len(*dst)
 		for p := range e.wordsOf(text) {
 			before := len(*dst)
 			if p.id != noToken {
@@ -348,21 +380,28 @@ func (e *Encoder) encode(dst *[]int32, text string) iter.Seq[int] {
 			} else {
 				*dst = e.worker.appendWord(*dst, p.text)
 			}
+			if e.budget.spent() {
+				break
+			}
 			if n := len(*dst) - before; n > 0 && !yield(n) {
 				return
 			}
 		}
+		if e.err = e.budget.err(); e.err != nil {
+			*dst = (*dst)[:first]
+		}
 	}
 }
 
-// wordsOf yields the words and the added tokens of text.
+// wordsOf yields the words and the added tokens of text, up to where the budget is
+// spent.
 func (e *Encoder) wordsOf(text string) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		if !utf8.ValidString(text) {
 			text = strings.ToValidUTF8(text, "")
 		}
 		_, zero := utf8.DecodeRuneInString(text)
-		e.parts = e.Tokenizer.raw.split(e.parts[:0], piece{text, zero, noToken})
+		e.parts = e.Tokenizer.raw.split(&e.budget, e.parts[:0], piece{text, zero, noToken})
 		for _, p := range e.parts {
 			if p.id != noToken {
 				if !yield(p) {
@@ -371,10 +410,13 @@ func (e *Encoder) wordsOf(text string) iter.Seq[piece] {
 				continue
 			}
 			if e.normal != nil {
-				p.text, p.zero = e.normal.normalize(p.text, p.zero)
+				p.text, p.zero = e.normal.normalize(&e.budget, p.text, p.zero)
 			}
-			e.inner = e.changed.split(e.inner[:0], p)
+			e.inner = e.changed.split(&e.budget, e.inner[:0], p)
 			for _, q := range e.inner {
+				if e.budget.spent() {
+					return
+				}
 				e.pieces = e.pieces[:0]
 				if q.id != noToken || e.words == nil {
 					e.pieces = append(e.pieces, q)

@@ -12,17 +12,21 @@ import (
 
 // A normalizer changes a text before it is split. zero is the number of bytes
 // at the start of the text that come from the first character of the whole
-// input, 0 if the text does not begin there; [metaspace] needs it.
+// input, 0 if the text does not begin there; [metaspace] needs it. With a spent
+// budget the result is of no use.
 type normalizer interface {
-	normalize(text string, zero int) (string, int)
+	normalize(b *budget, text string, zero int) (string, int)
 }
 
 // normalizers run one after another.
 type normalizers []normalizer
 
-func (n normalizers) normalize(text string, zero int) (string, int) {
+func (n normalizers) normalize(b *budget, text string, zero int) (string, int) {
 	for _, one := range n {
-		text, zero = one.normalize(text, zero)
+		if b.spent() || !b.take(len(text)+1) {
+			break
+		}
+		text, zero = one.normalize(b, text, zero)
 	}
 	return text, zero
 }
@@ -34,7 +38,7 @@ type charwise struct {
 	change func(dst []byte, c rune) []byte
 }
 
-func (n *charwise) normalize(text string, zero int) (string, int) {
+func (n *charwise) normalize(b *budget, text string, zero int) (string, int) {
 	at := 0
 	for at < len(text) {
 		r, size := utf8.DecodeRuneInString(text[at:])
@@ -61,6 +65,7 @@ func (n *charwise) normalize(text string, zero int) (string, int) {
 	if at >= zero {
 		newZero = zero
 	}
+	b.grow(len(out) - len(text))
 	return string(out), newZero
 }
 
@@ -144,7 +149,7 @@ var bertAccents = sync.OnceValue(func() normalizers {
 // GPT-2's vocabulary.
 type byteChars struct{}
 
-func (byteChars) normalize(text string, zero int) (string, int) {
+func (byteChars) normalize(b *budget, text string, zero int) (string, int) {
 	var out []byte
 	newZero := 0
 	for i := range len(text) {
@@ -153,6 +158,7 @@ func (byteChars) normalize(text string, zero int) (string, int) {
 			newZero = len(out)
 		}
 	}
+	b.grow(len(out) - len(text))
 	return string(out), newZero
 }
 
@@ -206,7 +212,7 @@ var byteOf = sync.OnceValue(func() map[rune]byte {
 // strip is the normalizer Strip.
 type strip struct{ left, right bool }
 
-func (s strip) normalize(text string, zero int) (string, int) {
+func (s strip) normalize(_ *budget, text string, zero int) (string, int) {
 	space := hfunicode.Get("rust:space").Has
 	if s.left {
 		rest := strings.TrimLeftFunc(text, space)
@@ -223,8 +229,8 @@ func (s strip) normalize(text string, zero int) (string, int) {
 // prepend is the normalizer Prepend.
 type prepend string
 
-func (p prepend) normalize(text string, zero int) (string, int) {
-	if text == "" {
+func (p prepend) normalize(b *budget, text string, zero int) (string, int) {
+	if text == "" || !b.grow(len(p)) {
 		return text, zero
 	}
 	if zero > 0 {
@@ -240,16 +246,20 @@ type replace struct {
 	literal string // the pattern, if it is a text; it may be empty
 }
 
-func (r *replace) normalize(text string, zero int) (string, int) {
+func (r *replace) normalize(b *budget, text string, zero int) (string, int) {
 	if text == "" {
 		return text, zero
 	}
 	if r.literal != "" && !strings.HasPrefix(text, r.literal) {
+		if !b.grow(strings.Count(text, r.literal) * (len(r.content) - len(r.literal))) {
+			return text, zero
+		}
 		return strings.ReplaceAll(text, r.literal, r.content), zero
 	}
 	var out []byte
 	last, newZero := 0, zero
-	for m := r.pattern.Matches(text); m.Next(); {
+	m := &onig.Matches{}
+	for m.Reset(r.pattern, text, &b.steps); m.Next() && b.grow(len(r.content)-(m.End-m.Start)); {
 		out = append(append(out, text[last:m.Start]...), r.content...)
 		if m.Start == 0 { // the new text belongs to the last character replaced
 			newZero = 0

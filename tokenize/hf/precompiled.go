@@ -88,13 +88,14 @@ func (p *precompiled) find(s string) (replacement string, ok bool) {
 // character by character.
 const maxCluster = 6
 
-func (p *precompiled) normalize(text string, zero int) (string, int) {
+func (p *precompiled) normalize(b *budget, text string, zero int) (string, int) {
 	var out []byte
 	newZero, changed := 0, false
-	for at := 0; at < len(text); {
+	for at := 0; at < len(text) && b.growth >= 0; {
 		n := clusterLen(text[at:])
 		end := at + n
 		if to, ok := p.cluster(text[at:end]); ok {
+			b.grow(len(to) - n)
 			out, changed = append(out, to...), true
 			if at < zero {
 				newZero = len(out)
@@ -107,6 +108,7 @@ func (p *precompiled) normalize(text string, zero int) (string, int) {
 			if !ok {
 				to = text[at : at+n]
 			}
+			b.grow(len(to) - n)
 			out, changed = append(out, to...), changed || ok
 			if at < zero {
 				newZero = len(out)

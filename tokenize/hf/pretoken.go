@@ -34,6 +34,7 @@ type scratch struct {
 	segments []segment
 	matches  onig.Matches
 	lists    [][]piece // unused lists of pieces
+	budget   *budget
 }
 
 func (s *scratch) take() []piece {
@@ -55,6 +56,9 @@ func (all pretokenizers) split(s *scratch, dst []piece, p piece) []piece {
 	for _, one := range all {
 		next = next[:0]
 		for _, q := range pieces {
+			if s.budget.spent() || !s.budget.take(len(q.text)+1) {
+				break
+			}
 			next = one.split(s, next, q)
 		}
 		pieces, next = next, pieces
@@ -167,7 +171,7 @@ type byPattern struct {
 
 func (c *byPattern) split(s *scratch, dst []piece, p piece) []piece {
 	segments, last := s.segments[:0], 0
-	s.matches.Reset(c.pattern, p.text)
+	s.matches.Reset(c.pattern, p.text, &s.budget.steps)
 	for m := &s.matches; m.Next(); last = m.End {
 		if last < m.Start {
 			segments = append(segments, segment{last, m.Start, c.invert})
@@ -263,7 +267,8 @@ type metaspace struct {
 	words       bool // split before each
 }
 
-func (m *metaspace) split(_ *scratch, dst []piece, p piece) []piece {
+func (m *metaspace) split(s *scratch, dst []piece, p piece) []piece {
+	before := len(p.text)
 	spaces := strings.Count(p.text[:p.zero], " ")
 	p.zero += spaces * (len(m.replacement) - 1)
 	p.text = strings.ReplaceAll(p.text, " ", m.replacement)
@@ -273,6 +278,7 @@ func (m *metaspace) split(_ *scratch, dst []piece, p piece) []piece {
 			p.zero += len(m.replacement)
 		}
 	}
+	s.budget.grow(len(p.text) - before)
 	if !m.words {
 		return append(dst, p.cut(0, len(p.text)))
 	}
@@ -295,8 +301,9 @@ type byteLevel struct {
 	raw         bool // leave the bytes as they are: the model has been told
 }
 
-func (b *byteLevel) split(_ *scratch, dst []piece, p piece) []piece {
+func (b *byteLevel) split(s *scratch, dst []piece, p piece) []piece {
 	if b.prefixSpace && !strings.HasPrefix(p.text, " ") {
+		s.budget.grow(1)
 		p.text = " " + p.text
 		if p.zero > 0 {
 			p.zero++
@@ -309,7 +316,7 @@ func (b *byteLevel) split(_ *scratch, dst []piece, p piece) []piece {
 		}
 		q := p.cut(0, n)
 		if !b.raw {
-			q.text, q.zero = byteChars{}.normalize(q.text, q.zero)
+			q.text, q.zero = byteChars{}.normalize(s.budget, q.text, q.zero)
 		}
 		dst = append(dst, q)
 		p = p.cut(n, len(p.text))

@@ -91,18 +91,24 @@ func (u *unigram) appendIDs(w *worker, dst []int32, word string) []int32 {
 		path[i] = pathNode{start: -1}
 	}
 	for at, r := range word {
+		if w.budget.spent() {
+			return dst
+		}
 		size := utf8.RuneLen(r)
 		single := false // whether the character is a token
+		walked := 0
 		for node, i := bytetrie.Root, at; i < len(word); {
 			if node = u.trie.Next(node, word[i]); node < 0 {
 				break
 			}
 			i++
+			walked = i - at
 			if id := u.trie.Value(node); id != bytetrie.None {
 				path[i].offer(path[at].score+u.scores[id], at, id)
 				single = single || i == at+size
 			}
 		}
+		w.budget.take(walked)
 		if !single {
 			path[at+size].offer(path[at].score+u.unkScore, at, u.unk)
 		}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"pretext/tokenize/internal/bytetrie"
 )
 
 // wordPiece is a model of type WordPiece with options that package tokenize
@@ -13,7 +15,8 @@ type wordPiece struct {
 	unk      int32
 	prefix   string // of every piece but the first of a word
 	maxChars int    // of a word
-	longest  int    // bytes of the longest token
+	trie     *bytetrie.Trie
+	inside   int32 // node of the prefix in trie; negative if no token begins with it
 }
 
 func newWordPiece(m *modelFile) (*wordPiece, error) {
@@ -27,12 +30,13 @@ func newWordPiece(m *modelFile) (*wordPiece, error) {
 	if *m.MaxCharsPerWord < 0 {
 		return nil, fmt.Errorf("max_input_chars_per_word %d: must not be negative", *m.MaxCharsPerWord)
 	}
-	w := &wordPiece{vocab: vocab, prefix: *m.SubwordPrefix, maxChars: *m.MaxCharsPerWord}
+	w := &wordPiece{inside: bytetrie.Root, vocab: vocab, prefix: *m.SubwordPrefix, maxChars: *m.MaxCharsPerWord}
 	if w.unk, err = unknown(vocab, *m.UnkToken); err != nil {
 		return nil, err
 	}
-	for token := range vocab {
-		w.longest = max(w.longest, len(token))
+	w.trie = bytetrie.New(vocab)
+	for i := 0; i < len(w.prefix) && w.inside >= 0; i++ {
+		w.inside = w.trie.Next(w.inside, w.prefix[i])
 	}
 	return w, nil
 }
@@ -53,32 +57,37 @@ func (m *wordPiece) appendIDs(w *worker, dst []int32, word string) []int32 {
 	}
 	before := len(dst)
 	for start := 0; start < len(word); {
-		w.buffer = w.buffer[:0]
-		if start > 0 {
-			w.buffer = append(w.buffer, m.prefix...)
-		}
-		head := len(w.buffer)
-		w.buffer = append(w.buffer, word[start:]...)
-		end := len(w.buffer)
-		for end > max(head, m.longest) {
-			_, size := utf8.DecodeLastRune(w.buffer[:end])
-			end -= size
-		}
-		id, found := int32(0), false
-		for end > head {
-			if id, found = m.vocab[string(w.buffer[:end])]; found {
-				break
-			}
-			_, size := utf8.DecodeLastRune(w.buffer[:end])
-			end -= size
-		}
-		if !found {
+		id, n := m.longest(w, word[start:], start > 0)
+		if n == 0 {
 			return append(dst[:before], m.unk)
 		}
 		dst = append(dst, id)
-		start += end - head
+		start += n
 	}
 	return dst
+}
+
+// longest returns the longest token with which s begins, and its length without the
+// prefix, 0 if there is none. continues says that s is inside a word.
+func (m *wordPiece) longest(w *worker, s string, continues bool) (id int32, n int) {
+	node := bytetrie.Root
+	if continues {
+		node = m.inside
+	}
+	i := 0
+	for i < len(s) && node >= 0 {
+		if node = m.trie.Next(node, s[i]); node < 0 {
+			break
+		}
+		i++
+		if value := m.trie.Value(node); value != bytetrie.None {
+			id, n = value, i
+		}
+	}
+	if !w.budget.take(i + 1) {
+		return 0, 0
+	}
+	return id, n
 }
 
 // wordLevel is a model of type WordLevel: a token for each word.

@@ -10,17 +10,17 @@ import (
 // A worker encodes words with one model. It must not be used by several
 // goroutines at once.
 type worker struct {
-	model wordModel
-	short []shortWord // cache of short words, by their hash
-	added int         // number of words added to short since it was last enlarged
-	seed  maphash.Seed
-	long  map[string]span // cache of words of more than maxShortWord bytes: where their ids are in the field ids
-	ids   []int32         // ids of the words in long
+	model  wordModel
+	budget *budget     // of the text
+	short  []shortWord // cache of short words, by their hash
+	added  int         // number of words added to short since it was last enlarged
+	seed   maphash.Seed
+	long   map[string]span // cache of words of more than maxShortWord bytes: where their ids are in the field ids
+	ids    []int32         // ids of the words in long
 
 	symbols []symbol    // of the word that bpe merges
 	heap    []candidate // merges that are possible
 	path    []pathNode  // of the word that unigram splits
-	buffer  []byte
 }
 
 // wordModel appends the ids of a word to dst.
@@ -51,7 +51,7 @@ const (
 )
 
 func newWorker(m wordModel) *worker {
-	return &worker{model: m, short: make([]shortWord, minShort), seed: maphash.MakeSeed(), long: map[string]span{}}
+	return &worker{model: m, budget: newBudget(""), short: make([]shortWord, minShort), seed: maphash.MakeSeed(), long: map[string]span{}}
 }
 
 // appendWord appends the ids of a word, from the cache if it has them.
@@ -74,7 +74,7 @@ func (w *worker) appendCached(dst []int32, word string, encode func(*worker, []i
 	}
 	before := len(dst)
 	dst = encode(w, dst, word)
-	if n := len(dst) - before; n <= maxShortIDs {
+	if n := len(dst) - before; n <= maxShortIDs && !w.budget.spent() {
 		s = w.slot(word) // encode may have made the cache larger
 		s.bytes, s.n = uint8(copy(s.word[:], word)), uint8(n)
 		copy(s.ids[:], dst[before:])
@@ -103,7 +103,7 @@ func (w *worker) appendLong(dst []int32, word string, encode func(*worker, []int
 	}
 	before := len(dst)
 	dst = encode(w, dst, word)
-	if len(word) <= maxLongWord {
+	if len(word) <= maxLongWord && !w.budget.spent() {
 		if len(w.long) == maxLong || len(w.ids) > maxCachedIDs {
 			clear(w.long)
 			w.ids = w.ids[:0]

@@ -13,6 +13,7 @@ import (
 	"pretext/pipeline"
 	"pretext/sharding"
 	"pretext/tokenize"
+	"pretext/tokenize/hf"
 )
 
 func newTokenize() *cobra.Command {
@@ -46,6 +47,9 @@ output line is {"tokens": [...], "ids": [...]}.`,
 			var ids []int32
 			return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
 				ids = enc.AppendIDsBytes(ids[:0], line)
+				if err := spent(enc); err != nil {
+					return err
+				}
 				for i, id := range ids {
 					if i > 0 {
 						w.WriteByte(' ')
@@ -90,7 +94,15 @@ func tokenizeLine(names tokenNames, enc idEncoder, v tokenizeIn) (tokenizeOut, e
 	for _, id := range o.IDs {
 		o.Tokens = append(o.Tokens, names.Token(id))
 	}
-	return o, nil
+	return o, spent(enc)
+}
+
+// spent returns the error of an encoder for which a text was too much.
+func spent(enc idEncoder) error {
+	if e, ok := enc.(*hf.Encoder); ok {
+		return e.Err()
+	}
+	return nil
 }
 
 // openTokenFile reads a vocabulary or tokenizer.

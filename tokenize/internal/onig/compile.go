@@ -1,13 +1,16 @@
 package onig
 
 import (
-	"unicode/utf8"
+	"slices"
 
 	"pretext/tokenize/internal/hfunicode"
 )
 
-// maxCode is the maximum number of instructions of an expression.
-const maxCode = 1 << 14
+// Limits of an expression.
+const (
+	maxCode = 1 << 14      // instructions; state.pc has two bytes
+	maxPuts = 64 * maxCode // nodes compiled; repeated nodes count each time, even those without code
+)
 
 type op uint8
 
@@ -40,6 +43,7 @@ type instr struct {
 type compiler struct {
 	code []instr
 	sets map[string]*hfunicode.Set
+	puts int // nodes compiled
 	err  error
 }
 
@@ -51,15 +55,17 @@ func compile(n *node) (*Regexp, error) {
 		return nil, c.err
 	}
 	re := &Regexp{code: c.code}
-	if first, empty := firstBytes(n); !empty {
-		re.first = &first
+	if first := n.firstBytes(); !first.empty {
+		re.first = &first.bytes
 	}
 	return re, nil
 }
 
+const errTooLarge = parseError("regular expression: too large")
+
 func (c *compiler) emit(i instr) int32 {
 	if len(c.code) >= maxCode {
-		c.err = parseError("regular expression: too large")
+		c.err = errTooLarge
 		return 0
 	}
 	c.code = append(c.code, i)
@@ -83,6 +89,9 @@ func (c *compiler) set(r hfunicode.Ranges) *hfunicode.Set {
 
 // put emits the code of n.
 func (c *compiler) put(n *node) {
+	if c.puts++; c.puts > maxPuts {
+		c.err = errTooLarge
+	}
 	if c.err != nil {
 		return
 	}
@@ -106,7 +115,7 @@ func (c *compiler) put(n *node) {
 			c.nested(instr{op: opLook, negative: n.negative}, n.subs[0], opMatch)
 			return
 		}
-		low, high := width(n.subs[0])
+		low, high := n.subs[0].width()
 		c.nested(instr{op: opBehind, negative: n.negative, min: int32(low), max: int32(high)}, n.subs[0], opReturnAt)
 	}
 }
@@ -121,19 +130,22 @@ func (c *compiler) nested(head instr, n *node, end op) {
 }
 
 // alternatives emits a choice. Up to 64 alternatives are chosen by the next
-// byte; further ones form a choice of their own.
+// byte; more are divided into 64 choices.
 func (c *compiler) alternatives(n *node) {
 	subs := n.subs
 	if len(subs) > 64 {
-		subs = append(subs[:63:63], &node{kind: nodeAlt, subs: n.subs[63:]})
+		subs = nil
+		for part := range slices.Chunk(n.subs, (len(n.subs)+63)/64) {
+			subs = append(subs, &node{kind: nodeAlt, subs: part})
+		}
 	}
 	at := c.emit(instr{op: opAlt, targets: make([]int32, len(subs)), viable: make([]uint64, 257)})
 	var ends []int32
 	for i, sub := range subs {
 		c.code[at].targets[i] = c.here()
-		first, empty := firstBytes(sub)
-		for b := range first {
-			if empty || first[b] {
+		first := sub.firstBytes()
+		for b, can := range first.bytes {
+			if first.empty || can {
 				c.code[at].viable[b] |= 1 << i
 			}
 		}
@@ -193,110 +205,4 @@ func (c *compiler) branch(split int32, mode repeatMode) {
 	if mode == reluctant {
 		c.code[split].x, c.code[split].y = c.here(), split+1
 	}
-}
-
-// nullable reports whether n can match the empty text.
-func nullable(n *node) bool {
-	low, _ := width(n)
-	return low == 0
-}
-
-// width returns the minimum and maximum number of characters that n matches;
-// high is unlimited if there is no maximum.
-func width(n *node) (low, high int) {
-	switch n.kind {
-	case nodeSet:
-		return 1, 1
-	case nodeAtomic:
-		return width(n.subs[0])
-	case nodeCat:
-		for _, sub := range n.subs {
-			l, h := width(sub)
-			low += l
-			if h == unlimited {
-				return lowOf(n), unlimited
-			}
-			high += h
-		}
-	case nodeAlt:
-		for i, sub := range n.subs {
-			l, h := width(sub)
-			if i == 0 || l < low {
-				low = l
-			}
-			if high == unlimited || h == unlimited {
-				high = unlimited
-			} else {
-				high = max(high, h)
-			}
-		}
-	case nodeRepeat:
-		l, h := width(n.subs[0])
-		if low = l * n.min; n.max == unlimited || h == unlimited {
-			return low, unlimited
-		}
-		return low, h * n.max
-	}
-	return low, high
-}
-
-// lowOf returns the minimum number of characters of a sequence.
-func lowOf(n *node) (low int) {
-	for _, sub := range n.subs {
-		l, _ := width(sub)
-		low += l
-	}
-	return low
-}
-
-// firstBytes returns the bytes with which a match of n can begin (256: the end
-// of the text). empty is true if n can match the empty text; then a match can
-// begin anywhere.
-func firstBytes(n *node) (first [257]bool, empty bool) {
-	switch n.kind {
-	case nodeSet:
-		for _, x := range n.ranges {
-			for b := x.First; b <= min(x.Last, utf8.RuneSelf-1); b++ {
-				first[b] = true
-			}
-			if x.Last >= utf8.RuneSelf {
-				for b := leadByte(max(x.First, utf8.RuneSelf)); b <= int(leadByte(x.Last)); b++ {
-					first[b] = true
-				}
-			}
-		}
-		return first, false
-	case nodeCat:
-		for _, sub := range n.subs {
-			f, e := firstBytes(sub)
-			for b := range first {
-				first[b] = first[b] || f[b]
-			}
-			if !e {
-				return first, false
-			}
-		}
-		return first, true
-	case nodeAlt:
-		for _, sub := range n.subs {
-			f, e := firstBytes(sub)
-			for b := range first {
-				first[b] = first[b] || f[b]
-			}
-			empty = empty || e
-		}
-		return first, empty
-	case nodeRepeat:
-		first, empty = firstBytes(n.subs[0])
-		return first, empty || n.min == 0
-	case nodeAtomic:
-		return firstBytes(n.subs[0])
-	}
-	return first, true
-}
-
-func leadByte(r rune) int {
-	var b [utf8.UTFMax]byte
-	utf8.EncodeRune(b[:], r)
-	return int(b[0])
 }

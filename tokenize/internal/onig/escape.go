@@ -138,9 +138,12 @@ func (p *parser) property(negative bool) hfunicode.Ranges {
 	}
 	p.at += len(name) + 1
 	bare, caret := strings.CutPrefix(name, "^")
-	set, ok := properties(bare)
+	set, ok := p.properties[bare]
 	if !ok {
-		p.fail(`\p{%s}: not supported`, name)
+		if set, ok = properties(bare); !ok {
+			p.fail(`\p{%s}: not supported`, name)
+		}
+		p.properties[bare] = set
 	}
 	if caret != negative {
 		set = set.Not()
@@ -182,7 +185,7 @@ func properties(name string) (hfunicode.Ranges, bool) {
 	case "blank":
 		return posix("blank")
 	case "lc":
-		return union("gc:Lu", "gc:Ll", "gc:Lt"), true
+		return unionOf("gc:Lu", "gc:Ll", "gc:Lt"), true
 	}
 	if long, ok := longNames[flat]; ok {
 		if strings.Contains(long, ":") {
@@ -208,10 +211,10 @@ func properties(name string) (hfunicode.Ranges, bool) {
 	if len(found) == 0 {
 		return nil, false
 	}
-	return union(found...), true
+	return unionOf(found...), true
 }
 
-func union(names ...string) (all hfunicode.Ranges) {
+func unionOf(names ...string) (all hfunicode.Ranges) {
 	for _, name := range names {
 		set, _ := hfunicode.Lookup(name)
 		all = all.Union(set)
@@ -227,31 +230,31 @@ func flatten(name string) string {
 func posix(name string) (hfunicode.Ranges, bool) {
 	switch name {
 	case "alnum":
-		return union("prop:Alphabetic", "gc:Nd"), true
+		return unionOf("prop:Alphabetic", "gc:Nd"), true
 	case "alpha":
-		return union("prop:Alphabetic"), true
+		return unionOf("prop:Alphabetic"), true
 	case "ascii":
 		return hfunicode.Of(hfunicode.Range{First: 0, Last: 0x7f}), true
 	case "blank":
-		return union("gc:Zs").Union(hfunicode.Of(hfunicode.Range{First: '\t', Last: '\t'})), true
+		return unionOf("gc:Zs").Union(hfunicode.Of(hfunicode.Range{First: '\t', Last: '\t'})), true
 	case "cntrl":
-		return union("gc:Cc"), true
+		return unionOf("gc:Cc"), true
 	case "digit":
-		return union("gc:Nd"), true
+		return unionOf("gc:Nd"), true
 	case "graph":
-		return union("prop:Graph"), true
+		return unionOf("prop:Graph"), true
 	case "print":
-		return union("prop:Print"), true
+		return unionOf("prop:Print"), true
 	case "lower":
-		return union("prop:Lowercase"), true
+		return unionOf("prop:Lowercase"), true
 	case "upper":
-		return union("prop:Uppercase"), true
+		return unionOf("prop:Uppercase"), true
 	case "punct":
-		return union("gc:Pc", "gc:Pd", "gc:Ps", "gc:Pe", "gc:Pi", "gc:Pf", "gc:Po", "gc:Sm", "gc:Sc", "gc:Sk", "gc:So"), true
+		return unionOf("gc:Pc", "gc:Pd", "gc:Ps", "gc:Pe", "gc:Pi", "gc:Pf", "gc:Po", "gc:Sm", "gc:Sc", "gc:Sk", "gc:So"), true
 	case "space":
-		return union("prop:White_Space"), true
+		return unionOf("prop:White_Space"), true
 	case "word":
-		return inSet(union("onig:w")), true
+		return inSet(unionOf("onig:w")), true
 	case "xdigit":
 		return hfunicode.Of(hfunicode.Range{First: '0', Last: '9'}, hfunicode.Range{First: 'a', Last: 'f'}, hfunicode.Range{First: 'A', Last: 'F'}), true
 	}

@@ -12,16 +12,22 @@ type machine struct {
 	re    *Regexp
 	text  string
 	stack []state
-	steps int                 // taken in the current search
-	seen  map[uint64]struct{} // states where the current run was after maxSteps; a second visit fails like the first
+	steps int // taken on the text
+	calm  int // steps after which failures are remembered
+	limit int // steps after which the machine gives up
+	memo  memo
+
+	patience int // calm for a match at the start of the text
 }
 
 // A state is where to go on after a failure.
 type state struct {
-	kind   stateKind
-	pc, at int32
-	low    int32  // backGreedy: the last position to go back to; backReluctant: characters matched so far
-	mask   uint64 // backChoice: the targets that are left
+	kind stateKind
+	pc   uint16
+	at   int32
+	low  int32  // backGreedy: the last position to go back to; backReluctant: characters matched so far
+	open int32  // length of memo.open when the choice was made
+	mask uint64 // backChoice: the targets that are left
 }
 
 type stateKind uint8
@@ -32,9 +38,6 @@ const (
 	backGreedy                     // give back a character of the opLoop at pc
 	backReluctant                  // take a character more in the opLoop at pc
 )
-
-// maxSteps is the number of steps after which a run remembers its failures.
-const maxSteps = 1 << 14
 
 // search finds the first match at or after at.
 func (m *machine) search(at int) (start, end int, ok bool) {
@@ -48,15 +51,40 @@ func (m *machine) search(at int) (start, end int, ok bool) {
 				return 0, 0, false
 			}
 		}
-		m.steps, m.seen = 0, nil
-		if end, ok := m.run(0, at, 0); ok {
+		m.calm = min(m.limit, m.patience+calmPerByte*at)
+		if end, ok := m.run(0, at, anyTarget); ok {
 			return at, end, true
 		}
-		if at >= len(m.text) {
+		if at >= len(m.text) || m.spent() {
 			return 0, 0, false
 		}
-		at += size(m.text, at)
+		at = m.next(at)
 	}
+}
+
+// spent reports whether the machine gave up.
+func (m *machine) spent() bool { return m.steps > m.limit }
+
+// next returns the next place where a match can begin after none began at at. If an
+// expression begins with an unlimited loop, that loop has tried all places up to the
+// end of its run: from a later place in the run it would try some of them again.
+func (m *machine) next(at int) int {
+	step := size(m.text, at)
+	i := &m.re.code[0]
+	if i.op != opLoop || i.max != unlimited || !i.set.Has(runeAt(m.text, at)) {
+		return at + step
+	}
+	for at += step; ; at += step {
+		if step = match(i.set, m.text, at); step == 0 {
+			return at
+		}
+		m.steps++
+	}
+}
+
+func runeAt(text string, at int) rune {
+	r, _ := utf8.DecodeRuneInString(text[at:])
+	return r
 }
 
 // size returns the length of the character at at.
@@ -68,19 +96,36 @@ func size(text string, at int) int {
 	return n
 }
 
+// anyTarget is the target of a run that is no look-behind.
+const anyTarget = -1
+
 // run matches the code from pc at at. target is the position where a
 // look-behind must end.
 func (m *machine) run(pc, at, target int) (end int, ok bool) {
-	base := len(m.stack)
-	seen := m.seen
-	m.seen = nil
-	defer func() { m.stack, m.seen = m.stack[:base], seen }()
+	base, open := len(m.stack), len(m.memo.open)
+	end, ok = m.try(level{base, target}, pc, at)
+	m.stack = m.stack[:base]
+	m.memo.end(open, ok)
+	return end, ok
+}
+
+// A level is what a run keeps: where its part of the stack begins, and the target of a
+// look-behind.
+type level struct{ base, target int }
+
+// try is run without what it leaves behind.
+func (m *machine) try(l level, pc, at int) (end int, ok bool) {
 	for {
-		if m.steps++; m.steps > maxSteps && m.visited(pc, at) {
-			if pc, at, ok = m.back(base); !ok {
+		if m.steps++; m.steps > m.calm {
+			if m.spent() {
 				return 0, false
 			}
-			continue
+			if m.visited(pc, at, l.target) {
+				if pc, at, ok = m.back(l.base); !ok {
+					return 0, false
+				}
+				continue
+			}
 		}
 		i := &m.re.code[pc]
 		good := true
@@ -88,7 +133,7 @@ func (m *machine) run(pc, at, target int) (end int, ok bool) {
 		case opMatch:
 			return at, true
 		case opReturnAt:
-			if at == target {
+			if at == l.target {
 				return at, true
 			}
 			good = false
@@ -102,7 +147,7 @@ func (m *machine) run(pc, at, target int) (end int, ok bool) {
 			at, good = m.loop(i, pc, at)
 			pc++
 		case opSplit:
-			m.stack = append(m.stack, state{kind: backTo, pc: i.y, at: int32(at)})
+			m.push(state{kind: backTo, pc: uint16(i.y), at: int32(at)})
 			pc = int(i.x)
 		case opJump:
 			pc = int(i.x)
@@ -112,11 +157,17 @@ func (m *machine) run(pc, at, target int) (end int, ok bool) {
 			pc, at, good = m.assert(i, pc, at)
 		}
 		if !good {
-			if pc, at, ok = m.back(base); !ok {
+			if pc, at, ok = m.back(l.base); !ok {
 				return 0, false
 			}
 		}
 	}
+}
+
+// push adds a state to go back to.
+func (m *machine) push(s state) {
+	s.open = int32(len(m.memo.open))
+	m.stack = append(m.stack, s)
 }
 
 // match returns the length of the character at at if it is in the set, else 0.
@@ -155,13 +206,14 @@ func (m *machine) loop(i *instr, pc, at int) (end int, ok bool) {
 			low = at
 		}
 	}
+	m.steps += int(count)
 	switch {
 	case count < i.min:
 		return at, false
 	case i.mode == greedy && at > low:
-		m.stack = append(m.stack, state{kind: backGreedy, pc: int32(pc), at: int32(at), low: int32(low)})
+		m.push(state{kind: backGreedy, pc: uint16(pc), at: int32(at), low: int32(low)})
 	case i.mode == reluctant && count != i.max:
-		m.stack = append(m.stack, state{kind: backReluctant, pc: int32(pc), at: int32(at), low: count})
+		m.push(state{kind: backReluctant, pc: uint16(pc), at: int32(at), low: count})
 	}
 	return at, true
 }
@@ -177,7 +229,7 @@ func (m *machine) choose(i *instr, pc, at int, mask uint64) (next int, ok bool) 
 	}
 	next = int(i.targets[bits.TrailingZeros64(mask)])
 	if mask &= mask - 1; mask != 0 {
-		m.stack = append(m.stack, state{kind: backChoice, pc: int32(pc), at: int32(at), mask: mask})
+		m.push(state{kind: backChoice, pc: uint16(pc), at: int32(at), mask: mask})
 	}
 	return next, true
 }
@@ -190,6 +242,7 @@ func (m *machine) back(base int) (pc, at int, ok bool) {
 		top := &m.stack[last]
 		pc, at = int(top.pc), int(top.at)
 		i := &m.re.code[pc]
+		m.memo.open = m.memo.open[:top.open] // what was tried since has failed
 		done := true
 		switch top.kind {
 		case backChoice:
@@ -219,28 +272,16 @@ func (m *machine) back(base int) (pc, at int, ok bool) {
 	return 0, 0, false
 }
 
-// visited reports whether the current run was in a state before, and remembers
-// the state.
-func (m *machine) visited(pc, at int) bool {
-	if m.seen == nil {
-		m.seen = map[uint64]struct{}{}
-	}
-	key := uint64(pc)<<40 | uint64(at)
-	_, ok := m.seen[key]
-	m.seen[key] = struct{}{}
-	return ok
-}
-
 // assert matches an anchor, a look-around or an atomic group.
 func (m *machine) assert(i *instr, pc, at int) (nextPC, nextAt int, ok bool) {
 	switch i.op {
 	case opAnchor:
 		return pc + 1, at, m.anchored(i.anchor, at)
 	case opAtomic:
-		end, ok := m.run(int(i.x), at, 0)
+		end, ok := m.run(int(i.x), at, anyTarget)
 		return int(i.y), end, ok
 	case opLook:
-		_, ok := m.run(int(i.x), at, 0)
+		_, ok := m.run(int(i.x), at, anyTarget)
 		return int(i.y), at, ok != i.negative
 	}
 	return int(i.y), at, m.behind(i, at) != i.negative

@@ -99,7 +99,10 @@ func FuzzCompile(f *testing.F) {
 }
 
 func TestLiteralMatchesItself(t *testing.T) {
-	re := Literal("a.[é")
+	re, err := Literal("a.[é")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var got []int
 	for m := re.Matches("xa.[éa.["); m.Next(); {
 		got = append(got, m.Start, m.End)

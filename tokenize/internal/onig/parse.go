@@ -42,6 +42,7 @@ type node struct {
 	negative bool // nodeLook
 	anchor   anchor
 	literal  rune // nodeSet of one character under the option i: the character; else 0
+	shape    shape
 }
 
 type repeatMode uint8
@@ -74,7 +75,8 @@ type parser struct {
 	at         int
 	depth      int
 	ignoreCase bool
-	dotAll     bool // . matches a line feed too
+	dotAll     bool                        // . matches a line feed too
+	properties map[string]hfunicode.Ranges // those of \p that were looked up
 }
 
 type parseError string
@@ -101,7 +103,7 @@ func parse(pattern string) (n *node, err error) {
 			panic(e)
 		}
 	}()
-	p := &parser{text: pattern}
+	p := &parser{text: pattern, properties: map[string]hfunicode.Ranges{}}
 	n = p.alternatives()
 	if p.at < len(p.text) {
 		p.fail("unmatched )")
@@ -205,7 +207,7 @@ func (p *parser) repetition(n *node, low, high int) *node {
 	case !fixed && p.take("+"):
 		r.mode = possessive
 	}
-	if high == unlimited && nullable(n) {
+	if high == unlimited && n.nullable() {
 		p.fail("unlimited repetition of an expression that can be empty: not supported")
 	}
 	return r
@@ -342,7 +344,7 @@ func (p *parser) group() *node {
 
 func (p *parser) lookBehind(negative bool) *node {
 	sub := p.alternatives()
-	if _, high := width(sub); high == unlimited || high > maxRepeat {
+	if _, high := sub.width(); high == unlimited || high > maxRepeat {
 		p.fail("look-behind of unlimited length: not supported")
 	}
 	return &node{kind: nodeLook, behind: true, negative: negative, subs: []*node{sub}}

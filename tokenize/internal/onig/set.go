@@ -18,13 +18,14 @@ func (p *parser) set() hfunicode.Ranges {
 	negative := p.take("^")
 	var all hfunicode.Ranges // of the parts before &&
 	some := false
-	var part hfunicode.Ranges
+	var elements union // since && or the beginning
 	for first := true; ; first = false {
 		switch {
 		case p.take("]"):
 			if first {
 				p.fail("empty set")
 			}
+			part := elements.take()
 			if some {
 				part = all.And(part)
 			}
@@ -36,14 +37,40 @@ func (p *parser) set() hfunicode.Ranges {
 			}
 			return part
 		case p.take("&&"):
+			part := elements.take()
 			if some {
 				part = all.And(part)
 			}
-			all, part, some = part, nil, true
+			all, some = part, true
 		default:
-			part = part.Union(p.element())
+			elements.add(p.element())
 		}
 	}
+}
+
+// A union collects ranges. It merges them when they have doubled, since merging
+// looks at all.
+type union struct {
+	merged hfunicode.Ranges
+	added  []hfunicode.Range
+}
+
+func (u *union) add(r hfunicode.Ranges) {
+	if u.added = append(u.added, r...); len(u.added) > 1000+len(u.merged) {
+		u.merge()
+	}
+}
+
+func (u *union) merge() {
+	u.merged, u.added = u.merged.Union(hfunicode.Of(u.added...)), u.added[:0]
+}
+
+// take returns all ranges and leaves none.
+func (u *union) take() hfunicode.Ranges {
+	u.merge()
+	all := u.merged
+	u.merged = nil
+	return all
 }
 
 // element parses a character, a range or a set inside a set.
