@@ -86,7 +86,11 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 	if err != nil {
 		return none, err
 	}
-	return stage.Config{Target: c.Target, Stage: "examples", Options: c.Examples, Inputs: append(plan.Inputs, tokens.input(c.name())), Paths: plan.Locations,
+	algorithm := examplesAlgorithm
+	if c.Examples.NSPNegatives != "" {
+		algorithm = sharding.NegativesAlgorithm
+	}
+	return stage.Config{Target: c.Target, Stage: "examples", Algorithm: algorithm, Options: c.Examples, Inputs: append(plan.Inputs, tokens.input(c.name())), Paths: plan.Locations,
 		Work:  examplesWork{c.Examples, scratch},
 		Tasks: plan.Tasks(), Total: 2 * plan.ReadBytes, Reads: 2, // text counts when it is read and when it is written
 		Loaded: tokens.tokenizer,

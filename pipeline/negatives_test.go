@@ -10,41 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/store"
 	"pretext/pipeline/stage"
-	"pretext/records/pretrain"
 	"pretext/sharding"
 )
 
-// Documents of namedCorpus, and shards of them.
-const (
-	namedDocuments = 500
-	namedShards    = 4
-)
-
-// namedCorpus configures the making of shards of 4 MB of documents, more than a
-// sample has. Each document has one word, so that a record tells of which documents
-// it is.
+// namedCorpus configures the making of four shards, of a train and an eval split.
 func namedCorpus(t *testing.T) ExamplesConfig {
-	t.Helper()
-	dir := t.TempDir()
-	vocab := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
-	var text strings.Builder
-	for i := range namedDocuments {
-		word := fmt.Sprintf("document%04d", i)
-		vocab = append(vocab, word)
-		for range 40 {
-			text.WriteString(strings.Repeat(word+" ", 16) + "\n")
-		}
-		text.WriteString("\n")
-	}
-	c := ExamplesConfig{Target: stage.Target{Memory: 900e6}, Reading: Reading{Extract: DefaultExtractOptions()}, Examples: sharding.DefaultExamplesOptions(),
-		TokenFile: TokenFile{Vocab: writeFile(t, dir, "vocab.txt", []byte(strings.Join(vocab, "\n")+"\n"))},
-		Texts:     []string{writeFile(t, dir, "text.txt", []byte(text.String()))}}
-	c.Examples.SentenceSplitter, c.Examples.DupeFactor, c.Examples.Shards, c.Examples.Fraction = "newline", 1, namedShards, 0.3
-	c.Examples.NSPNegatives = pretrain.NegativesCorpus
+	c := corpusOfNames(t, namedDocuments, 40)
+	c.Examples.DupeFactor, c.Examples.Shards, c.Examples.Fraction = 1, 4, 0.3
 	return c
 }
+
+const namedDocuments = 500
 
 func (c ExamplesConfig) make(t *testing.T, r stage.Runner) (*sharding.Manifest, map[string]string) {
 	t.Helper()
@@ -98,17 +75,6 @@ func TestNegativesComeFromTheWholeCorpus(t *testing.T) {
 	c := namedCorpus(t)
 	c.Out = filepath.Join(t.TempDir(), "shards")
 	m, want := c.make(t, stage.Runner{Name: "direct", Workers: 1})
-	folder, err := store.Open(c.Out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var task sharding.ShardTask
-	if err := sharding.ReadTask(t.Context(), folder, 1, &task); err != nil {
-		t.Fatal(err)
-	}
-	if n := task.Negatives.Blocks.TextBytes(); n < sharding.NegativesBytes || n > 2*sharding.NegativesBytes {
-		t.Errorf("the sample has %d bytes of text", n)
-	}
 	pairs, home := namedPairs(t, m, c.Out)
 	if n := m.Counts["documents"]; n != namedDocuments || len(home) != namedDocuments {
 		t.Errorf("%d documents are counted and %d read, want %d", n, len(home), namedDocuments)

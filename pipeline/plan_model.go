@@ -163,7 +163,7 @@ func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemor
 	const largest = 1 << 20 // document, in nearly all corpora
 	shard := int64(float64(corpus.TextBytes)*cmp.Or(c.passes, 1)) / int64(shards)
 	if c.Run.Examples.NSPNegatives != "" {
-		shard += sharding.NegativesBytes
+		shard += max(sharding.NegativesBytes, shard) // of other shards
 	}
 	examples := taskMemory + minScratch + shard*perByte + 3*largest
 	makers := int64(min(workers, shards))

@@ -28,9 +28,8 @@ type Assignment struct {
 	blocks []uint32   // numbers of the units of shard 0, then of shard 1, and so on, each in source order
 	ends   []uint32   // where each shard's units end in blocks
 
-	seed      uint64
-	negatives bool  // with [pretrain.NegativesCorpus]
-	documents int64 // in the blocks of all units
+	lines  []line  // of documents for random segments; nil without [pretrain.NegativesCorpus]
+	shares []int64 // with lines: bytes of text of the shards before each, and of all
 }
 
 // A unitFile is a documents file in one pass over it.
@@ -79,7 +78,6 @@ func (a *Assignment) assign(o ExamplesOptions) error {
 				continue
 			}
 			units++
-			a.documents += b.Documents
 			a.TextBytes += n
 			a.ReadBytes += b.TextBytes
 		}
@@ -94,8 +92,11 @@ func (a *Assignment) assign(o ExamplesOptions) error {
 	if a.Shards < 1 || a.Shards > units {
 		return &TooManyShardsError{a.Shards, units}
 	}
-	a.seed, a.negatives = uint64(o.RandomSeed), o.NSPNegatives != ""
-	a.deal(a.seed, total)
+	order := a.shuffled(uint64(o.RandomSeed), total)
+	a.deal(order, total)
+	if o.NSPNegatives != "" {
+		a.prepareNegatives(order)
+	}
 	return nil
 }
 
@@ -110,12 +111,11 @@ func (a *Assignment) text(file, block int) int64 {
 // nobody is the owner of a unit that is not assigned.
 const nobody = math.MaxUint32
 
-// deal assigns the units to shards. It orders them by a hash of seed, file number,
-// block number and pass (SHA-256), then assigns each to the shard with the least
-// text so far, so sizes differ by about one block. A shard gets a block twice only
+// deal assigns the units to shards: in the order of [Assignment.shuffled], each to the
+// shard with the least text so far, so sizes differ by about one block. A shard gets a block twice only
 // if all shards have it. Within a shard, units are in source order. With one shard,
 // the result is the input.
-func (a *Assignment) deal(seed uint64, total int) {
+func (a *Assignment) deal(order []dealt, total int) {
 	owner := make([]uint32, total)
 	for i := range owner {
 		owner[i] = nobody
@@ -125,7 +125,7 @@ func (a *Assignment) deal(seed uint64, total int) {
 		loads[i].shard = uint32(i)
 	}
 	others := make(copies, a.Shards)
-	for _, d := range a.shuffled(seed, total) {
+	for _, d := range order {
 		file, block := a.place(d.block)
 		at := max(0, loads.least(0, others.mark(a, owner, d.block)))
 		owner[d.block] = loads[at].shard
@@ -240,7 +240,7 @@ func (a *Assignment) of(shard int) []uint32 {
 
 // Task returns the plan of a shard: its blocks by pass, grouped by file.
 func (a *Assignment) Task(shard int) ShardTask {
-	t := ShardTask{Negatives: a.sample(shard)}
+	t := ShardTask{Negatives: a.negativesOf(shard)}
 	lists := map[int]*BlockList{0: &t.Blocks} // by pass
 	for _, number := range a.of(shard) {
 		file, block := a.place(number)
@@ -273,7 +273,7 @@ func (a *Assignment) Sizes() []ShardSize {
 			sizes[i].TextBytes += a.text(file, block)
 			sizes[i].LargestBlock = max(sizes[i].LargestBlock, a.files[file].Blocks[block].TextBytes)
 		}
-		if n := a.sample(i); n != nil {
+		if n := a.negativesOf(i); n != nil {
 			sizes[i].TextBytes += n.Blocks.TextBytes()
 			sizes[i].LargestBlock = max(sizes[i].LargestBlock, n.Blocks.LargestBlock())
 		}

@@ -1,12 +1,8 @@
 package sharding
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,61 +12,66 @@ import (
 	"pretext/records/pretrain"
 )
 
-// unitsOf returns the numbers of blocks, each of which has its number as Offset.
-func unitsOf(list BlockList) (units []int) {
-	for _, f := range list {
+// drawFolder draws a folder of documents files. Each block has its number as Offset.
+func drawFolder(t *rapid.T) (in DocumentsInput, blocks []extract.Block) {
+	largest := rapid.SampledFrom([]int64{1000, 90_000, 700_000}).Draw(t, "largest")
+	most := rapid.SampledFrom([]int64{1, 9, 2000}).Draw(t, "most")
+	for i := range rapid.IntRange(1, 4).Draw(t, "files") {
+		f := DocumentsFile{Name: fmt.Sprint(i)}
+		for range rapid.IntRange(1, 30).Draw(t, "blocks") {
+			b := extract.Block{Offset: int64(len(blocks)), TextBytes: rapid.Int64Range(1, largest).Draw(t, "text"), Documents: rapid.Int64Range(1, most).Draw(t, "documents")}
+			blocks = append(blocks, b)
+			f.Blocks = append(f.Blocks, b)
+		}
+		in.Files = append(in.Files, f)
+	}
+	return in, blocks
+}
+
+// A blockDocument is the number of a block and that of a document in it.
+type blockDocument struct{ block, document int64 }
+
+// negativesOf returns the documents that random segments of a shard are of, by its
+// plan, each as often as it is there.
+func (t ShardTask) negativesOf() map[blockDocument]int {
+	found := map[blockDocument]int{}
+	parts := map[int][]Range{}
+	for _, p := range t.Negatives.Parts {
+		parts[p.Block] = append(parts[p.Block], p.Range)
+	}
+	number := 0
+	for _, f := range t.Negatives.Blocks {
 		for _, b := range f.Blocks {
-			units = append(units, int(b.Offset))
-		}
-	}
-	return units
-}
-
-// wantSample is the sample as docs/format.md describes it.
-func wantSample(blocks []extract.Block, own []int, seed int64, shard int) []int {
-	rest := map[int]bool{}
-	text := int64(0)
-	for i, b := range blocks {
-		if !slices.Contains(own, i) {
-			rest[i] = true
-			text += b.TextBytes
-		}
-	}
-	if text <= NegativesBytes {
-		return slices.Sorted(maps.Keys(rest))
-	}
-	drawn := map[int]bool{}
-	text = 0
-	for i := 0; text < NegativesBytes; i++ {
-		var in [24]byte
-		binary.BigEndian.PutUint64(in[:], uint64(seed))
-		binary.BigEndian.PutUint64(in[8:], uint64(shard))
-		binary.BigEndian.PutUint64(in[16:], uint64(i))
-		sum := sha256.Sum256(in[:])
-		if u := int(binary.BigEndian.Uint64(sum[:]) % uint64(len(blocks))); rest[u] && !drawn[u] {
-			drawn[u] = true
-			text += blocks[u].TextBytes
-		}
-	}
-	return slices.Sorted(maps.Keys(drawn))
-}
-
-func TestNegativesAreDrawnFromOtherShards(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var in DocumentsInput
-		var blocks []extract.Block
-		documents := int64(0)
-		largest := rapid.SampledFrom([]int64{1000, 90_000, 700_000}).Draw(t, "largest")
-		for i := range rapid.IntRange(1, 4).Draw(t, "files") {
-			f := DocumentsFile{Name: fmt.Sprint(i)}
-			for range rapid.IntRange(1, 30).Draw(t, "blocks") {
-				b := extract.Block{Offset: int64(len(blocks)), TextBytes: rapid.Int64Range(1, largest).Draw(t, "text"), Documents: rapid.Int64Range(1, 90).Draw(t, "documents")}
-				blocks = append(blocks, b)
-				f.Blocks = append(f.Blocks, b)
-				documents += b.Documents
+			ranges, ok := parts[number]
+			if !ok {
+				ranges = []Range{{0, b.Documents}}
 			}
-			in.Files = append(in.Files, f)
+			number++
+			for _, r := range ranges {
+				for d := r.From; d < r.To; d++ {
+					found[blockDocument{b.Offset, d}]++
+				}
+			}
 		}
+	}
+	own := rangeCursor(t.Negatives.Own)
+	at := int64(0)
+	for _, f := range t.Blocks {
+		for _, b := range f.Blocks {
+			for d := range b.Documents {
+				if own.has(at) {
+					found[blockDocument{b.Offset, d}]++
+				}
+				at++
+			}
+		}
+	}
+	return found
+}
+
+func TestShardsHaveEachDocumentAsNegativeEquallyOften(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in, blocks := drawFolder(t)
 		o := DefaultExamplesOptions()
 		o.Shards, o.RandomSeed = rapid.IntRange(1, min(len(blocks), 9)).Draw(t, "shards"), rapid.Int64().Draw(t, "seed")
 		plain, err := Assign([]DocumentsInput{in}, o)
@@ -82,6 +83,7 @@ func TestNegativesAreDrawnFromOtherShards(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		times := map[blockDocument]int{}
 		for i, size := range a.Sizes() {
 			task, without := a.Task(i), plain.Task(i)
 			if without.Negatives != nil || o.Shards == 1 && task.Negatives != nil {
@@ -91,16 +93,16 @@ func TestNegativesAreDrawnFromOtherShards(t *testing.T) {
 				t.Fatalf("shard %d has other blocks with negatives: %s", i, diff)
 			}
 			if o.Shards == 1 {
-				continue
-			}
-			if diff := cmp.Diff(wantSample(blocks, unitsOf(task.Blocks), o.RandomSeed, i), unitsOf(task.Negatives.Blocks)); diff != "" {
-				t.Fatalf("shard %d: %s", i, diff)
-			}
-			if want := documents - task.CountDocuments(); task.Negatives.Documents != want {
-				t.Fatalf("shard %d: %d other documents, want %d", i, task.Negatives.Documents, want)
+				return
 			}
 			if want := task.TextBytes() + task.Negatives.Blocks.TextBytes(); size.TextBytes != want {
 				t.Fatalf("shard %d: %d bytes of text, want %d", i, size.TextBytes, want)
+			}
+			for d, n := range task.negativesOf() {
+				if n != 1 {
+					t.Fatalf("shard %d has %+v %d times", i, d, n)
+				}
+				times[d]++
 			}
 			var read ShardTask
 			if err := json.Unmarshal(Compact(task), &read); err != nil {
@@ -110,7 +112,41 @@ func TestNegativesAreDrawnFromOtherShards(t *testing.T) {
 				t.Fatal(diff)
 			}
 		}
+		want := int(min(int64(o.Shards), 1+(NegativesBytes-1)/max(1, a.TextBytes/int64(o.Shards))))
+		for number, b := range blocks {
+			for d := range b.Documents {
+				if got := times[blockDocument{int64(number), d}]; got != want {
+					t.Fatalf("document %d of block %d: in the negatives of %d shards, want %d", d, number, got, want)
+				}
+			}
+		}
 	})
+}
+
+// Long and short documents are in different blocks: 5,000 books, and 60,000 notes of
+// 10 bytes in ten blocks. If their documents were in one line, the shards that have
+// none of the notes would have 100 books each.
+func TestNegativesOfAShardHaveAboutItsBytes(t *testing.T) {
+	var in DocumentsInput
+	f := DocumentsFile{Name: "0"}
+	for range 5000 {
+		f.Blocks = append(f.Blocks, extract.Block{Documents: 1, TextBytes: 400_000})
+	}
+	for range 10 {
+		f.Blocks = append(f.Blocks, extract.Block{Documents: 6000, TextBytes: 60_000})
+	}
+	in.Files = []DocumentsFile{f}
+	o := DefaultExamplesOptions()
+	o.NSPNegatives = pretrain.NegativesCorpus
+	a, err := Assign([]DocumentsInput{in}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.Shards {
+		if n := a.Task(i).Negatives.Blocks.TextBytes(); n > 2*DefaultShardBytes {
+			t.Fatalf("the negatives of shard %d of %d have %d bytes", i, a.Shards, n)
+		}
+	}
 }
 
 func TestNegativesAreNotCounted(t *testing.T) {
@@ -124,7 +160,7 @@ func TestNegativesAreNotCounted(t *testing.T) {
 	doc := &extract.Document{Text: "ferry boat", Lang: "xx"} // Punkt has no parameters for it
 	for i := range 2 {
 		if i == 1 {
-			c.BeginNegatives(1, 1)
+			c.BeginNegatives()
 		}
 		if err := e.Add(c, doc); err != nil {
 			t.Fatal(err)

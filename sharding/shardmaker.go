@@ -42,15 +42,7 @@ func (m *ShardMaker) Read(ctx context.Context, t ShardTask, locations []string, 
 	for _, c := range m.corpora {
 		c.Reset()
 	}
-	for doc, err := range t.Documents(ctx, m.options, locations, read) {
-		if err != nil {
-			return err
-		}
-		if err := m.encoder.Add(m.corpora[m.options.split(doc.ID)], doc); err != nil {
-			return err
-		}
-	}
-	return t.AddNegatives(ctx, m.encoder, m.options, locations, m.corpora)
+	return t.Tokenize(ctx, m.encoder, locations, m.corpora, read)
 }
 
 // Make writes the records of a split of the shard that was read last, split being an

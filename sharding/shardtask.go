@@ -15,8 +15,8 @@ type ShardTask struct {
 	Blocks  BlockList `json:"blocks"`            // read in the first pass
 	Repeats []Repeat  `json:"repeats,omitempty"` // those of further passes, in order
 
-	// Negatives is what random segments may also be taken from; nil without
-	// [pretrain.NegativesCorpus], and if the shard has all documents.
+	// Negatives is what random segments are taken from; nil for the shard's own
+	// documents: without [pretrain.NegativesCorpus], and if there is one shard.
 	Negatives *Negatives `json:"negatives,omitempty"`
 }
 
@@ -46,27 +46,34 @@ func (t ShardTask) CountDocuments() (n int64) {
 	return n
 }
 
-// AddNegatives tokenizes the documents of t.Negatives, each into the corpus of its
-// split, which has the documents of the shard already. Corpora are in the order of
-// [ExamplesOptions.Splits].
-func (t ShardTask) AddNegatives(ctx context.Context, e *Encoder, o ExamplesOptions, locations []string, corpora []*Corpus) error {
-	if t.Negatives == nil {
-		return nil
+// Tokenize tokenizes the documents of a shard, each into the corpus of its split, and
+// then those that only random segments are of. Corpora are in the order of
+// [ExamplesOptions.Splits]. After each block of the shard it calls read with the size
+// of that block's text in bytes.
+func (t ShardTask) Tokenize(ctx context.Context, e *Encoder, locations []string, corpora []*Corpus, read func(textBytes int64)) error {
+	var negatives rangeCursor
+	if t.Negatives != nil {
+		negatives = t.Negatives.Own
 	}
-	sampled := t.Negatives.Blocks.CountDocuments()
-	for _, c := range corpora {
-		// Held-out documents are as frequent in the sample as in the rest.
-		c.BeginNegatives(sampled, t.Negatives.Documents)
-	}
-	for doc, err := range t.Negatives.Blocks.Documents(ctx, locations, func(int64) {}) {
+	number := int64(0)
+	for doc, err := range t.Documents(ctx, e.options, locations, read) {
 		if err != nil {
 			return err
 		}
-		if err := e.Add(corpora[o.split(doc.ID)], doc); err != nil {
+		c := corpora[e.options.split(doc.ID)]
+		before := c.Documents()
+		if err := e.Add(c, doc); err != nil {
 			return err
 		}
+		if negatives.has(number) && c.Documents() > before {
+			c.MarkNegative()
+		}
+		number++
 	}
-	return nil
+	if t.Negatives == nil {
+		return nil
+	}
+	return t.Negatives.addNegatives(ctx, e, e.options, locations, corpora)
 }
 
 // Documents yields the documents of a shard with the options o, those of the train

@@ -35,16 +35,19 @@ func (t Target) In(name string) Target {
 // A Config is one run of a stage.
 type Config struct {
 	Target
-	Stage   string           // as registered
-	Options any              // all options that determine the bytes; written as JSON
-	Inputs  []sharding.Input // in source order
-	Paths   []string         // what the stage reads: sources, or the documents directories of its blocks
-	Work    any              // options of the workers, see [Definition.New]; they travel as JSON
-	Tasks   sharding.TaskList
-	Sizes   []int64 // of the tasks, in any unit: the largest start first; nil if sizes are similar
-	Total   int64   // of the meter
-	Unit    string  // of the meter
-	Reads   int64   // of the meter
+	Stage string // as registered
+	// Algorithm is the version of the stage with these options; 0: that of its
+	// [Definition].
+	Algorithm int
+	Options   any              // all options that determine the bytes; written as JSON
+	Inputs    []sharding.Input // in source order
+	Paths     []string         // what the stage reads: sources, or the documents directories of its blocks
+	Work      any              // options of the workers, see [Definition.New]; they travel as JSON
+	Tasks     sharding.TaskList
+	Sizes     []int64 // of the tasks, in any unit: the largest start first; nil if sizes are similar
+	Total     int64   // of the meter
+	Unit      string  // of the meter
+	Reads     int64   // of the meter
 	// Loaded is for tasks in this process, see [Env.Loaded]. It does not travel.
 	Loaded any
 	// Prepare writes files that all tasks read. It runs under the directory's
@@ -63,7 +66,7 @@ func (c Config) Recipe() (sharding.Recipe, error) {
 	if err != nil {
 		return sharding.Recipe{}, fmt.Errorf("options of stage %s: %w", c.Stage, err)
 	}
-	return sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: c.Stage, Algorithm: definitions[c.Stage].Algorithm,
+	return sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: c.Stage, Algorithm: cmp.Or(c.Algorithm, definitions[c.Stage].Algorithm),
 		Options: options, Inputs: c.Inputs}, nil
 }
 

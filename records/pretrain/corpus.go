@@ -29,20 +29,26 @@ type Corpus struct {
 	negatives negatives
 }
 
-// negatives describes the documents of a corpus that no examples are made from, but
-// random segments are taken from. They are a sample.
+// negatives describes the documents that random segments are taken from, with
+// [NegativesCorpus].
 type negatives struct {
-	begun             bool
-	own               int    // documents before them
-	stand, sampledFor uint64 // together, sampledFor documents stand for stand documents
+	begun  bool
+	own    int      // documents before the first that no examples are made from
+	marked []uint32 // of the corpus' own documents, those that random segments may be of
 }
 
-// BeginNegatives ends the documents from which examples are made. Those that are
-// added after it only give random segments, with [NegativesCorpus]: they are a
-// sample, and sampled of them stand for stand documents. So one of them is drawn
-// stand/sampled times as often as one of the corpus' own.
-func (c *Corpus) BeginNegatives(sampled, stand int64) {
-	c.negatives = negatives{true, len(c.documentEnds), uint64(max(stand, sampled, 1)), uint64(max(sampled, 1))}
+// MarkNegative adds the last document to those that random segments are taken from,
+// with [NegativesCorpus]. It must be called before [Corpus.BeginNegatives].
+func (c *Corpus) MarkNegative() {
+	c.negatives.marked = append(c.negatives.marked, uint32(c.Documents()-1))
+}
+
+// BeginNegatives ends the documents from which examples are made. With
+// [NegativesCorpus], random segments are taken from those that are added after it and
+// from the marked ones ([Corpus.MarkNegative]), from each as often. If there are none
+// but the document itself, they are taken from all of the corpus' own.
+func (c *Corpus) BeginNegatives() {
+	c.negatives.begun, c.negatives.own = true, len(c.documentEnds)
 }
 
 // Own returns the number of ended documents from which examples are made.
@@ -57,24 +63,34 @@ func (c *Corpus) Own() int {
 // [Corpus.Reset].
 func (c *Corpus) HasNegatives() bool { return c.negatives.begun }
 
-// other draws a document other than one of the corpus' own. ok is false if there
-// is none.
+// other draws a document other than one of the corpus' own for a random segment. ok is
+// false if there is none.
 func (c *Corpus) other(document uint32, rng *pyrandom.Rand) (other uint32, ok bool) {
-	n := c.negatives
-	own, sampled := uint64(c.Own()), uint64(c.Documents()-c.Own())
-	each, all := uint64(1), own-1
-	if sampled > 0 {
-		each = n.sampledFor
-		all = all*each + sampled*n.stand
+	marked := c.negatives.marked
+	at, has := slices.BinarySearch(marked, document)
+	n := len(marked) + c.Documents() - c.Own()
+	if has {
+		n--
 	}
-	if all == 0 {
+	if n == 0 {
+		return c.otherOwn(document, rng)
+	}
+	i := int(rng.Below(uint64(n)))
+	if has && i >= at {
+		i++
+	}
+	if i < len(marked) {
+		return marked[i], true
+	}
+	return uint32(c.Own() + i - len(marked)), true
+}
+
+// otherOwn draws one of the corpus' own documents other than the given one.
+func (c *Corpus) otherOwn(document uint32, rng *pyrandom.Rand) (other uint32, ok bool) {
+	if c.Own() == 1 {
 		return 0, false
 	}
-	i := rng.Below(all)
-	if i >= (own-1)*each {
-		return uint32(own + (i-(own-1)*each)/n.stand), true
-	}
-	if other = uint32(i / each); other >= document {
+	if other = uint32(rng.Below(uint64(c.Own() - 1))); other >= document {
 		other++
 	}
 	return other, true
@@ -150,7 +166,7 @@ func (c *Corpus) Reset() {
 	c.tokens = 0
 	c.sentenceEnds = c.sentenceEnds[:0]
 	c.documentEnds = c.documentEnds[:0]
-	c.negatives = negatives{}
+	c.negatives = negatives{marked: c.negatives.marked[:0]}
 }
 
 // Documents returns the number of ended documents.

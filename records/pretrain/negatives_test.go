@@ -21,7 +21,7 @@ func namedDocuments(t *rapid.T, vocab Vocab, own, sampled int) *Corpus {
 	c := NewCorpus(vocab.Size)
 	for i := range own + sampled {
 		if i == own {
-			c.BeginNegatives(int64(sampled), rapid.Int64Range(int64(sampled), 1e12).Draw(t, "stand"))
+			c.BeginNegatives()
 		}
 		for _, n := range rapid.SliceOfN(rapid.IntRange(1, 40), 1, 12).Draw(t, "lengths") {
 			if err := c.AddSentence(slices.Repeat([]int32{int32(firstWord + i)}, n)); err != nil {
@@ -29,6 +29,9 @@ func namedDocuments(t *rapid.T, vocab Vocab, own, sampled int) *Corpus {
 			}
 		}
 		c.EndDocument()
+		if i < own && rapid.Bool().Draw(t, "marked") {
+			c.MarkNegative()
+		}
 	}
 	return c
 }
@@ -87,31 +90,36 @@ func TestNegativesAreOfOtherDocumentsAndLabelsSaySo(t *testing.T) {
 	})
 }
 
-// Two of five documents are a sample that stands for ten: each is drawn as often as
-// five others.
-func TestADrawnDocumentStandsForOthers(t *testing.T) {
+// Of five documents the last two are of other shards, and of the three own ones the
+// second and third are marked.
+func TestEachNegativeIsDrawnEquallyOften(t *testing.T) {
 	c := NewCorpus(10)
 	for i := range 5 {
 		if i == 3 {
-			c.BeginNegatives(2, 10)
+			c.BeginNegatives()
 		}
 		if err := c.AddSentence([]int32{5}); err != nil {
 			t.Fatal(err)
 		}
 		c.EndDocument()
-	}
-	const draws = 120_000
-	rng, got := pyrandom.New(1), [5]int{}
-	for range draws {
-		other, ok := c.other(1, rng)
-		if !ok {
-			t.Fatal("no other document")
+		if i == 1 || i == 2 {
+			c.MarkNegative()
 		}
-		got[other]++
 	}
-	for i, share := range [5]float64{1. / 12, 0, 1. / 12, 5. / 12, 5. / 12} {
-		if n := float64(got[i]); math.Abs(n-share*draws) > 5*math.Sqrt(share*draws) {
-			t.Errorf("document %d was drawn %.0f times of %d, want a share of %.3f", i, n, draws, share)
+	for document, want := range [][5]float64{{0, .25, .25, .25, .25}, {0, 0, 1. / 3, 1. / 3, 1. / 3}, {0, 1. / 3, 0, 1. / 3, 1. / 3}} {
+		const draws = 120_000
+		rng, got := pyrandom.New(1), [5]int{}
+		for range draws {
+			other, ok := c.other(uint32(document), rng)
+			if !ok {
+				t.Fatal("no other document")
+			}
+			got[other]++
+		}
+		for i, share := range want {
+			if n := float64(got[i]); math.Abs(n-share*draws) > 5*math.Sqrt(share*draws) {
+				t.Errorf("for document %d, document %d was drawn %.0f times of %d, want a share of %.3f", document, i, n, draws, share)
+			}
 		}
 	}
 }

@@ -67,8 +67,8 @@ type Options struct {
 }
 
 // NegativesCorpus is a value of Options.NSPNegatives: a random segment is never of
-// the document itself, and is also taken from documents after
-// [Corpus.BeginNegatives]. If there is no other document, all labels are 0.
+// the document itself, and is taken from the documents that [Corpus.BeginNegatives]
+// names. If there is no other document, all labels are 0.
 const NegativesCorpus = "corpus"
 
 // PaddedLength returns the length to which an example of n tokens is padded.

@@ -293,7 +293,7 @@ func split(ids []int32, sep int32) (out [][]int32) {
 }
 
 func TestSpansAreOfWholeWords(t *testing.T) {
-	o := Options{MaxSeqLength: 128, MaxPredictionsPerSeq: 40, MaskedLMProb: 0.25, DupeFactor: 4, SpanMask: true}
+	o := Options{MaxSeqLength: 128, MaxPredictionsPerSeq: 20, MaskedLMProb: 0.15, DupeFactor: 4, SpanMask: true}
 	v := benchVocab()
 	b, err := NewMLMBuilder(o, v, Scratch{})
 	if err != nil {
@@ -323,10 +323,12 @@ func TestSpansAreOfWholeWords(t *testing.T) {
 			}
 		}
 	}
-	// SpanBERT's spans have 3.8 words on average; those here are cut at their
+	// Lengths of 3.8 words on average are drawn; spans are cut at their
 	// neighbours, at the ends and by the number of predictions, or touch.
-	if mean := float64(words) / float64(spans); mean < 2.8 || mean > 4.8 {
-		t.Errorf("a span has %.2f words on average, want about 3.8", mean)
+	mean := float64(words) / float64(spans)
+	t.Logf("a span has %.2f words on average", mean)
+	if mean < 2.8 || mean > 3.6 {
+		t.Errorf("a span has %.2f words on average, want about 3.2", mean)
 	}
 	if mixed*20 > tokens {
 		t.Errorf("%d of %d tokens have another fate than their neighbour in the span", mixed, tokens)

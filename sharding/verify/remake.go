@@ -178,6 +178,9 @@ func (f *remakeFinder) ofShards(ctx context.Context, s madeFolder) (*remakeSourc
 	default:
 		return nil, failure.Usagef("%s: the documents that it is made of are not beside it (%d of %d folders are missing): name their folders with --documents DIR", s, wanted-found, wanted)
 	}
+	if source.made.NSPNegatives != "" && s.manifest.Algorithm < sharding.NegativesAlgorithm {
+		return nil, failure.Usagef("%s: made by version %d of the stage with --nsp-negatives corpus, which this program does not make any more, so its shards cannot be made again: make the data again, or leave out --remake", s, s.manifest.Algorithm)
+	}
 	source.tasks = func(ctx context.Context, shard int) (t sharding.ShardTask, err error) {
 		return t, sharding.ReadTask(ctx, s, shard, &t)
 	}

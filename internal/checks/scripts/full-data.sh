@@ -2,7 +2,8 @@
 # The tests of the remaining packages with every case: characters, damaged places,
 # random seeds, combinations of ranks. go test runs the fewest that test each promise.
 # reads: test:extract/dedup test:extract/parquet test:extract/wiki test:internal/pyrandom
-# reads: test:records/... test:sharding/verify test:tokenize test:trainer/backendtest test:trainer/checkpoint test:trainer/cpu
+# reads: test:pipeline test:records/... test:sharding/verify test:tokenize test:trainer/backendtest test:trainer/checkpoint test:trainer/cpu
 set -euo pipefail
 PRETEXT_FULL=1 go test -count=1 -timeout 30m ./extract/dedup ./extract/parquet ./extract/wiki ./internal/pyrandom \
 	./records/... ./sharding/verify ./tokenize ./trainer/backendtest ./trainer/checkpoint ./trainer/cpu
+PRETEXT_FULL=1 go test -count=1 -timeout 30m -run TestNegativesAreDrawnEvenly ./pipeline
