@@ -200,7 +200,7 @@ func (c *cluster) start(name string) error {
 			fmt.Sprintf("--artifact-port=%d", artifactPort), fmt.Sprintf("--expansion-port=%d", expansionPort), "--artifacts-dir="+c.path("tmp", "artifacts"),
 			fmt.Sprintf("--flink-master=127.0.0.1:%d", restPort))
 	case name == "pool":
-		return c.launch(name, exec.Command(c.prepareData, "worker", "--pool", "--listen", fmt.Sprintf("127.0.0.1:%d", poolPort)))
+		return c.launch(name, exec.Command(c.prepareData, "worker", "--pool", "--secret", c.path("secret"), "--max-workers", "16", "--listen", fmt.Sprintf("127.0.0.1:%d", poolPort)))
 	case name == "probepool":
 		return c.launch(name, exec.Command(c.probe, "-pool", fmt.Sprintf("127.0.0.1:%d", poolPort+1)))
 	}

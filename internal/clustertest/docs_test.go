@@ -38,7 +38,7 @@ func TestThePageNamesOnlyFlagsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"job-host", "job-port", "artifact-port", "expansion-port", "artifacts-dir", "flink-master"} // of the job server
+	known := []string{"job-host", "job-port", "artifact-port", "expansion-port", "artifacts-dir", "flink-master", "from-literal"} // of the job server and of kubectl
 	for _, name := range regexp.MustCompile(`--([a-z][a-z-]+)`).FindAllStringSubmatch(string(b), -1) {
 		found := slices.Contains(known, name[1])
 		for _, c := range command.NewRoot().Commands() {

@@ -99,7 +99,7 @@ func TestAnObjectStoreHoldsTheSameBytes(t *testing.T) {
 	same("s3://pretext/process")
 
 	// A pool's job, whose store is restarted and one of whose workers is killed.
-	disturbed := submit(t, shared.prepareData, append(append(args, append(onFlink(2), onPool(poolPort)...)...), "--out", "s3://pretext/pool")...)
+	disturbed := submit(t, shared.prepareData, append(append(args, append(onFlink(2), onPool()...)...), "--out", "s3://pretext/pool")...)
 	until(t, "a worker of the pool", func() bool { return len(workers("pool")) > 0 })
 	shared.kill("minio")
 	time.Sleep(2 * time.Second)

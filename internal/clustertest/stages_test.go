@@ -13,8 +13,10 @@ import (
 	"time"
 )
 
-// onPool are the flags for workers of a pool.
-func onPool(port int) []string { return []string{"--worker-pool", fmt.Sprintf("127.0.0.1:%d", port)} }
+// onPool are the flags for workers of the pool.
+func onPool() []string {
+	return []string{"--worker-pool", fmt.Sprintf("127.0.0.1:%d", poolPort), "--worker-secret", shared.path("secret")}
+}
 
 // sources returns the flags that name the demo's dump and books, and settings with
 // which every stage has work.
@@ -45,7 +47,7 @@ func TestAllRunnersWriteTheSameBytes(t *testing.T) {
 		"direct":                 {"--runner", "direct"},
 		"process, parallelism 1": onFlink(1),
 		"process, parallelism 2": onFlink(2),
-		"pool, parallelism 4":    append(onFlink(4), onPool(poolPort)...),
+		"pool, parallelism 4":    append(onFlink(4), onPool()...),
 	}
 	begin := time.Now()
 	jobs, outs := map[string]*submitter{}, map[string]string{}

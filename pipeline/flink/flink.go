@@ -41,6 +41,7 @@ type Cluster struct {
 	Program     string // path of this program on every TaskManager; "" for the path of this process
 	Pool        string // HOST:PORT of a worker pool as a TaskManager reaches it; "" for PROCESS
 	Logs        string // directory on the workers for their logs; "" for the temporary directory
+	Secret      string // file with the secret of the worker pools; "" for pools without one
 }
 
 // Validate returns a usage error unless this program can use clusters and the
@@ -67,12 +68,16 @@ func (c Cluster) Validate() error {
 	if c.Pool != "" && c.Program != "" {
 		return failure.Usagef("--worker-pool and --worker-program: give one of them: the pool starts its own program")
 	}
+	if c.Secret != "" && c.Pool == "" {
+		return failure.Usagef("--worker-secret: needs --worker-pool: a program that a TaskManager starts itself asks for no secret")
+	}
 	if c.Pool != "" {
 		if err := checkAddress(c.Pool); err != nil {
 			return failure.Usagef("--worker-pool %q: %w", c.Pool, err)
 		}
 	}
-	return nil
+	_, err := c.Key()
+	return err
 }
 
 // checkAddress returns an error unless text is HOST:PORT.
@@ -117,8 +122,10 @@ type Job struct {
 const (
 	workerVariable = "PRETEXT_WORKER"
 	logsVariable   = "PRETEXT_WORKER_LOGS"
-	jobVariable    = "PRETEXT_WORKER_JOB"  // name of the job
-	restVariable   = "PRETEXT_WORKER_REST" // URL of Flink's REST interface, as the submitter reaches it
+	jobVariable    = "PRETEXT_WORKER_JOB"    // name of the job
+	restVariable   = "PRETEXT_WORKER_REST"   // URL of Flink's REST interface, as the submitter reaches it
+	tokenVariable  = "PRETEXT_WORKER_TOKEN"  // of the job, see [token]; a pool asks for it and does not pass it on
+	secretVariable = "PRETEXT_WORKER_SECRET" // path of the pool's secret
 )
 
 // IsWorker reports whether this process was started as a worker. It then calls

@@ -4,6 +4,7 @@ package flink
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -15,38 +16,85 @@ import (
 	"time"
 
 	fnpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/fnexecution_v1"
+	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
+	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+
+	"pretext/internal/failure"
+	"pretext/internal/trust"
 )
 
 // A Pool starts workers, each a process of its own, when a TaskManager asks for
-// them: Beam's EXTERNAL environment. Whoever reaches a pool can have its workers
-// write files.
+// them: Beam's EXTERNAL environment. With a secret it starts workers for jobs that
+// were submitted with the same secret; without one, for processes of the same user on
+// the same machine.
 type Pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 
+	o       PoolOptions
 	program string
-	logs    string
-	out     io.Writer // receives a line for each worker
+	key     []byte // nil for a pool without a secret
+	out     *notes // receives a line for each worker
 
 	mu      sync.Mutex
 	workers map[string][]*exec.Cmd // by Beam's id of the worker, the latest last; two TaskManagers may choose the same
+	running int
+	seen    map[[sha256.Size]byte]bool // requests of a pool with a secret that were met
 	closed  bool
 	wg      sync.WaitGroup
 }
 
-// NewPool returns a pool of this program. logs is the directory for the workers'
-// logs, "" for the temporary directory. out receives a line for each worker.
-func NewPool(logs string, out io.Writer) (*Pool, error) {
+// NewPool returns a pool of this program. out receives a line for each worker.
+func NewPool(o PoolOptions, out io.Writer) (*Pool, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("path of this program: %w", err)
 	}
-	return &Pool{program: program, logs: logs, out: out, workers: map[string][]*exec.Cmd{}}, nil
+	if o.Workers < 1 {
+		return nil, failure.Usagef("--max-workers %d: must be at least 1", o.Workers)
+	}
+	p := &Pool{o: o, program: program, out: &notes{w: out}, workers: map[string][]*exec.Cmd{}, seen: map[[sha256.Size]byte]bool{}}
+	if o.Secret != "" {
+		if p.key, err = trust.MakeSecret(o.Secret); err != nil {
+			return nil, fmt.Errorf("--secret: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// Limits of a pool's listener. A TaskManager sends a request of a few hundred bytes for
+// each worker.
+const (
+	maxConnections = 256
+	maxRequest     = 64 << 10
+	maxStreams     = 16
+	idle           = time.Minute
+)
+
+// guard returns a listener that admits who may talk to the pool.
+func (p *Pool) guard(l net.Listener) (net.Listener, error) {
+	if p.key == nil && guarded {
+		a, ok := l.Addr().(*net.TCPAddr)
+		if !ok || !a.IP.IsLoopback() {
+			return nil, failure.Usagef("--listen %v: other machines may reach this address: give --secret FILE, and the same file to the run as --worker-secret", l.Addr())
+		}
+		if !trust.CanTellUsers() {
+			return nil, failure.Usagef("this system does not tell which user connects: give --secret FILE, and the same file to the run as --worker-secret")
+		}
+		l = &trust.Listener{Listener: l, Refuse: func(err error) { p.out.refuse("connection", err) }}
+	}
+	return netutil.LimitListener(l, maxConnections), nil
 }
 
 // Serve serves TaskManagers until ctx ends, and then ends the workers.
 func (p *Pool) Serve(ctx context.Context, l net.Listener) error {
-	s := grpc.NewServer()
+	l, err := p.guard(l)
+	if err != nil {
+		return err
+	}
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(16<<10), grpc.ConnectionTimeout(idle/6),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle, MaxConnectionAge: 2 * idle, MaxConnectionAgeGrace: idle / 6}))
 	fnpb.RegisterBeamFnExternalWorkerPoolServer(s, p)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
@@ -75,35 +123,77 @@ func (p *Pool) close() {
 
 // StartWorker implements Beam's worker pool service.
 func (p *Pool) StartWorker(_ context.Context, req *fnpb.StartWorkerRequest) (*fnpb.StartWorkerResponse, error) {
-	if err := p.start(req); err != nil {
-		fmt.Fprintf(p.out, "worker %s: %v\n", req.GetWorkerId(), err)
-		return &fnpb.StartWorkerResponse{Error: err.Error()}, nil
+	err := p.admit(req)
+	if err == nil {
+		err = p.start(req)
+	}
+	if err != nil {
+		p.out.refuse("worker", err)
+		r := failure.NewReport(err, "worker pool on "+hostName())
+		return &fnpb.StartWorkerResponse{Error: r.Text + " " + r.Mark()}, nil
 	}
 	return &fnpb.StartWorkerResponse{}, nil
 }
 
-func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
+// admit returns an error unless a worker may be started as a request asks.
+func (p *Pool) admit(req *fnpb.StartWorkerRequest) error {
+	if !guarded {
+		return nil
+	}
+	if p.key != nil {
+		if err := checkToken(p.key, req.GetParams(), time.Now()); err != nil {
+			return err
+		}
+	}
 	if req.GetControlEndpoint().GetAuthentication() != nil || req.GetLoggingEndpoint().GetAuthentication() != nil {
 		return errors.New("endpoints with authentication are not supported")
 	}
+	for _, e := range []*pipepb.ApiServiceDescriptor{req.GetProvisionEndpoint(), req.GetLoggingEndpoint(), req.GetControlEndpoint()} {
+		if e.GetUrl() == "" {
+			continue // the provision endpoint tells it
+		}
+		if err := checkLocal(e.GetUrl()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 	id := req.GetWorkerId()
 	cmd := exec.Command(p.program, "--id="+id, "--provision_endpoint="+req.GetProvisionEndpoint().GetUrl(),
 		"--logging_endpoint="+req.GetLoggingEndpoint().GetUrl(), "--control_endpoint="+req.GetControlEndpoint().GetUrl())
-	cmd.Env = append(os.Environ(), workerVariable+"=1", logsVariable+"="+p.logs,
+	cmd.Env = append(os.Environ(), workerVariable+"=1", logsVariable+"="+p.o.Logs, secretVariable+"="+p.o.Secret,
 		jobVariable+"="+req.GetParams()[jobVariable], restVariable+"="+req.GetParams()[restVariable])
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	request := fingerprint(req)
+	switch {
+	case p.closed:
 		return errors.New("the pool is shutting down")
+	case p.key != nil && guarded && p.seen[request]:
+		return errors.New("this request came before: a TaskManager gives each worker another id or endpoint")
+	}
+	if p.running >= p.o.Workers && guarded {
+		return fmt.Errorf("%d workers are running, as many as this pool may start: wait for another job to end, or start the pool with a greater --max-workers", p.running)
 	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	p.running++
+	p.seen[request] = true
 	p.workers[id] = append(p.workers[id], cmd)
 	p.wg.Add(1)
 	go p.watch(id, cmd)
-	fmt.Fprintf(p.out, "worker %s: process %d started\n", id, cmd.Process.Pid)
+	p.out.printf("worker %.100q: process %d started", id, cmd.Process.Pid)
 	return nil
+}
+
+// fingerprint identifies a request, so that one that was recorded and is sent again
+// starts no worker.
+func fingerprint(req *fnpb.StartWorkerRequest) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", req.GetWorkerId(), req.GetProvisionEndpoint().GetUrl(), req.GetLoggingEndpoint().GetUrl(),
+		req.GetControlEndpoint().GetUrl(), req.GetParams()[tokenVariable]))
 }
 
 // watch waits for the end of a worker.
@@ -112,6 +202,7 @@ func (p *Pool) watch(id string, cmd *exec.Cmd) {
 	err := cmd.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.running--
 	list := p.workers[id]
 	for i, w := range list {
 		if w == cmd {
@@ -123,19 +214,20 @@ func (p *Pool) watch(id string, cmd *exec.Cmd) {
 		delete(p.workers, id)
 	}
 	if err != nil {
-		fmt.Fprintf(p.out, "worker %s: process %d ended: %v\n", id, cmd.Process.Pid, err)
+		p.out.printf("worker %.100q: process %d ended: %v", id, cmd.Process.Pid, err)
 		return
 	}
-	fmt.Fprintf(p.out, "worker %s: process %d ended\n", id, cmd.Process.Pid)
+	p.out.printf("worker %.100q: process %d ended", id, cmd.Process.Pid)
 }
 
-// StopWorker implements Beam's worker pool service. A worker whose TaskManager
-// is gone ends by itself.
+// StopWorker implements Beam's worker pool service. A TaskManager cannot prove who it
+// is when it stops a worker, so a pool with a secret stops none: a worker ends by
+// itself when its TaskManager closes the connection.
 func (p *Pool) StopWorker(_ context.Context, req *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	list := p.workers[req.GetWorkerId()]
-	if len(list) == 1 {
+	if len(list) == 1 && p.key == nil {
 		end(list[0])
 	}
 	// Of two workers with one id, that of two TaskManagers, the request does not
@@ -149,4 +241,26 @@ func end(cmd *exec.Cmd) {
 		return
 	}
 	time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
+}
+
+// notes writes lines for people. Of refusals it writes the first, second, fourth and so
+// on, with their number, so that no flood fills a log.
+type notes struct {
+	mu       sync.Mutex
+	w        io.Writer
+	refusals int
+}
+
+func (n *notes) printf(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	fmt.Fprintf(n.w, format+"\n", args...)
+}
+
+func (n *notes) refuse(what string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.refusals++; n.refusals&(n.refusals-1) == 0 {
+		fmt.Fprintf(n.w, "refused a %s (%d refused so far): %v\n", what, n.refusals, err)
+	}
 }

@@ -93,7 +93,7 @@ func (l *lines) await(t *testing.T, text string, n int) {
 // its TaskManager is gone, and all end with the pool.
 func TestAPoolStartsAndStopsWorkers(t *testing.T) {
 	logs, out := t.TempDir(), new(lines)
-	p, err := NewPool(logs, out)
+	p, err := NewPool(PoolOptions{Logs: logs, Workers: 9}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestAPoolStartsAndStopsWorkers(t *testing.T) {
 // with the job, but not where another REST interface answers, which never had it.
 func TestAWorkerEndsWhenFlinkNoLongerRunsItsJob(t *testing.T) {
 	out, w := new(lines), newWorld(t)
-	p, err := NewPool(t.TempDir(), out)
+	p, err := NewPool(PoolOptions{Logs: t.TempDir(), Workers: 9}, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestAWorkerEndsWhenFlinkNoLongerRunsItsJob(t *testing.T) {
 	}
 	w.flink.do(func() { w.flink.jobs[0].state = finished })
 	out.await(t, "ended", 1)
-	if strings.Contains(out.text.String(), "worker 1-2: process") && strings.Count(out.text.String(), "ended") != 1 {
+	if strings.Contains(out.text.String(), `worker "1-2": process`) && strings.Count(out.text.String(), "ended") != 1 {
 		t.Errorf("the other worker ended too: %s", out.text.String())
 	}
 }
@@ -191,7 +191,7 @@ func TestAWorkerEndsAfterAShortJob(t *testing.T) {
 // A worker that cannot reach its TaskManager leaves a log that tells why.
 func TestAWorkerThatFailsLeavesItsLog(t *testing.T) {
 	logs := t.TempDir()
-	p, err := NewPool(logs, io.Discard)
+	p, err := NewPool(PoolOptions{Logs: logs, Workers: 9}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func Where() string { return "worker" }
 type Pool struct{}
 
 // NewPool returns the error of [Supported].
-func NewPool(string, io.Writer) (*Pool, error) { return nil, errSlim }
+func NewPool(PoolOptions, io.Writer) (*Pool, error) { return nil, errSlim }
 
 // Serve returns the error of [Supported].
 func (*Pool) Serve(context.Context, net.Listener) error { return errSlim }

@@ -12,7 +12,7 @@ import (
 // A build without the tag cluster refuses clusters in the same words everywhere.
 func TestABuildWithoutClustersSaysHowToGetOne(t *testing.T) {
 	_, live := Cluster{}.Live(t.Context(), "job")
-	_, pool := NewPool("", io.Discard)
+	_, pool := NewPool(PoolOptions{}, io.Discard)
 	for name, err := range map[string]error{
 		"Validate": Cluster{Endpoint: "h:1", REST: "http://h:1", Parallelism: 1}.Validate(),
 		"Run":      Cluster{}.Run(t.Context(), nil, Job{}), "Live": live, "NewPool": pool, "Serve": new(Pool).Serve(t.Context(), nil),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
@@ -26,6 +27,13 @@ var errServer = failure.Network("Beam's job server")
 // environment returns Beam's description of the workers of a job.
 func (c Cluster) environment(ctx context.Context, job string) (*pipepb.Environment, error) {
 	variables := map[string]string{workerVariable: "1", logsVariable: c.Logs, jobVariable: job, restVariable: c.publicREST()}
+	key, err := c.Key()
+	if err != nil {
+		return nil, err
+	}
+	if key != nil {
+		variables[tokenVariable] = token(key, job, c.publicREST(), time.Now().Add(tokenLife))
+	}
 	var urn string
 	var payload []byte
 	if c.Pool != "" {
@@ -34,7 +42,6 @@ func (c Cluster) environment(ctx context.Context, job string) (*pipepb.Environme
 	} else {
 		program := c.Program
 		if program == "" {
-			var err error
 			if program, err = os.Executable(); err != nil {
 				return nil, fmt.Errorf("path of this program: %w", err)
 			}

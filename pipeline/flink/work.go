@@ -16,8 +16,8 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/container/tools"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/harness"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/hooks"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
@@ -40,6 +40,7 @@ func Work(args []string, stop func()) int {
 		fmt.Fprintln(os.Stderr, "prepare-data: worker:", err)
 		return 1
 	}
+	confine()
 	ctx, cancel := signal.NotifyContext(grpcx.WriteWorkerID(context.Background(), options["id"]), syscall.SIGTERM, os.Interrupt)
 	defer cancel()
 	done := make(chan error, 1)
@@ -66,11 +67,8 @@ func serve(ctx context.Context, options map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("reach the TaskManager at %s: %w", options["provision_endpoint"], err)
 	}
-	var raw runtime.RawOptionsWrapper
-	if err := tools.ProtoToOptions(info.GetPipelineOptions(), &raw); err != nil {
-		return fmt.Errorf("options of the job: %w", err)
-	}
-	runtime.GlobalOptions.Import(raw.Options)
+	// The options that come with the job are not imported: they could name Beam's hooks.
+	hooks.SerializeHooksToOptions()
 	beam.Init()
 	beamlog.SetLogger(quiet{}) // beam.Init has set one that writes to slog, and so to itself; the harness sets its own
 	slog.SetDefault(slog.New(&bridge{}))
@@ -145,14 +143,18 @@ var workerLog string
 
 // Where names this worker process to the user.
 func Where() string {
+	if workerLog == "" {
+		return "worker on " + hostName()
+	}
+	return fmt.Sprintf("worker on %s, log %s", hostName(), workerLog)
+}
+
+func hostName() string {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown host"
+		return "unknown host"
 	}
-	if workerLog == "" {
-		return fmt.Sprintf("worker on %s", host)
-	}
-	return fmt.Sprintf("worker on %s, log %s", host, workerLog)
+	return host
 }
 
 // A logFile is standard error of a worker, which no runner keeps.

@@ -131,6 +131,15 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 	}
 	if r.name() == Flink {
 		name = spec.clusterName()
+		key, err := r.Cluster.Key()
+		if err != nil {
+			return err
+		}
+		if key != nil {
+			if limits.Seal, err = seal(key, name, limits, spec); err != nil {
+				return err
+			}
+		}
 	} else {
 		jobs.Store(name, j)
 		defer jobs.Delete(name)

@@ -2,6 +2,8 @@ package stage
 
 import (
 	"context"
+	"crypto/hmac"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +15,7 @@ import (
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
+	"pretext/internal/trust"
 	"pretext/pipeline/flink"
 	"pretext/sharding"
 )
@@ -22,6 +25,7 @@ type Limits struct {
 	Workers int    // maximum number of concurrent tasks of a process
 	Memory  int64  // bytes that a process may use
 	Build   string // of the program that planned the job, see [build]
+	Seal    []byte // what the holder of the worker pools' secret made of all of it, see [seal]; nil without a secret
 }
 
 // workers serializes findJob in worker processes and holds what their jobs share.
@@ -35,6 +39,9 @@ var workers struct {
 // stage after a failure, maybe in the same process, and the error of the first
 // attempt must not fail the second.
 func findJob(ctx context.Context, name string, limits Limits, spec Spec) (*job, error) {
+	if err := checkSeal(name, limits, spec); err != nil {
+		return nil, err
+	}
 	if j, ok := jobs.Load(name); ok && (!flink.IsWorker() || j.(*job).ctx.Err() == nil) {
 		return j.(*job), nil
 	}
@@ -80,6 +87,41 @@ func admit(ctx context.Context, limits Limits, spec Spec) error {
 	}
 	if err != nil {
 		return err
+	}
+	return nil
+}
+
+// seal returns a MAC of what a DoFn is told to do: the job's name, the limits without
+// their seal, and the spec. Only who has the key can have made it.
+func seal(key []byte, name string, limits Limits, spec Spec) ([]byte, error) {
+	limits.Seal = nil
+	text, err := json.Marshal(struct {
+		Job    string
+		Limits Limits
+		Spec   Spec
+	}{name, limits, spec})
+	if err != nil {
+		return nil, err
+	}
+	return trust.MAC(key, "pretext stage on a worker 1", text), nil
+}
+
+// checkSeal returns an error in a worker of a pool with a secret unless the job's
+// submitter had that secret.
+func checkSeal(name string, limits Limits, spec Spec) error {
+	if !flink.IsWorker() {
+		return nil
+	}
+	key, err := flink.WorkerKey()
+	if err != nil || key == nil {
+		return err
+	}
+	want, err := seal(key, name, limits, spec)
+	if err != nil {
+		return err
+	}
+	if !hmac.Equal(want, limits.Seal) {
+		return failure.Usagef("the stage %q was not submitted with the secret of this worker's pool: give --worker-secret the file that the pool has", spec.Stage)
 	}
 	return nil
 }

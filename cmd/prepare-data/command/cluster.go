@@ -8,7 +8,7 @@ import (
 )
 
 // clusterFlags are the flags of the runner flink.
-var clusterFlags = []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-logs"}
+var clusterFlags = []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-secret", "worker-logs"}
 
 // addCluster adds the flags that describe a Flink cluster.
 func addCluster(fs *pflag.FlagSet, c *flink.Cluster) {
@@ -17,6 +17,7 @@ func addCluster(fs *pflag.FlagSet, c *flink.Cluster) {
 	fs.IntVar(&c.Parallelism, "parallelism", 1, "number of Flink task slots to use; does not affect the output's bytes")
 	fs.StringVar(&c.Program, "worker-program", "", "`path` of prepare-data on every TaskManager; default: the path of this program")
 	fs.StringVar(&c.Pool, "worker-pool", "", "`HOST:PORT` where each TaskManager reaches its worker pool (prepare-data worker --pool), instead of --worker-program")
+	fs.StringVar(&c.Secret, "worker-secret", "", "`file` with the secret of the worker pools (worker --pool --secret); mode 0600")
 	fs.StringVar(&c.Logs, "worker-logs", "", "`directory` on every TaskManager for the logs of failed workers; default: the temporary directory")
 }
 

@@ -17,7 +17,7 @@ var flagGroups = []cli.Group{
 	{Heading: "Text of books", Flags: []string{"chapters", "keep-boilerplate", "keep-lines"}},
 	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"}},
 	{Heading: "Resources", Flags: []string{"workers", "memory", "temp-dir", "runner"}},
-	{Heading: "With --runner flink", Flags: []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-logs"}},
+	{Heading: "With --runner flink", Flags: []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-secret", "worker-logs"}},
 	{Heading: "Machines to plan for", Flags: []string{"machines", "machine-cores", "machine-network", "machine-disk", "store-latency", "simulation-seed"}},
 	{Heading: "Connections", Flags: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "wiki-layout", "multistream", "mirror", "allow-host", "allow-private"}},
 	{Heading: "Templates", Flags: []string{"pairs", "min-uses", "min-explained"}},

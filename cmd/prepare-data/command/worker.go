@@ -5,19 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"pretext/pipeline/flink"
 )
 
-// defaultPool is where a pool listens: on loopback, since whoever reaches it can have
-// workers write files.
+// defaultPool is where a pool listens: on loopback, beside its TaskManager.
 const defaultPool = "127.0.0.1:50000"
 
 func newWorker() *cobra.Command {
 	var pool bool
-	var listen, logs string
+	var listen string
+	var o flink.PoolOptions
 	cmd := &cobra.Command{
 		Use:   "worker --pool",
 		Short: "Worker pool of a Flink cluster",
@@ -25,8 +27,10 @@ func newWorker() *cobra.Command {
 starts workers when the TaskManager asks for them, until it is interrupted. Run one
 pool per TaskManager, on the same machine or in the same pod.
 
-Anyone who can connect to the pool can make its workers read and write files. It
-listens on loopback unless --listen names another address.`,
+With --secret FILE it starts workers for jobs that were submitted with the same secret
+(--worker-secret FILE); the file is made if there is none, and no other user may be able
+to read it. Without it, it serves processes of the same user on the same machine (Linux),
+and --listen must be a loopback address.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !pool {
@@ -35,24 +39,41 @@ listens on loopback unless --listen names another address.`,
 			if err := flink.Supported(); err != nil {
 				return err
 			}
-			l, err := net.Listen("tcp", listen)
-			if err != nil {
-				return misuse(fmt.Errorf("--listen: %w", err))
-			}
-			defer l.Close()
-			p, err := flink.NewPool(logs, cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "worker pool at %s\n", l.Addr())
-			if err := p.Serve(cmd.Context(), l); !errors.Is(err, context.Canceled) {
-				return err
-			}
-			return nil
+			return runPool(cmd, listen, o)
 		},
 	}
 	cmd.Flags().BoolVar(&pool, "pool", false, "start workers when the TaskManager asks for them (required)")
 	cmd.Flags().StringVar(&listen, "listen", defaultPool, "`HOST:PORT` to listen on")
-	cmd.Flags().StringVar(&logs, "worker-logs", "", "`directory` for the logs of failed workers; default: the temporary directory")
+	cmd.Flags().StringVar(&o.Secret, "secret", "", "`file` with the secret of the pools, mode 0600; made if there is none")
+	cmd.Flags().IntVar(&o.Workers, "max-workers", 0, "maximum `number` of workers at once: each job has one on each TaskManager; 0: two per processor, at least eight")
+	cmd.Flags().StringVar(&o.Logs, "worker-logs", "", "`directory` for the logs of failed workers; default: the temporary directory")
 	return cmd
+}
+
+// runPool runs a worker pool until the command is interrupted.
+func runPool(cmd *cobra.Command, listen string, o flink.PoolOptions) error {
+	if o.Workers == 0 {
+		o.Workers = max(8, 2*runtime.GOMAXPROCS(0))
+	}
+	if o.Secret != "" {
+		path, err := filepath.Abs(o.Secret) // workers read it, too
+		if err != nil {
+			return err
+		}
+		o.Secret = path
+	}
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return misuse(fmt.Errorf("--listen: %w", err))
+	}
+	defer l.Close()
+	p, err := flink.NewPool(o, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "worker pool at %s\n", l.Addr())
+	if err := p.Serve(cmd.Context(), l); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
 }

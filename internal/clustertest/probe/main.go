@@ -183,7 +183,7 @@ func serve(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	p, err := flink.NewPool("", os.Stderr)
+	p, err := flink.NewPool(flink.PoolOptions{Workers: 64}, os.Stderr)
 	if err != nil {
 		return err
 	}

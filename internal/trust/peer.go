@@ -1,0 +1,84 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+)
+
+// errUnknown is a peer about which the system tells nothing.
+var errUnknown = errors.New("the system does not tell whose process is at the other end")
+
+// A StrangerError is the error for a peer that is another user's process.
+type StrangerError struct {
+	From net.Addr
+	UID  int
+}
+
+func (e *StrangerError) Error() string {
+	return fmt.Sprintf("%v is a process of another user (%d)", e.From, e.UID)
+}
+
+// SameUser returns nil if the other end of a TCP connection is a process of this
+// process's user, or of root, on this machine and in this network namespace. It asks the
+// kernel for the other end's socket. Only a socket that is open and connected counts: a
+// closed one has no owner, and older kernels show root's number for it. On the side that
+// opened the connection, call it when the first bytes have arrived: until it is
+// accepted, a socket has no owner either.
+func SameUser(conn net.Conn) error {
+	uid, err := peerUID(conn)
+	if err != nil {
+		return fmt.Errorf("%v: %w", conn.RemoteAddr(), err)
+	}
+	if uid != os.Getuid() && uid != 0 {
+		return &StrangerError{conn.RemoteAddr(), uid}
+	}
+	return nil
+}
+
+// CanTellUsers reports whether [SameUser] works on this system, tried on a connection
+// with itself.
+func CanTellUsers() bool {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return false
+	}
+	defer l.Close()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	other, err := l.Accept()
+	if err != nil {
+		return false
+	}
+	defer other.Close()
+	return SameUser(other) == nil && SameUser(conn) == nil
+}
+
+// A Listener accepts connections of the same user alone and closes all others. It
+// tells refuse about each, which may be nil.
+type Listener struct {
+	net.Listener
+	Refuse func(error)
+}
+
+// Accept implements [net.Listener].
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		err = SameUser(conn)
+		if err == nil {
+			return conn, nil
+		}
+		conn.Close()
+		if l.Refuse != nil {
+			l.Refuse(err)
+		}
+	}
+}

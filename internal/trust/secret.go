@@ -1,0 +1,106 @@
+package trust
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pretext/internal/failure"
+)
+
+// MinSecret is the minimum length of a secret in bytes.
+const MinSecret = 16
+
+// maxSecret is the maximum size of a secret's file.
+const maxSecret = 4 << 10
+
+// MAC returns the HMAC-SHA256, keyed with a secret, of a purpose and parts. The purpose
+// keeps what one protocol proves from being worth something in another one; each part
+// is preceded by its length, so that no two lists of parts are the same bytes.
+func MAC(secret []byte, purpose string, parts ...[]byte) []byte {
+	h := hmac.New(sha256.New, secret)
+	for _, part := range append([][]byte{[]byte(purpose)}, parts...) {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write(part)
+	}
+	return h.Sum(nil)
+}
+
+// ReadSecret returns the secret in a file; white space around it is ignored. The error
+// is one of usage if other users may read the file, or replace it by theirs, or if it
+// holds no secret.
+func ReadSecret(path string) ([]byte, error) {
+	info, err := os.Stat(path) // first: to open a FIFO would wait for its writer
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, failure.Usagef("%s: not a regular file: give the path of a file with a secret", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if err := private(path, info); err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if err != nil {
+		return nil, err
+	}
+	secret := strings.TrimSpace(string(b))
+	if len(secret) < MinSecret || len(b) > maxSecret {
+		return nil, failure.Usagef("%s: a secret has from %d to %d bytes: put a random text into it, such as 32 bytes of /dev/urandom in base64", path, MinSecret, maxSecret)
+	}
+	return []byte(secret), nil
+}
+
+// private returns a usage error if other users may read or write a file.
+func private(path string, info fs.FileInfo) error {
+	me := os.Getuid()
+	if me < 0 { // Windows has no such modes
+		return nil
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return failure.Usagef("%s: other users may read it (mode %04o): chmod 600 %s, and make a new secret if others use this machine", path, info.Mode().Perm(), path)
+	}
+	if owner, ok := ownerOf(info); ok && owner != me && owner != 0 {
+		return failure.Usagef("%s: belongs to another user (%d): a secret must be this user's own file, or root's", path, owner)
+	}
+	return nil
+}
+
+// MakeSecret returns the secret in a file, which it makes of random numbers, with mode
+// 0600, if there is none. Of several processes that make the same file, one does and all
+// return its secret.
+func MakeSecret(path string) ([]byte, error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return ReadSecret(path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".pretext-secret-*") // of mode 0600
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	_, err = fmt.Fprintln(f, rand.Text()+rand.Text())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, err
+	}
+	// A link, unlike a rename, replaces nothing.
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return ReadSecret(path)
+}
