@@ -298,7 +298,7 @@ func (f TokenFile) read(o *sharding.ExamplesOptions) (*tokens, error) {
 	if f.Vocab != "" && f.Tokenizer != "" {
 		return nil, failure.Usagef("a vocabulary and a tokenizer are given: give one of them")
 	}
-	raw, err := store.ReadLocation(context.Background(), f.path())
+	raw, err := store.ReadSmall(context.Background(), f.path(), store.Tokens)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ type Tokenizer struct {
 
 // LoadTokenizer reads a vocab.txt, or a tokenizer.json if its name ends in .json.
 func LoadTokenizer(path string, o ExamplesOptions) (*Tokenizer, error) {
-	raw, err := store.ReadLocation(context.Background(), path)
+	raw, err := store.ReadSmall(context.Background(), path, store.Tokens)
 	if err != nil {
 		return nil, err
 	}

@@ -219,6 +219,9 @@ func (Local) List(root string) ([]Info, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
+		if !info.Mode().IsRegular() { // a pipe, which answers never
+			return nil, failure.Usagef("%s: not a regular file", root)
+		}
 		return []Info{{"", info.Size()}}, nil
 	}
 	var files []Info

@@ -97,10 +97,8 @@ func (o *Output) target(ctx context.Context) (t target, err error) {
 		return t, o.checkName(ctx, t)
 	case err != nil:
 		return t, err
-	case info.IsDir():
-		return t, o.refuse("a folder: give the file to write")
 	case !info.Mode().IsRegular():
-		return t, o.refuse("%s: give the file to write", modeName(info.Mode()))
+		return t, o.refuse("%s: give the file to write", store.ModeName(info.Mode()))
 	}
 	if t.old, err = t.folder.Stat(ctx, t.name); err != nil {
 		return t, err
@@ -181,17 +179,4 @@ func (o *Output) refuse(format string, args ...any) error {
 		flag = "--" + o.Flag + " " + o.Path
 	}
 	return failure.Usagef("%s: %s", flag, fmt.Sprintf(format, args...))
-}
-
-// modeName says what a file that is none is.
-func modeName(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "not a regular file"
 }

@@ -117,4 +117,3 @@ func isUsage(err error) bool {
 	var u interface{ Usage() bool }
 	return errors.As(err, &u)
 }
-

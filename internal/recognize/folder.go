@@ -51,7 +51,7 @@ func stageFolder(ctx context.Context, location string) Kind {
 		Stage string `json:"stage"`
 	}
 	for _, name := range []string{"manifest.json", "plan.json"} {
-		raw, err := store.ReadLocation(ctx, store.Join(location, name))
+		raw, err := store.ReadSmall(ctx, store.Join(location, name), store.Parts)
 		if err == nil && json.Unmarshal(raw, &recipe) == nil && recipe.Stage != "" {
 			break
 		}

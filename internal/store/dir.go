@@ -20,17 +20,26 @@ func (d dir) Folder(name string) Folder { return dir(filepath.Join(string(d), na
 func (d dir) path(name string) string { return filepath.Join(string(d), name) }
 
 func (d dir) Open(_ context.Context, name string) (File, error) {
-	if err := at(StepOpen, d.path(name)); err != nil {
+	f, err := openFile(d.path(name))
+	if err != nil {
+		return nil, err // not f, a nil *dirFile
+	}
+	return f, nil
+}
+
+// openFile opens a regular file.
+func openFile(path string) (*dirFile, error) {
+	if err := at(StepOpen, path); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(d.path(name)) // Stat first: opening a named pipe would block
+	info, err := os.Stat(path) // Stat first: opening a named pipe would block
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: d.path(name), Err: ErrNotFile}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%s, %w", ModeName(info.Mode()), ErrNotFile)}
 	}
-	f, err := openToRead(d.path(name))
+	f, err := openToRead(path)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +48,31 @@ func (d dir) Open(_ context.Context, name string) (File, error) {
 		return nil, err
 	}
 	return &dirFile{f, info.Size()}, nil
+}
+
+// OpenRegular opens a local file for reading. A folder, device, pipe or socket is a usage
+// error, see [ErrNotFile].
+func OpenRegular(path string) (*os.File, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.File, nil
+}
+
+// ModeName says what an entry of a directory is that is no regular file.
+func ModeName(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something special"
 }
 
 func (d dir) Stat(_ context.Context, name string) (fs.FileInfo, error) {

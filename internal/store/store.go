@@ -36,8 +36,8 @@ import (
 // matches them.
 const TempPrefix = ".tmp-"
 
-// ErrNotFile is the error for a path that is a folder, device or pipe, which
-// cannot be read at an offset.
+// ErrNotFile is the error for a path that is a folder, device, pipe or socket, which
+// cannot be read at an offset and may have no end.
 var ErrNotFile = failure.Usage(errors.New("not a regular file"))
 
 // A Folder is a set of files with names without slashes, and of subfolders.
@@ -126,8 +126,16 @@ func Open(location string) (Folder, error) {
 	return openObjects(l)
 }
 
-// OpenPath opens a file by its location.
+// OpenPath opens a file by its location. A folder, device, pipe or socket is a usage
+// error.
 func OpenPath(ctx context.Context, location string) (File, error) {
+	if path, ok := Locate(location).Local(); ok {
+		f, err := openFile(path)
+		if err != nil {
+			return nil, err // not f, a nil *dirFile
+		}
+		return f, nil
+	}
 	folder, err := Open(Dir(location))
 	if err != nil {
 		return nil, err
@@ -154,35 +162,19 @@ func ReadDir(ctx context.Context, location string) ([]fs.DirEntry, error) {
 	return readObjects(ctx, l)
 }
 
-// ReadLocation returns the whole content of a small file at a location.
-func ReadLocation(ctx context.Context, location string) ([]byte, error) {
-	if path, ok := Locate(location).Local(); ok {
-		return os.ReadFile(path) // also of a pipe
-	}
-	folder, err := Open(Dir(location))
-	if err != nil {
-		return nil, err
-	}
-	return ReadFile(ctx, folder, Base(location))
-}
-
 // An Opener opens files for reading. Every [Folder] is an Opener.
 type Opener interface {
 	Open(ctx context.Context, name string) (File, error)
 }
 
-// ReadFile returns the whole content of a small file.
+// ReadFile returns the whole content of a small file of a data set, see [Parts].
 func ReadFile(ctx context.Context, folder Opener, name string) ([]byte, error) {
 	f, err := folder.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b := make([]byte, f.Size())
-	if _, err := f.ReadAt(b, 0); err != nil && err != io.EOF {
-		return nil, err
-	}
-	return b, nil
+	return Parts.read(f, name)
 }
 
 // WriteFile creates or replaces a small file.

@@ -36,7 +36,7 @@ func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsF
 			return nil, failure.Usagef("%s: the records have no manifest, and no %s is in their directory: give --vocab FILE", store.Dir(files[0]), sharding.VocabName)
 		}
 	}
-	raw, err := store.ReadLocation(ctx, vocab)
+	raw, err := store.ReadSmall(ctx, vocab, store.Tokens)
 	if err != nil {
 		return nil, err
 	}

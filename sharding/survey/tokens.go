@@ -35,7 +35,7 @@ func tokensBeside(dir string) string {
 // readTokens reads a tokenizer.json if the name of the file ends in .json, else
 // a vocab.txt.
 func readTokens(path string) (*tokens, error) {
-	raw, err := store.ReadLocation(context.Background(), path)
+	raw, err := store.ReadSmall(context.Background(), path, store.Tokens)
 	if err != nil {
 		return nil, err
 	}

@@ -143,7 +143,7 @@ func verify(dir string) ([]string, error) {
 }
 
 func verifyFile(path string, want fileEntry) error {
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if err != nil {
 		return missing(want.Name, err)
 	}

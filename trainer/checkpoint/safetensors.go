@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
+
+	"pretext/internal/store"
 )
 
 // maxHeader is the maximum size of a header in bytes, as in the reference
@@ -69,7 +70,7 @@ type Safetensors struct {
 // OpenSafetensors opens the safetensors file at path and checks its header.
 // Close it after use.
 func OpenSafetensors(path string) (*Safetensors, error) {
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"pretext/internal/store"
 	"pretext/trainer"
 )
 
@@ -135,7 +136,7 @@ func (w *tensorFlowWeights) readStep() (*int64, error) {
 }
 
 func readBounded(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (w *tensorFlowWeights) open() error {
 			continue
 		}
 		name := fmt.Sprintf("%s.data-%05d-of-%05d", w.prefix, e.shard, len(found))
-		f, err := os.Open(name)
+		f, err := store.OpenRegular(name)
 		if err != nil {
 			return errors.Join(err, w.close())
 		}

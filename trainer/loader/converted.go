@@ -93,7 +93,7 @@ func (f *File) partRecords(ctx context.Context) io.ReadCloser {
 // that identify it: its size, and the hash of its side-car, which has the hash
 // of the values.
 func (s *Shards) partEntry(ctx context.Context, f *File) (e cacheEntry, err error) {
-	sideCar, err := store.ReadLocation(ctx, f.Path+sharding.SideCarSuffix)
+	sideCar, err := store.ReadSmall(ctx, f.Path+sharding.SideCarSuffix, store.Parts)
 	if err != nil {
 		return e, err
 	}

@@ -247,7 +247,7 @@ func (s *Shards) MaxPredictionsPerSeq() int {
 // error.
 func (s *Shards) Vocab(ctx context.Context) (*tokenize.Vocab, error) {
 	path := store.Join(store.Dir(s.files[0].Path), sharding.VocabName)
-	raw, err := store.ReadLocation(ctx, path)
+	raw, err := store.ReadSmall(ctx, path, store.Tokens)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
+	"pretext/internal/store"
 	"pretext/trainer"
 )
 
@@ -74,7 +74,7 @@ func (p *pace) left() time.Duration {
 
 // recordedRates reads the learning rate of every step from the metrics of a run.
 func recordedRates(path string) (rates []float64, err error) {
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("--replay-rates: %w", err)
 	}
@@ -101,7 +101,7 @@ func spentBefore(path string, steps int64) (spent time.Duration, err error) {
 	if steps == 0 {
 		return 0, nil
 	}
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, usagef("%s is missing: it has the time that the run has spent of its budget", path)
 	}

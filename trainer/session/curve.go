@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"os"
 
 	"pretext/internal/humanize"
 	"pretext/internal/plot"
+	"pretext/internal/store"
 )
 
 // A point is the loss at one step.
@@ -28,7 +28,7 @@ type Curve struct {
 
 // ReadCurve reads the metrics of a run: its [MetricsFile].
 func ReadCurve(path string) (*Curve, error) {
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func (c *Corpus) folder() string { return store.Dir(c.shards.Files()[0].Path) }
 func (c *Corpus) readVocab(ctx context.Context, given string) error {
 	file := c.shards.Made().Tokenizer
 	path := store.Join(c.folder(), c.shards.Made().TokenFile())
-	own, err := store.ReadLocation(ctx, path)
+	own, err := store.ReadSmall(ctx, path, store.Tokens)
 	switch {
 	case err == nil && given != "":
 		if err := c.compareVocab(ctx, given, path, own); err != nil {
@@ -182,7 +182,7 @@ func (c *Corpus) readVocab(ctx context.Context, given string) error {
 // compareVocab returns a usage error unless the file given has the content own, that
 // of the vocabulary at path, which lies beside the records.
 func (c *Corpus) compareVocab(ctx context.Context, given, path string, own []byte) error {
-	raw, err := store.ReadLocation(ctx, given)
+	raw, err := store.ReadSmall(ctx, given, store.Tokens)
 	if err != nil || bytes.Equal(raw, own) {
 		return err
 	}
@@ -269,7 +269,7 @@ func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
 func (c *Corpus) dataHash() (string, error) {
 	h := sha256.New()
 	if c.shards.Manifest() != nil || c.shards.Converted() {
-		b, err := store.ReadLocation(context.Background(), store.Join(c.folder(), sharding.ManifestName))
+		b, err := store.ReadSmall(context.Background(), store.Join(c.folder(), sharding.ManifestName), store.Parts)
 		if err != nil {
 			return "", err
 		}

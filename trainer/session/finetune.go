@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -243,7 +242,7 @@ func hashOf(data []byte) string {
 
 // readTaskFile reads a file of a task's data.
 func readTaskFile(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+	b, err := store.ReadSmall(context.Background(), path, store.Rows)
 	if err != nil {
 		return nil, fmt.Errorf("read task data: %w", err)
 	}

@@ -183,7 +183,7 @@ func (m *metrics) keep(read metric, last int64) bool {
 
 // cut removes lines of steps after last.
 func (m *metrics) cut(path string, last int64) error {
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"pretext/internal/failure"
+	"pretext/internal/store"
 	"pretext/records"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
@@ -111,7 +112,7 @@ func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
 	if err := checkConfig(name); err != nil {
 		return trainer.Config{}, err
 	}
-	b, err := os.ReadFile(name)
+	b, err := store.ReadSmall(context.Background(), name, store.Settings)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "./\\") {
 		return trainer.Config{}, usagef("--model %q: must be one of %s or a configuration file", name, strings.Join(trainer.PresetNames(), ", "))
 	}

@@ -42,7 +42,7 @@ func tokenizerBeside(dir string) (t checkpoint.Tokenizer, err error) {
 // tokenizer_config.json in the first of the folders that has one, else from the
 // tokenizer_config.json beside the file.
 func readTokenizer(path string, folders ...string) (t checkpoint.Tokenizer, err error) {
-	b, err := store.ReadLocation(context.Background(), path)
+	b, err := store.ReadSmall(context.Background(), path, store.Tokens)
 	if err != nil {
 		return t, err
 	}
@@ -65,7 +65,7 @@ func readTokenizer(path string, folders ...string) (t checkpoint.Tokenizer, err 
 
 // readOptional reads a file. It returns nil if the file does not exist.
 func readOptional(path string) ([]byte, error) {
-	b, err := store.ReadLocation(context.Background(), path)
+	b, err := store.ReadSmall(context.Background(), path, store.Tokens)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

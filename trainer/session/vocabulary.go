@@ -43,7 +43,7 @@ func (v *fileVocab) SHA256() string { return v.sha256 }
 // readTokenizer reads the tokenizer.json beside the records.
 func (c *Corpus) readTokenizer(v *fileVocab) error {
 	path := store.Join(c.folder(), sharding.TokenizerName)
-	b, err := store.ReadLocation(context.Background(), path)
+	b, err := store.ReadSmall(context.Background(), path, store.Tokens)
 	if err != nil {
 		return err
 	}

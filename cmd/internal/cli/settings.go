@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/internal/config"
+	"pretext/internal/store"
 )
 
 // configFlag is the flag for the settings file. It can also be set in the environment.
@@ -109,7 +110,7 @@ func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, kn
 	if path == "" {
 		return nil, nil
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := store.ReadSmall(cmd.Root().Context(), path, store.Settings) // the command config runs only itself
 	if err != nil {
 		return nil, err
 	}

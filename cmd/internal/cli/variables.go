@@ -17,5 +17,5 @@ func TestVariables() []string {
 // With the prefix [PrepareData] they are meant for prepare-data.
 func SharedFlags() []string {
 	return []string{"CONFIG", "DO_LOWER_CASE", "DO_WHOLE_WORD_MASK", "JSON", "JSONL", "MASKED_LM_PROB", "MASK_TOKEN_PROB", "MAX_PREDICTIONS_PER_SEQ",
-		"MAX_SEQ_LENGTH", "MODEL", "OUT", "PRESET", "QUIET", "RANDOM_TOKEN_PROB", "TEXT", "TIMEOUT", "VOCAB", "VOCAB_SIZE"}
+		"MAX_SEQ_LENGTH", "MODEL", "OUT", "OVERWRITE", "PRESET", "QUIET", "RANDOM_TOKEN_PROB", "TEXT", "TIMEOUT", "VOCAB", "VOCAB_SIZE"}
 }

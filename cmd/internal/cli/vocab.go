@@ -81,8 +81,8 @@ var notTokenizer = recognize.Each("give a tokenizer.json, which Hugging Face's t
 
 // hasToken reports whether a file has a special token of BERT on a line of its own.
 func hasToken(path string) bool {
-	b, err := os.ReadFile(path)
-	if err != nil || len(b) > 64<<20 {
+	b, err := store.ReadSmall(context.Background(), path, store.Tokens)
+	if err != nil {
 		return true // its reader says what is wrong with it
 	}
 	for line := range bytes.Lines(b) {
@@ -118,7 +118,7 @@ func CheckTokenizer(flag, path string) error {
 
 // headOf returns the first 4 KiB of a file, or nil if it cannot be read.
 func headOf(path string) []byte {
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if err != nil {
 		return nil
 	}

@@ -59,7 +59,7 @@ func headTokens(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (to
 
 // loadFileTokenizer reads a tokenizer.json.
 func loadFileTokenizer(path string) (*hf.Tokenizer, error) {
-	raw, err := store.ReadLocation(context.Background(), path)
+	raw, err := store.ReadSmall(context.Background(), path, store.Tokens)
 	if err != nil {
 		return nil, err
 	}

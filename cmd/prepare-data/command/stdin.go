@@ -38,7 +38,7 @@ With --jsonl, each input line is {"wikitext": …} with an optional "title" and
 				return misuse(err)
 			}
 			var err error
-			if opts.Rendering, err = readTemplates(templates); err != nil {
+			if opts.Rendering, err = readTemplates(cmd.Context(), templates); err != nil {
 				return err
 			}
 			holds := func(f *rendering.File) bool { return f.HoldsFor(lang, "") }

@@ -125,7 +125,7 @@ func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, err
 	if err := cli.CheckVocab("vocab", path, "tokenizer"); err != nil {
 		return nil, err
 	}
-	raw, err := store.ReadLocation(context.Background(), path)
+	raw, err := store.ReadSmall(context.Background(), path, store.Tokens)
 	if err != nil {
 		return nil, err
 	}

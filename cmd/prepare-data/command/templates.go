@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -43,7 +42,7 @@ templates collect writes such a file with the definitions of a wiki's own templa
 templates learn proposes lines, from pages of the wiki as HTML.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			parsed, err := readTemplates(files)
+			parsed, err := readTemplates(cmd.Context(), files)
 			if err != nil {
 				return err
 			}
@@ -147,9 +146,9 @@ func collectDefinitions(ctx context.Context, dump string, out *onefile.Output, w
 }
 
 // readTemplates parses files of rendering data.
-func readTemplates(paths []string) (files []*rendering.File, err error) {
+func readTemplates(ctx context.Context, paths []string) (files []*rendering.File, err error) {
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := store.ReadSmall(ctx, path, store.Templates)
 		if err != nil {
 			return nil, err
 		}

@@ -106,7 +106,7 @@ type learned struct {
 }
 
 func (f *learnFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	if f.options.Known, err = readTemplates(f.templates); err != nil {
+	if f.options.Known, err = readTemplates(ctx, f.templates); err != nil {
 		return err
 	}
 	inputs, err := pipeline.HTMLInputs(ctx, f.html, func(note string) { fmt.Fprintf(stderr, "prepare-data: %s\n", note) })

@@ -35,9 +35,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"slices"
 	"strings"
+
+	"pretext/internal/store"
 )
 
 // maxPickle limits the size of data.pkl in bytes; a model takes about 130 bytes
@@ -78,7 +79,7 @@ type File struct {
 // Open opens a file. Close it after use. Unless the error comes from the file
 // system, it says what the file is and what to do.
 func Open(path string) (*File, error) {
-	f, err := os.Open(path)
+	f, err := store.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,15 +3,16 @@ package speed
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 
 	"pretext/internal/failure"
+	"pretext/internal/store"
 	"pretext/trainer"
 	"pretext/trainer/session"
 )
@@ -66,7 +67,7 @@ func DefaultFigures() Figures {
 // errors.
 func ReadFigures(path string) (Figures, error) {
 	f := DefaultFigures()
-	b, err := os.ReadFile(path)
+	b, err := store.ReadSmall(context.Background(), path, store.Settings)
 	if err != nil {
 		return f, err
 	}

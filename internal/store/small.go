@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"runtime/debug"
+
+	"pretext/internal/failure"
+)
+
+// A Small is a kind of file that is read as a whole, with what one may take. A file
+// whose name a user gave may be anything; within these limits a wrong one costs nothing.
+type Small struct {
+	Bytes int64 // the most that a file may have
+	Cost  int64 // bytes of memory for each byte of the file, once it is parsed
+}
+
+// Kinds of small files.
+var (
+	Settings  = Small{1 << 20, 64}  // of a program or a model; with every setting they have 10 kB
+	Tokens    = Small{64 << 20, 10} // vocab.txt and tokenizer.json; the largest published one, Gemma 3's, has 33 MB
+	Templates = Small{64 << 20, 8}  // templates collect writes 12 MiB of definitions at most
+	Rows      = Small{2 << 30, 8}   // questions and tables to train on, and answers; SQuAD has 44 MB, QQP 58 MB
+	Parts     = Small{4 << 30, 1}   // of a data set; a manifest of a million files has 200 MB
+)
+
+// ErrTooLarge is the error for a file above the limit of its kind.
+var ErrTooLarge = failure.Usage(errors.New("too large"))
+
+// errNeedsMemory is the error for a file that takes more memory than the process may use.
+var errNeedsMemory = failure.DoesNotFit("too large for the memory that may be used: give more --memory")
+
+// ReadSmall returns the content of a file at a location. Devices, pipes, sockets and
+// folders are not read, links to regular files are. It returns at once when ctx is done,
+// also from a file system that does not answer.
+func ReadSmall(ctx context.Context, location string, kind Small) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		f, err := OpenPath(ctx, location)
+		if err != nil {
+			done <- result{nil, err}
+			return
+		}
+		defer f.Close()
+		data, err := kind.read(f, location)
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// read reads a file that is called name in errors.
+func (s Small) read(f File, name string) ([]byte, error) {
+	if err := s.check(f.Size()); err != nil {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	b := make([]byte, f.Size())
+	if _, err := f.ReadAt(b, 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	return b, nil
+}
+
+// check returns an error if a file of size bytes is above the limit, or takes more
+// memory than Go's memory limit, which --memory sets.
+func (s Small) check(size int64) error {
+	switch limit := debug.SetMemoryLimit(-1); {
+	case size > s.Bytes:
+		return fmt.Errorf("%w: it has %d bytes, the most is %d", ErrTooLarge, size, s.Bytes)
+	case limit < math.MaxInt64 && size > limit/s.Cost:
+		return errNeedsMemory
+	}
+	return nil
+}
