@@ -1,13 +1,6 @@
 // Package failure makes errors that state their kind by a method, from which the
-// programs choose their exit code. An error may wrap one of any kind:
-//
-//	method              meaning                                              exit code
-//	Usage() bool        wrong options, or options that do not fit the input          2
-//	OverLimit() bool    finished, with more rejects or warnings than allowed         3
-//	Damaged() bool      corrupt data                                                 4
-//	Network() bool      a server that was not reached or refused the request         5
-//	Locked() bool       a directory that another process uses                        8
-//	DoesNotFit() bool   more memory or disk needed than there is or is allowed       9
+// programs choose their exit code, and that keep it on the way from one process to
+// another. kinds.go lists the kinds. An error may wrap one of any kind.
 //
 // Sentinels are made here; an error type with fields has the method itself:
 //
@@ -15,9 +8,6 @@
 //
 //	var e interface{ Damaged() bool }
 //	isDamaged := errors.As(err, &e) && e.Damaged()
-//
-// A full disk and missing permissions are errors of the operating system
-// (syscall.ENOSPC, [io/fs.ErrPermission]) and have no method.
 package failure
 
 import (

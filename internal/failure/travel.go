@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"reflect"
 	"regexp"
 	"runtime"
@@ -40,31 +39,6 @@ const (
 	maxCauses = 32
 )
 
-// kinds are the kinds of errors that travel: the method's name, whether an error
-// has it, and how to add it to an error.
-var kinds = []struct {
-	name string
-	is   func(error) bool
-	mark func(error) error
-}{
-	{"usage", has(func(e interface{ Usage() bool }) bool { return e.Usage() }), Usage},
-	{"over-limit", has(func(e interface{ OverLimit() bool }) bool { return e.OverLimit() }), func(err error) error { return &overLimit{err} }},
-	{"damaged", has(func(e interface{ Damaged() bool }) bool { return e.Damaged() }), func(err error) error { return &damaged{err} }},
-	{"network", has(func(e interface{ Network() bool }) bool { return e.Network() }), func(err error) error { return &network{error: err} }},
-	{"locked", has(func(e interface{ Locked() bool }) bool { return e.Locked() }), func(err error) error { return &locked{err} }},
-	{"does-not-fit", has(func(e interface{ DoesNotFit() bool }) bool { return e.DoesNotFit() }), func(err error) error { return &doesNotFit{err} }},
-	{"lasting", has(func(e interface{ Lasting() bool }) bool { return e.Lasting() }), nil},
-}
-
-// has returns a function that reports whether the first E in an error's tree has
-// the property.
-func has[E any](property func(E) bool) func(error) bool {
-	return func(err error) bool {
-		var e E
-		return errors.As(err, &e) && property(e)
-	}
-}
-
 // NewReport describes err for another process. where names this process to the
 // user. An error that another process reported stays that report.
 func NewReport(err error, where string) Report {
@@ -73,7 +47,7 @@ func NewReport(err error, where string) Report {
 	}
 	r := Report{Text: clip(err.Error(), maxText), Where: where, Permanent: permanent(err)}
 	for _, k := range kinds {
-		if k.is(err) {
+		if k.name != "" && k.is(err) {
 			r.Kinds = append(r.Kinds, k.name)
 		}
 	}
@@ -106,18 +80,24 @@ func (r *Report) collect(err error) {
 // data and options, missing files, permissions, full disks. Network errors and
 // what is unknown may pass.
 func permanent(err error) bool {
+	if isLasting(err) {
+		return true
+	}
+	passes := errors.Is(err, context.Canceled)
 	for _, k := range kinds {
-		if k.is(err) {
-			return k.name != "network" || kinds[len(kinds)-1].is(err)
-		}
-	}
-	for _, target := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.ENOTDIR, syscall.EISDIR} {
-		if errors.Is(err, target) {
+		switch {
+		case k.name == "" || !k.is(err):
+		case k.name != "network":
 			return true
+		default:
+			passes = true
 		}
 	}
-	return false
+	return !passes && ExitCode(err) != ExitOther
 }
+
+// isLasting reports whether err would happen again if the same work were repeated.
+var isLasting = has(func(e interface{ Lasting() bool }) bool { return e.Lasting() })
 
 // Err returns the reported error: [errors.Is] and the methods of its kind answer
 // as they did in the process that reported it.
@@ -125,7 +105,7 @@ func (r Report) Err() error {
 	err := error(&reported{r})
 	for _, k := range kinds {
 		for _, name := range r.Kinds {
-			if name == k.name && k.mark != nil {
+			if name == k.name {
 				err = k.mark(err)
 			}
 		}

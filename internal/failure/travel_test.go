@@ -78,18 +78,9 @@ func TestAnErrorArrivesWithItsKindAndItsCauses(t *testing.T) {
 	}
 }
 
-// properties lists the answers of the methods by which programs choose exit codes.
+// properties lists what programs ask of an error: its exit code and some causes.
 func properties(err error) string {
-	var (
-		u interface{ Usage() bool }
-		o interface{ OverLimit() bool }
-		d interface{ Damaged() bool }
-		n interface{ Network() bool }
-		l interface{ Locked() bool }
-		f interface{ DoesNotFit() bool }
-	)
-	return fmt.Sprint(errors.As(err, &u), errors.As(err, &o), errors.As(err, &d), errors.As(err, &n), errors.As(err, &l), errors.As(err, &f),
-		errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC), errors.Is(err, errNet))
+	return fmt.Sprint(failure.ExitCode(err), errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC), errors.Is(err, errNet))
 }
 
 // A task that was stopped because another failed did not see the user's Ctrl-C.

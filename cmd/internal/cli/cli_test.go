@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/failure"
 	"pretext/internal/realdata"
 )
 
@@ -101,7 +102,7 @@ func TestAFlagThatWasMeantIsSuggested(t *testing.T) {
 	} {
 		if err := parseError(h, args); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", args, err, want)
-		} else if code := cli.Code(err); code != cli.ExitUsage {
+		} else if code := failure.ExitCode(err); code != failure.ExitUsage {
 			t.Errorf("%s: exit code %d", args, code)
 		}
 	}
@@ -188,7 +189,7 @@ func TestACommandThatWasMeantIsSuggested(t *testing.T) {
 		root.SilenceErrors, root.SilenceUsage = true, true
 		if err := root.Execute(); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", args, err, want)
-		} else if code := cli.Code(err); code != cli.ExitUsage {
+		} else if code := failure.ExitCode(err); code != failure.ExitUsage {
 			t.Errorf("%s: exit code %d", args, code)
 		}
 	}

@@ -28,9 +28,9 @@ func Report(stderr io.Writer, err error) int {
 func advice(code int, err error, message string) string {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {
-	case code == cli.ExitDamaged && slices.ContainsFunc([]error{bzip2.ErrCorrupt, wiki.ErrCorrupt, books.ErrCorrupt, text.ErrCorrupt}, is):
+	case code == failure.ExitDamaged && slices.ContainsFunc([]error{bzip2.ErrCorrupt, wiki.ErrCorrupt, books.ErrCorrupt, text.ErrCorrupt}, is):
 		return message + ": get the file again"
-	case code == cli.ExitNetwork && is(download.ErrNetwork) && !is(download.ErrRefused):
+	case code == failure.ExitNetwork && is(download.ErrNetwork) && !is(download.ErrRefused):
 		return message + ": run the same command again to resume"
 	}
 	return message

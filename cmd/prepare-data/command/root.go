@@ -39,10 +39,7 @@ create_pretraining_data.py of google-research/bert writes.
   prepare-data verify OUT                      check every byte and every record
   prepare-data head OUT                        look at examples
 
-Exit codes: 0 ok, 1 other, 2 usage, 3 finished with more rejects than allowed or,
-with --strict, with warnings, 4 corrupt data, 5 network, 6 disk full,
-7 permission, 8 folder in use, 9 does not fit in memory, 130 interrupted (run the
-same command again to resume).`,
+` + cli.ExitCodes(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cli.Version(),

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pretext/cmd/internal/cli"
 	"pretext/internal/failure"
 	"pretext/internal/tinydata"
 	"pretext/records"
@@ -20,8 +19,8 @@ import (
 func TestErrorsTellTheirExitCodes(t *testing.T) {
 	for _, damaged := range []error{checkpoint.ErrDamaged, sharding.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
 		sharding.ErrDamaged, finetune.ErrData, finetune.ErrNumbers, &sharding.DamageError{}, &tfrecord.CorruptError{}, &records.FeatureError{}, &finetune.DataError{}} {
-		if code := cli.Code(fmt.Errorf("read: %w", damaged)); code != cli.ExitDamaged {
-			t.Errorf("%T %[1]v: exit code %d, want %d", damaged, code, cli.ExitDamaged)
+		if code := failure.ExitCode(fmt.Errorf("read: %w", damaged)); code != failure.ExitDamaged {
+			t.Errorf("%T %[1]v: exit code %d, want %d", damaged, code, failure.ExitDamaged)
 		}
 	}
 	data := t.TempDir()
@@ -30,13 +29,13 @@ func TestErrorsTellTheirExitCodes(t *testing.T) {
 	}
 	_, err := session.OpenCorpus(t.Context(), data, sharding.Eval, "") // has no such shards
 	for _, wrong := range []error{err, &loader.CompressedError{}, failure.Usagef("x")} {
-		if code := cli.Code(fmt.Errorf("open: %w", wrong)); code != cli.ExitUsage {
-			t.Errorf("%T %[1]v: exit code %d, want %d", wrong, code, cli.ExitUsage)
+		if code := failure.ExitCode(fmt.Errorf("open: %w", wrong)); code != failure.ExitUsage {
+			t.Errorf("%T %[1]v: exit code %d, want %d", wrong, code, failure.ExitUsage)
 		}
 	}
 	o := session.DefaultOptions()
 	o.Data, o.Out, o.Keep = data, filepath.Join(data, "out"), -1
-	if _, err := session.Train(t.Context(), o); cli.Code(err) != cli.ExitUsage {
+	if _, err := session.Train(t.Context(), o); failure.ExitCode(err) != failure.ExitUsage {
 		t.Errorf("got %v, want an error of usage", err)
 	}
 }

@@ -27,8 +27,7 @@ an NVIDIA GPU (--device cuda).
 PRETEXT_CUDA_LIBS, directories separated by colons, replaces the search for the
 libraries of a GPU; doctor shows what is found.
 
-Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
-8 directory in use, 130 interrupted (run the same command again to resume).`,
+` + cli.ExitCodes(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cli.Version(),
