@@ -18,8 +18,9 @@
 // the same secret (HMAC-SHA256 over fresh random numbers of both sides). Before
 // that, a rank reads at most 80 bytes of a connection, for at most ten seconds. Any
 // other connection is refused, and the run continues. Without a secret, ranks listen
-// on loopback addresses only, and any process of the machine may connect. The secret
-// only authenticates ranks. It does not encrypt or sign the data, so the network
+// on loopback addresses only, and each side asks the kernel whose process is at the other
+// end (Linux): it must be the same user's, or root's. A rank tells nothing about the run
+// before that. The secret only authenticates ranks. It does not encrypt or sign the data, so the network
 // between the ranks must be trusted.
 //
 // In their hello, ranks send a map of fingerprints: the seed, a hash of the data,

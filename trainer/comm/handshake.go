@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pretext/internal/failure"
+	"pretext/internal/trust"
 )
 
 // The handshake. C opens the connection, S accepted it:
@@ -20,10 +21,9 @@ import (
 //	C → S  proof "client"                   32 bytes
 //	S → C  accepted (1) or refused (0), proof "server" or zeros
 //
-// A proof is HMAC-SHA256, keyed with the secret, over the role ("client" or "server")
-// and both random numbers. S sends its proof only if C's proof is right.
+// A proof is a [trust.MAC] of the role ("client" or "server") and both random numbers. S sends its proof only if C's proof is right.
 const (
-	greeting = "pretext ranks 1\n" // with the version of the protocol
+	greeting = "pretext ranks 2\n" // with the version of the protocol
 	nonce    = 32                  // bytes of a random number
 )
 
@@ -36,11 +36,7 @@ var (
 // proof returns the proof that the sender, in role "client" or "server", has the
 // secret. client and server are the random numbers of both sides.
 func proof(secret []byte, role string, client, server []byte) []byte {
-	h := hmac.New(sha256.New, secret)
-	io.WriteString(h, greeting+role+"\n")
-	h.Write(client)
-	h.Write(server)
-	return h.Sum(nil)
+	return trust.MAC(secret, greeting+role, client, server)
 }
 
 // readGreeting reads the other side's greeting and returns its random number. The

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"pretext/internal/failure"
+	"pretext/internal/trust"
 )
 
 // Join connects this process to the other ranks and returns when all ranks are
@@ -42,7 +43,7 @@ func join(ctx context.Context, o Options, t timing) (*Group, error) {
 	if o.Ranks == 1 {
 		return g, nil
 	}
-	if err := o.loopbackOnly(ctx); err != nil {
+	if err := o.withoutSecret(ctx); err != nil {
 		return nil, err
 	}
 	j := &joining{Group: g, arrivals: make(chan net.Conn, 1)}
@@ -340,11 +341,25 @@ func (j *joining) dial(ctx context.Context, address string) (net.Conn, error) {
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
-	if err := handshakeClient(conn, j.o.Secret, j.timing.handshake); err != nil {
+	err = handshakeClient(conn, j.o.Secret, j.timing.handshake)
+	if err == nil && len(j.o.Secret) == 0 {
+		err = checkServer(conn)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return conn, nil
+}
+
+// checkServer returns an error, which is one of usage and so final if another user's
+// process listens there, unless a process of the same user has accepted conn.
+func checkServer(conn net.Conn) error {
+	err := sameUser(conn)
+	if stranger := (*trust.StrangerError)(nil); errors.As(err, &stranger) {
+		return failure.Usagef("%w: choose another MASTER_PORT, or give the ranks a secret (%s)", err, SecretFileVariable)
+	}
+	return err
 }
 
 // welcomedBy parses the message with which rank 0 admits this process to the

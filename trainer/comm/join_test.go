@@ -170,7 +170,7 @@ func TestRanksOfAnotherVersionAreToldSo(t *testing.T) {
 	a, b := pipe(t)
 	go func() {
 		io.ReadFull(a, make([]byte, len(greeting)+nonce))
-		io.WriteString(a, strings.Replace(greeting, "1", "2", 1)+strings.Repeat("x", nonce))
+		io.WriteString(a, strings.Replace(greeting, "2", "3", 1)+strings.Repeat("x", nonce))
 	}()
 	if err := handshakeClient(b, nil, time.Second); !errors.Is(err, errProtocol) {
 		t.Errorf("got %v, want %v", err, errProtocol)
@@ -270,7 +270,7 @@ func TestOptionsFromTheEnvironment(t *testing.T) {
 		"WORLD_SIZE=2 RANK=0 MASTER_PORT=1":                                  "MASTER_ADDR (not set): give the name or address of rank 0's machine",
 		"RANK=-1 WORLD_SIZE=two MASTER_ADDR=x MASTER_PORT=1":                 "WORLD_SIZE two: must be a number from 1 to 4096\nRANK -1: must be a number from 0 to 4095",
 		torchrun + " PRETEXT_BERT_SECRET=short":                              "the secret has 5 bytes: use at least 16",
-		torchrun + " PRETEXT_BERT_SECRET_FILE=" + filepath.Dir(file) + "/no": "PRETEXT_BERT_SECRET_FILE: open " + filepath.Dir(file) + "/no: no such file or directory",
+		torchrun + " PRETEXT_BERT_SECRET_FILE=" + filepath.Dir(file) + "/no": "PRETEXT_BERT_SECRET_FILE: stat " + filepath.Dir(file) + "/no: no such file or directory",
 	} {
 		o, err := FromEnv(func(name string) string {
 			for _, pair := range strings.Fields(env) {

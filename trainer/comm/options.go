@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"pretext/internal/failure"
+	"pretext/internal/trust"
 )
 
 // Options describe this process as a rank of a run. Start from [FromEnv].
@@ -29,7 +30,7 @@ type Options struct {
 
 	// Secret is the key by which ranks recognize each other. It must be the same on
 	// all ranks and have at least [MinSecret] bytes. Without a secret, Host must be
-	// a loopback address.
+	// a loopback address, and all ranks are processes of one user.
 	Secret []byte
 
 	// Fingerprints are values by name that must be the same on all ranks: a
@@ -42,12 +43,12 @@ type Options struct {
 }
 
 // MinSecret is the minimum length of a secret in bytes.
-const MinSecret = 16
+const MinSecret = trust.MinSecret
 
 // Environment variables that [FromEnv] reads beside those of torchrun.
 const (
 	SecretVariable     = "PRETEXT_BERT_SECRET"      // the secret itself
-	SecretFileVariable = "PRETEXT_BERT_SECRET_FILE" // a file that holds it; white space around it is ignored
+	SecretFileVariable = "PRETEXT_BERT_SECRET_FILE" // a file that holds it, which no other user may read; white space around it is ignored
 )
 
 // FromEnv reads the options from environment variables as torchrun sets them:
@@ -139,16 +140,11 @@ func (e *environment) secret() []byte {
 	if text != "" || path == "" {
 		return []byte(strings.TrimSpace(text))
 	}
-	b, err := os.ReadFile(path)
+	b, err := trust.ReadSecret(path)
 	if err != nil {
 		e.problems = append(e.problems, fmt.Errorf("%s: %w", SecretFileVariable, err))
-		return nil
 	}
-	s := strings.TrimSpace(string(b))
-	if s == "" {
-		e.problems = append(e.problems, fmt.Errorf("%s: %s is empty", SecretFileVariable, path))
-	}
-	return []byte(s)
+	return b
 }
 
 // Validate returns an error that lists every invalid option; nil if there is none.
@@ -182,13 +178,24 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
+// canTellUsers asks once: it opens a connection.
+var canTellUsers = sync.OnceValue(trust.CanTellUsers)
+
 // address returns host and port of rank 0.
 func (o *Options) address() string { return net.JoinHostPort(o.Host, strconv.Itoa(o.Port)) }
 
-// loopbackOnly returns a usage error if there is no secret and rank 0's address is not
-// a loopback address.
-func (o *Options) loopbackOnly(ctx context.Context) error {
-	if len(o.Secret) > 0 || isLoopback(o.Host) {
+// withoutSecret returns a usage error if there is no secret and ranks could not tell
+// strangers: rank 0's address is not a loopback address, or the system does not tell
+// whose a connection is.
+func (o *Options) withoutSecret(ctx context.Context) error {
+	if len(o.Secret) > 0 {
+		return nil
+	}
+	if !canTellUsers() {
+		return failure.Usagef("this system does not tell which user connects to a rank, and there is no secret: start the ranks with --nproc, or put a random text of at least %d characters into a file and set %s to its path",
+			MinSecret, SecretFileVariable)
+	}
+	if isLoopback(o.Host) {
 		return nil
 	}
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", o.Host)

@@ -2,12 +2,12 @@ package comm
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -20,6 +20,12 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("COMM_TEST_RANK") == "" {
 		os.Exit(m.Run())
+	}
+	if os.Getenv("COMM_TEST_OPEN") != "" {
+		sameUser = func(net.Conn) error { return nil }
+	}
+	if address := os.Getenv("COMM_TEST_FLOOD"); address != "" {
+		flood(address)
 	}
 	if err := rankProcess(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -81,10 +87,22 @@ func exitCode(err error) int {
 	return 1
 }
 
+// flood opens connections with garbage until it is killed.
+func flood(address string) {
+	for i := 0; ; i++ {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			io.WriteString(conn, []string{"", greeting, strings.Repeat("\xff", 1<<16), "GET / HTTP/1.1\r\n\r\n", greeting + strings.Repeat("x", 64)}[i%5])
+			conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+			io.Copy(io.Discard, conn)
+			conn.Close()
+		}
+	}
+}
+
 // A rankCommand is a rank in a process of its own.
 type rankCommand struct {
 	*exec.Cmd
-	stderr  bytes.Buffer
+	stderr  lines
 	started chan struct{} // its first step is done, or it has ended
 	done    chan struct{}
 }
@@ -95,32 +113,42 @@ func startRanks(t *testing.T, n int, more func(rank int) []string) []*rankComman
 	port := freePort(t)
 	list := make([]*rankCommand, n)
 	for r := range list {
-		c := &rankCommand{Cmd: exec.Command(os.Args[0]), started: make(chan struct{}), done: make(chan struct{})}
-		c.Env = append(os.Environ(), "COMM_TEST_RANK=1", "COMM_TEST_STEPS=1000000", "COMM_TEST_SILENCE=1m", fmt.Sprint("RANK=", r), fmt.Sprint("WORLD_SIZE=", n),
-			"MASTER_ADDR=127.0.0.1", fmt.Sprint("MASTER_PORT=", port))
-		c.Env = append(c.Env, more(r)...)
-		c.Stderr = &c.stderr
-		out, err := c.StdoutPipe()
-		if err == nil {
-			err = c.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() {
-			bufio.NewReader(out).ReadString('\n')
-			close(c.started)
-			io.Copy(io.Discard, out)
-			c.Wait()
-			close(c.done)
-		}()
-		t.Cleanup(func() {
-			c.Process.Kill()
-			<-c.done
-		})
-		list[r] = c
+		list[r] = newRank(n, append([]string{fmt.Sprint("RANK=", r), fmt.Sprint("MASTER_PORT=", port)}, more(r)...))
+		list[r].start(t)
 	}
 	return list
+}
+
+// newRank returns a process of a run of n ranks that is not started.
+func newRank(n int, env []string) *rankCommand {
+	c := &rankCommand{Cmd: exec.Command(os.Args[0]), started: make(chan struct{}), done: make(chan struct{})}
+	c.Env = append(os.Environ(), "COMM_TEST_RANK=1", "COMM_TEST_STEPS=1000000", "COMM_TEST_SILENCE=1m", fmt.Sprint("WORLD_SIZE=", n), "MASTER_ADDR=127.0.0.1")
+	c.Env = append(c.Env, env...)
+	c.Stderr = &c.stderr
+	return c
+}
+
+// start starts the process, which ends with the test.
+func (c *rankCommand) start(t *testing.T) {
+	t.Helper()
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		bufio.NewReader(out).ReadString('\n')
+		close(c.started)
+		io.Copy(io.Discard, out)
+		c.Wait()
+		close(c.done)
+	}()
+	t.Cleanup(func() {
+		c.Process.Kill()
+		<-c.done
+	})
 }
 
 // ended waits for a process and returns its exit code and what it printed.
