@@ -13,11 +13,15 @@
 //	GET  /metrics      counters in Prometheus' text form
 //
 // A model has one task; the endpoints of other tasks answer 404. An error is
-// {"error": "…"}: 400 for an invalid request, 413 for a body or a text that is too long, 403 for a host that is not loopback (below), 408 for a request that does not
+// {"error": "…"}: 400 for an invalid request, 413 for a body or a text that is too long, 403 and 415 for what a browser sends for other sites (below), 408 for a request that does not
 // arrive in time, 429 with Retry-After when the queue is full, 503 when a request waited
 // too long.
 //
-// # Hosts
+// # Whom it trusts
+//
+// Whoever reaches the address may ask. A POST must have the Content-Type application/json,
+// else 415, and must not come from a web page of another site, by the headers Origin and
+// Sec-Fetch-Site, else 403: a browser would send it for any page that its user looks at.
 //
 // A server on a loopback address answers requests whose Host header is localhost or a
 // loopback address. Otherwise a web page could read its answers by letting its own host

@@ -6,6 +6,7 @@ import (
 	"log"
 	"log/slog"
 	"maps"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -28,6 +29,24 @@ func localOnly(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
+}
+
+// noPages refuses requests that a web page of another site makes a browser send, with
+// 403, and bodies that are not declared as JSON, with 415: those are the only ones that a
+// page may send to another site without asking it first.
+func noPages(h http.Handler) http.Handler {
+	p := http.NewCrossOriginProtection()
+	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply(w, http.StatusForbidden, map[string]string{"error": fmt.Sprintf("a web page of another site (Origin %.200q) may not send requests here", r.Header.Get("Origin"))})
+	}))
+	return p.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind := r.Header.Get("Content-Type")
+		if media, _, err := mime.ParseMediaType(kind); r.Method == http.MethodPost && (err != nil || media != "application/json") {
+			reply(w, http.StatusUnsupportedMediaType, map[string]string{"error": fmt.Sprintf("Content-Type %.200q: must be application/json (curl --json)", kind)})
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
 }
 
 // isLocal reports whether a Host header, with or without a port, names this

@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -321,6 +322,7 @@ func TestWhoHasGoneIsNotComputedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Header.Set("Content-Type", "application/json")
 	gone := make(chan answer, 1)
 	go func() { gone <- read(x.client.Do(r)) }()
 	eventually(t, "two requests", func() bool { return x.b.Waiting() == 2 })
@@ -338,7 +340,7 @@ func TestWhoHasGoneIsNotComputedFor(t *testing.T) {
 // A client that sends a byte now and then is cut off, and holds up nobody.
 func TestASlowClientIsCutOff(t *testing.T) {
 	x := start(t, trainer.Heads{Labels: 2}, false, func(o *serve.Options, _ *serve.Limits) { o.ReadTimeout = 500 * time.Millisecond })
-	for _, head := range []string{"POST /v1/classify HTTP/1.1\r\nHo", "POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{\"te"} {
+	for _, head := range []string{"POST /v1/classify HTTP/1.1\r\nHo", "POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"te"} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -386,6 +388,7 @@ func TestALoopbackServerAnswersRequestsToLoopbackOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Host = host
+		r.Header.Set("Content-Type", "application/json")
 		return read(x.client.Do(r))
 	}
 	for _, host := range []string{"localhost", "LocalHost:8080", "localhost.", "127.0.0.1", "127.8.9.1:1", "[::1]", "[::1]:8080", "[::ffff:127.0.0.1]:80"} {
@@ -394,6 +397,45 @@ func TestALoopbackServerAnswersRequestsToLoopbackOnly(t *testing.T) {
 	for _, host := range []string{"evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.0.1", "[::2]:80", "0.0.0.0", "localhost@evil.example"} {
 		for _, path := range []string{"/v1/classify", "/healthz", "/metrics", "/nothing"} {
 			ask("POST", path, host).want(t, http.StatusForbidden, "localhost only")
+		}
+	}
+}
+
+// A page in a browser may send forms and plain text to any site, and nothing else without
+// asking it first. Neither is answered, nor computed.
+func TestAPageOfAnotherSiteIsRefused(t *testing.T) {
+	x := start(t, trainer.Heads{Labels: 2}, false, nil)
+	for _, c := range []struct {
+		name, method, kind, origin, site string
+		code                             int
+	}{
+		{name: "a program", kind: "application/json", code: 200},
+		{name: "with a character set", kind: "application/json; charset=utf-8", code: 200},
+		{name: "a page of the server", kind: "application/json", origin: x.url, site: "same-origin", code: 200},
+		{name: "typed by the user", kind: "application/json", site: "none", code: 200},
+		{name: "text", kind: "text/plain", code: 415},
+		{name: "JSON as text", kind: "text/plain; x=application/json", code: 415},
+		{name: "a form", kind: "application/x-www-form-urlencoded", code: 415},
+		{name: "a file", kind: "multipart/form-data; boundary=x", code: 415},
+		{name: "nothing", code: 415},
+		{name: "garbage", kind: ";;", code: 415},
+		{name: "a page's text", kind: "text/plain", origin: "http://evil.example", site: "cross-site", code: 403},
+		{name: "a page's JSON", kind: "application/json", origin: "http://evil.example", code: 403},
+		{name: "a page without an origin", kind: "application/json", origin: "null", code: 403},
+		{name: "another port", kind: "application/json", origin: "http://127.0.0.1:1", site: "same-site", code: 403},
+		{name: "may I?", method: http.MethodOptions, origin: "http://evil.example", site: "cross-site", code: 405},
+	} {
+		r, err := http.NewRequest(cmp.Or(c.method, http.MethodPost), x.url+"/v1/classify", strings.NewReader(`{"text": "the cat"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{"Content-Type": c.kind, "Origin": c.origin, "Sec-Fetch-Site": c.site} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		if a := read(x.client.Do(r)); a.err != nil || a.code != c.code || (a.code == 200) != strings.Contains(a.body, "classes") {
+			t.Errorf("%s: got %+v, want %d", c.name, a, c.code)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("POST /v1/classify", s.endpoint(predict.TaskClassify))
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /metrics", s.metrics)
-	return mux
+	return noPages(mux)
 }
 
 // endpoint handles the requests of a task.
