@@ -19,8 +19,10 @@ import (
 	"pretext/records"
 	"pretext/records/columns"
 	"pretext/records/columns/formats"
+	"pretext/records/pretrain"
 	"pretext/sharding"
 	"pretext/sharding/verify"
+	"pretext/tokenize/sentence"
 )
 
 // remade verifies a path and makes all shards again.
@@ -230,5 +232,130 @@ func TestShardsWithoutTheirDocumentsAreNotMadeAgain(t *testing.T) {
 	cancel()
 	if _, err := verify.Dataset(ctx, run, verify.Options{Remake: verify.Remake{Shards: 1}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: got %v", err)
+	}
+}
+
+// Documents of which the shards were not made are found even if everything says that they
+// were: the text of a document is another, and all hashes are those of the new text.
+func TestAnEditedDocumentIsFoundByMakingTheShardsAgain(t *testing.T) {
+	r := torture.Random(t)
+	for range torture.Cases(2, 20) {
+		for _, recipe := range sharding.Recipes() {
+			at := r.IntN(5)
+			run := smallRun(t, func(c *pipeline.RunConfig) { useRecipe(c, recipe) })
+			other := smallRun(t, func(c *pipeline.RunConfig) {
+				useRecipe(c, recipe)
+				xml := strings.Replace(string(dump(12)), fmt.Sprintf("number %d", at), fmt.Sprintf("boats %d", at), 1)
+				c.Sources[0].Path = writeFile(t, t.TempDir(), "w.xml", []byte(xml))
+			})
+			documents := filepath.Join(run, sharding.DocumentsFolder)
+			if err := errors.Join(os.RemoveAll(documents), os.RemoveAll(filepath.Join(run, "vocab")), os.CopyFS(documents, os.DirFS(filepath.Join(other, sharding.DocumentsFolder)))); err != nil {
+				t.Fatal(err)
+			}
+			redocument(t, filepath.Join(run, sharding.ShardsFolder), documents)
+			if v := check(t, run); !v.OK() {
+				t.Fatalf("%s: not all hashes are redone: %v", recipe, v.Problems)
+			}
+			if v, err := remade(t, run); err != nil || !strings.Contains(fmt.Sprint(v.Problems), "its documents give") {
+				t.Errorf("%s, word %d: got %v, %v", recipe, at, v, err)
+			}
+		}
+	}
+}
+
+// redocument makes shards say that they were made of other documents.
+func redocument(t *testing.T, dir, documents string) {
+	t.Helper()
+	inputs, err := sharding.OpenDocuments(t.Context(), []string{documents})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m sharding.Manifest
+	readInto(t, filepath.Join(dir, sharding.ManifestName), &m)
+	m.Inputs[0] = inputs[0].Input
+	m.Fingerprint = m.Recipe.Fingerprint()
+	var o sharding.ExamplesOptions
+	if err := m.DecodeOptions(nil, &o); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := sharding.Assign(inputs, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks bytes.Buffer
+	sum, err := sharding.WriteTasks(t.Context(), &tasks, plan.Tasks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := sharding.ShardName{Split: sharding.Train, Count: 1}
+	var car sharding.SideCar
+	readInto(t, filepath.Join(dir, name.SideCar()), &car)
+	car.Fingerprint = m.Fingerprint
+	writeFile(t, filepath.Join(dir, sharding.PlanFolder), sharding.TasksName, tasks.Bytes())
+	writeFile(t, dir, sharding.PlanName, sharding.Marshal(sharding.NewPlan(m.Recipe, plan.Tasks(), sum)))
+	writeFile(t, dir, sharding.ManifestName, sharding.Marshal(m))
+	writeFile(t, dir, name.SideCar(), sharding.Compact(car))
+	reseal(t, dir, name)
+}
+
+// What a side-car says of the documents of its shard is compared too: no record tells.
+func TestEditedCountsOfDocumentsAreFoundByMakingTheShardsAgain(t *testing.T) {
+	run := smallRun(t, nil)
+	dir := filepath.Join(run, sharding.ShardsFolder)
+	name := sharding.ShardName{Split: sharding.Train, Count: 1}
+	var car sharding.SideCar
+	readInto(t, filepath.Join(dir, name.SideCar()), &car)
+	var m sharding.Manifest
+	readInto(t, filepath.Join(dir, sharding.ManifestName), &m)
+	car.File.Counts["sentences"]++
+	m.Counts["sentences"]++
+	for _, e := range m.Files {
+		if e.Name == car.File.Name {
+			e.Counts["sentences"]++
+		}
+	}
+	writeFile(t, dir, name.SideCar(), sharding.Compact(car))
+	writeFile(t, dir, sharding.ManifestName, sharding.Marshal(m))
+	reseal(t, dir, name)
+	if v := check(t, run); !v.OK() {
+		t.Fatal(v.Problems)
+	}
+	v, err := remade(t, run)
+	if err != nil || v.Found != 1 || v.Problems[0].File != filepath.Join(dir, name.SideCar()) || !strings.Contains(v.Problems[0].Reason, "sentences is") {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+// Every option by which records depend on their documents is one by which they are made
+// again.
+func TestShardsOfEveryOptionAreMadeAgain(t *testing.T) {
+	large := dump(300)
+	for name, change := range map[string]func(*pipeline.RunConfig){
+		"length bins": func(c *pipeline.RunConfig) { c.Examples.LengthBins = []int{24, 32} },
+		"gzip and splits": func(c *pipeline.RunConfig) {
+			c.Examples.Compression, c.Examples.Fraction = sharding.CompressionGzip, 0.3
+		},
+		"negatives":          func(c *pipeline.RunConfig) { c.Examples.NSPNegatives = pretrain.NegativesCorpus },
+		"whole words, spans": func(c *pipeline.RunConfig) { c.Examples.DoWholeWordMask = true },
+		"a mix":              func(c *pipeline.RunConfig) { c.Examples.Mix = &sharding.Mix{Epochs: map[string]float64{"w": 1.5}} },
+		"cased, split by punkt": func(c *pipeline.RunConfig) {
+			c.Examples.DoLowerCase, c.Examples.SentenceSplitter = false, sentence.Punkt
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := smallRun(t, func(c *pipeline.RunConfig) {
+				c.Sources[0].Path = writeFile(t, t.TempDir(), "w.xml", large)
+				c.Examples.Shards = 2
+				change(c)
+			})
+			v, err := remade(t, run)
+			if err != nil || !v.OK() || v.Remade != 2 {
+				t.Errorf("got %+v, %v", v, err)
+			}
+			v, err = verify.Dataset(t.Context(), run, verify.Options{Remake: verify.Remake{Shards: 1}})
+			if err != nil || !v.OK() || v.Remade != 1 {
+				t.Errorf("one shard: got %+v, %v", v, err)
+			}
+		})
 	}
 }
