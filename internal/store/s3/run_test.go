@@ -57,7 +57,7 @@ func TestS3RunHasTheBytesOfADisk(t *testing.T) {
 			t.Fatalf("%d files; -disk +S3:\n%s", len(want), diff)
 		}
 	}
-	r, err := verify.Dataset(t.Context(), out, verify.Options{Workers: 2})
+	r, err := verify.Dataset(t.Context(), out, verify.Options{Workers: 2, Remake: verify.Remake{Shards: -1}})
 	if err != nil || !r.OK() {
 		t.Errorf("verify: %v, %v", r, err)
 	}
