@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"pretext/extract/download"
+	"pretext/internal/redact"
 	"pretext/sharding"
 )
 
@@ -43,8 +43,8 @@ const unknownLanguage = "unknown"
 
 // downloadName returns how the names of the sources begin that a request becomes.
 func downloadName(q download.Request) string {
-	address, _, _ := strings.Cut(q.URL, "?")
-	address = path.Base(address)
+	address, _, _ := strings.Cut(redact.URL(q.URL), "?")
+	address = redact.Name(address)
 	switch {
 	case q.Kind == download.Wiki:
 		return q.Wiki

@@ -26,13 +26,15 @@ const (
 func secretive(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("token") != secretToken {
+		if r.URL.Query().Get("token") != secretToken && !strings.Contains(r.URL.Path, "/token/"+secretToken+"/") {
 			http.Error(w, "who are you?", http.StatusForbidden)
 			return
 		}
 		switch r.URL.Path {
 		case "/a/book.txt":
 			fmt.Fprint(w, "A book.\n\n", strings.Repeat("It has a sentence that is often said again. ", 200))
+		case "/token/" + secretToken + "/second.txt;signature=" + secretToken:
+			fmt.Fprint(w, "Another book.\n\n", strings.Repeat("It says something that no other book of these ever said. ", 200))
 		case "/a/wiki.xml.bz2":
 			w.Write(democorpus.Dump())
 		case "/away.txt":
@@ -99,7 +101,7 @@ func TestNothingOfARunHoldsTokensOrFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	query := "?token=" + secretToken
-	args := []string{"run", "--allow-private", "--url", server.URL + "/a/book.txt" + query, "--url=" + server.URL + "/a/wiki.xml.bz2" + query, "--books", books,
+	args := []string{"run", "--allow-private", "--url", server.URL + "/a/book.txt" + query, "--url", server.URL + "/token/" + secretToken + "/second.txt;signature=" + secretToken, "--url=" + server.URL + "/a/wiki.xml.bz2" + query, "--books", books,
 		"--dedup=exact", "--vocab-size=1000", "--shards=2", "--dupe-factor=1", "--out=" + out}
 	run := prepareData(t, args...)
 	run.succeed(t)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -226,7 +225,7 @@ func resolveURL(r Request) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := File{Name: SafeName(path.Base(u.Path)), URL: r.URL, Licence: "not known"}
+	f := File{Name: SafeName(redact.Name(u.EscapedPath())), URL: r.URL, Licence: "not known"}
 	f.Kind = kindOfName(f.Name)
 	if r.SHA256 != "" {
 		f.Checksum, f.ChecksumSource = Checksum("sha256:"+strings.ToLower(r.SHA256)), "the command line"

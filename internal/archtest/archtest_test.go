@@ -82,7 +82,7 @@ var allowed = map[string][]string{
 	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
 	// The engine knows no stage.
 	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/whoami", "internal/redact", "internal/version", "internal/trust", "pipeline/flink"},
-	"pipeline/flink":               {"internal/failure", "internal/trust"},
+	"pipeline/flink":               {"internal/failure", "internal/redact", "internal/trust"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":               {"internal/failure", "trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/store"},
 	"trainer/comm":                 {"internal/failure", "internal/trust", "trainer", "trainer/comm"},

@@ -17,22 +17,32 @@ import (
 // Word replaces what was removed.
 const Word = "redacted"
 
-// URL returns an address without user, query and fragment. The same parts are
-// removed from text that is not a valid URL. A fragment that is a checksum
+// URL returns an address without user, query and fragment, and without what is secret
+// in its path: parameters after ";", and segments as [secretPath] knows them. The same
+// parts are removed from text that is not a valid URL. A fragment that is a checksum
 // (#sha256=…) is kept.
 func URL(address string) string {
-	rest, fragment, _ := strings.Cut(address, "#")
+	scheme, rest, ok := strings.Cut(address, "//")
+	if !ok || strings.ContainsAny(scheme, "/?#") {
+		scheme, rest = "", address
+	} else {
+		scheme += "//"
+		if user := userEnd(rest); user > 0 && rest[:user] != Word {
+			rest = Word + rest[user:]
+		}
+	}
+	rest, fragment, _ := strings.Cut(rest, "#")
 	rest, query, queried := strings.Cut(rest, "?")
-	scheme, authority, ok := strings.Cut(rest, "//")
-	if ok {
-		host, path, slash := strings.Cut(authority, "/")
-		if at := strings.LastIndexByte(host, '@'); at >= 0 && host[:at] != Word {
-			host = Word + host[at:]
-		}
-		rest = scheme + "//" + host
-		if slash {
-			rest += "/" + path
-		}
+	host, path, slash := strings.Cut(rest, "/")
+	if name, port, ok := strings.Cut(host, ":"); scheme != "" && ok && !strings.HasPrefix(host, "[") && strings.Trim(port, "0123456789") != "" && !strings.Contains(host, "@") {
+		host = name + ":" + Word // a password whose address was cut off
+	}
+	if !slash {
+		rest = parameters(host)
+	} else if scheme == "" {
+		rest = parameters(host) + "/" + secretPath(path)
+	} else {
+		rest = host + "/" + secretPath(path)
 	}
 	if queried && query != "" {
 		rest += "?" + Word
@@ -40,7 +50,37 @@ func URL(address string) string {
 	if checksum().MatchString(fragment) {
 		rest += "#" + fragment
 	}
-	return rest
+	return scheme + rest
+}
+
+// userEnd returns the index of the "@" behind the user of an address without its
+// scheme; -1 if there is none. A password with characters that should have been escaped
+// is known by a port that is no number.
+func userEnd(rest string) int {
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	if at := strings.LastIndexByte(rest[:end], '@'); at >= 0 {
+		return at
+	}
+	_, port, ok := strings.Cut(rest[:end], ":")
+	if !ok || strings.HasPrefix(rest, "[") || strings.Trim(port, "0123456789") == "" {
+		return -1
+	}
+	return strings.LastIndexByte(rest, '@')
+}
+
+// Address returns HOST:PORT without the user that somebody put before it, as in
+// user:password@host:8099.
+func Address(s string) string {
+	if strings.Contains(s, "://") {
+		return Text(s)
+	}
+	if at := strings.LastIndexByte(s, '@'); at >= 0 {
+		return Word + s[at:]
+	}
+	return s
 }
 
 var checksum = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256=[0-9a-fA-F]{64}$`) })
@@ -58,20 +98,50 @@ func Hash(address string) string {
 
 // addresses matches URLs in text, without punctuation or quotes at the end.
 var addresses = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>` + "`" + `]*[^\s"'<>` + "`" + `:;,.)\]]`)
+	const (
+		quote = "\"'<>`"
+		in    = `[^\s` + quote + `]`
+		last  = `[^\s` + quote + `:;,.)\]]`
+	)
+	// A quote is one of the address if that goes on behind it.
+	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://(?:` + in + `*` + last + `|[` + quote + `]` + last + `)+`)
 })
 
-// Text returns s with [URL] applied to each URL in it.
+// users matches user:password@host, user@host:port and the user@host that could not be
+// looked up, in text that is no URL.
+var users = sync.OnceValue(func() *regexp.Regexp {
+	const user = "[^\\s\"'<>`=(\\[/@]+"
+	return regexp.MustCompile(`\blookup [^\s@]+@|` + user + "(?::[^\\s\"'<>`]+@[A-Za-z0-9\\[]|@[A-Za-z0-9.\\[][A-Za-z0-9.:\\[\\]-]*:[0-9]+)")
+})
+
+// Text returns s with [URL] applied to each URL in it, and without the users of
+// addresses that are not URLs: user:password@host and user@host:port.
 func Text(s string) string {
-	if !strings.Contains(s, "://") {
-		return s
+	if strings.Contains(s, "://") {
+		s = addresses().ReplaceAllStringFunc(s, URL)
 	}
-	return addresses().ReplaceAllStringFunc(s, URL)
+	if strings.Contains(s, "@") {
+		s = users().ReplaceAllStringFunc(s, func(match string) string {
+			if strings.HasPrefix(match, "mailto:") || strings.Contains(match, "//") {
+				return match // [URL] has seen it
+			}
+			if strings.HasPrefix(match, "lookup ") {
+				return "lookup " + Word + "@"
+			}
+			return Address(match)
+		})
+	}
+	return s
 }
 
+// named matches an argument that is an address with a user, such as token@host:8099.
+var named = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\S+:\S*|[^\s/]+)@[A-Za-z0-9.\[][A-Za-z0-9.:\[\]-]*$`)
+})
+
 // Args returns a command line without private data: [URL] is applied to URLs,
-// and paths are reduced to their last element, including a path after "=" in an
-// argument.
+// [Address] to addresses with a user, and paths are reduced to their last element,
+// including a path after "=" in an argument.
 func Args(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
@@ -79,6 +149,10 @@ func Args(args []string) []string {
 		switch {
 		case strings.Contains(arg, "://"):
 			out[i] = Text(arg)
+		case strings.HasPrefix(arg, "-") && ok && named().MatchString(value):
+			out[i] = name + "=" + Address(value)
+		case named().MatchString(arg):
+			out[i] = Address(arg)
 		case ok && !strings.ContainsAny(name, `/\`):
 			out[i] = name + "=" + Path(value)
 		default:

@@ -31,6 +31,7 @@ import (
 	"strings"
 
 	"pretext/internal/failure"
+	"pretext/internal/redact"
 )
 
 // A Cluster is a Flink cluster and how its workers start.
@@ -54,7 +55,7 @@ func (c Cluster) Validate() error {
 		return failure.Usagef("--runner flink: give --endpoint HOST:PORT, the address of Beam's job server")
 	}
 	if err := checkAddress(c.Endpoint); err != nil {
-		return failure.Usagef("--endpoint %q: %w", c.Endpoint, err)
+		return failure.Usagef("--endpoint %q: %w", redact.Address(c.Endpoint), err)
 	}
 	if c.REST == "" {
 		return failure.Usagef("--runner flink: give --flink-rest URL, the REST interface of Flink's JobManager, such as http://jobmanager:8081")
@@ -73,7 +74,7 @@ func (c Cluster) Validate() error {
 	}
 	if c.Pool != "" {
 		if err := checkAddress(c.Pool); err != nil {
-			return failure.Usagef("--worker-pool %q: %w", c.Pool, err)
+			return failure.Usagef("--worker-pool %q: %w", redact.Address(c.Pool), err)
 		}
 	}
 	_, err := c.Key()
@@ -82,6 +83,9 @@ func (c Cluster) Validate() error {
 
 // checkAddress returns an error unless text is HOST:PORT.
 func checkAddress(text string) error {
+	if strings.Contains(text, "@") {
+		return errors.New("write HOST:PORT, without a user")
+	}
 	host, port, err := net.SplitHostPort(text)
 	if err != nil || host == "" {
 		return errors.New("write HOST:PORT")

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+
+	"pretext/internal/redact"
 )
 
 // failures is set once this worker has logged an error.
@@ -47,6 +49,7 @@ func (b *bridge) Handle(ctx context.Context, r slog.Record) error {
 	var text strings.Builder
 	text.WriteString(r.Message + b.attrs)
 	r.Attrs(func(a slog.Attr) bool { fmt.Fprintf(&text, " %s", a); return true })
+	line := redact.Text(text.String())
 	severity := beamlog.SevInfo
 	switch {
 	case r.Level >= slog.LevelError:
@@ -55,7 +58,7 @@ func (b *bridge) Handle(ctx context.Context, r slog.Record) error {
 	case r.Level >= slog.LevelWarn:
 		severity = beamlog.SevWarn
 	}
-	beamlog.Output(ctx, severity, 1, text.String())
-	_, err := fmt.Fprintln(os.Stderr, r.Time.UTC().Format(time.RFC3339), r.Level, text.String())
+	beamlog.Output(ctx, severity, 1, line)
+	_, err := fmt.Fprintln(os.Stderr, r.Time.UTC().Format(time.RFC3339), r.Level, line)
 	return err
 }

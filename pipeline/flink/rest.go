@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pretext/internal/failure"
+	"pretext/internal/redact"
 )
 
 // States of a Flink job in which it has ended.
@@ -87,7 +88,7 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 var errREST = failure.Network("Flink")
 
 func (r *rest) unreached(err error) error {
-	return fmt.Errorf("%w at %s (--flink-rest): %w", errREST, r.base.Redacted(), err)
+	return fmt.Errorf("%w at %s (--flink-rest): %w", errREST, redact.URL(r.base.String()), err)
 }
 
 // A restJob is one job in the JobManager's list.

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"pretext/internal/config"
+	"pretext/internal/redact"
 )
 
 // An effective is the value that a flag will have, and the origin of the value.
@@ -34,7 +35,7 @@ func NewConfig(s *Settings) *cobra.Command {
 		Long: `Shows the value that each flag of a command would have, without running the command.
 In order of precedence, values come from the command line, the environment, the file
 of --config, a preset, and the defaults, which are shown as comments. The output is a
-file for --config.
+file for --config; user names and queries of URLs, which may be secret, are not in it.
 
 The keys of such a file are flag names. Keys at the top apply to all commands; keys
 under the name of a command apply to that command ("finetune squad" for a command of
@@ -150,6 +151,9 @@ func newEffective(f *pflag.Flag, origin string) effective {
 		e.Values = list.GetSlice()
 	} else {
 		e.Values = []string{f.Value.String()}
+	}
+	if shown := redact.Texts(e.Values); !slices.Equal(shown, e.Values) {
+		e.Values, e.Origin = shown, e.Origin+", without what may be secret: write it again"
 	}
 	if e.list && (len(e.Values) == 0 || len(e.Values) == 1 && e.Values[0] == "") {
 		e.Values = []string{}

@@ -1,0 +1,47 @@
+package command
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"pretext/cmd/internal/clitest"
+)
+
+// Options that take an address, and arguments that might: each as it begins.
+var secretive = [][]string{
+	{"run", "--runner=flink", "--flink-rest=http://127.0.0.1:1", "--parallelism=1", "--endpoint"},
+	{"run", "--runner=flink", "--endpoint=127.0.0.1:1", "--parallelism=1", "--flink-rest"},
+	{"run", "--runner=flink", "--endpoint=127.0.0.1:1", "--flink-rest=http://127.0.0.1:1", "--parallelism=1", "--worker-pool"},
+	{"download", "--attempts=1", "--allow-private", "--url"},
+	{"download", "--attempts=1", "--url=https://127.0.0.1:1/x.txt", "--mirror"},
+	{"download", "--attempts=1", "--url=https://127.0.0.1:1/x.txt", "--allow-host"},
+	{"download", "--attempts=1"},
+	{"run", "--wiki-dump"},
+	{"run", "--books"},
+	{"run", "--preset"},
+	{"run", "--shards"},
+	{"examples", "--vocab=none.txt", "--documents"},
+	{"examples", "--vocab"},
+	{"plan", "--offline", "--url"},
+	{"verify"},
+	{"report"},
+	{"convert", "--to"},
+	{"worker", "--pool", "--listen"},
+	{"config", "run", "--endpoint"},
+	{"config", "--json", "run", "--url"},
+}
+
+// No output of a command holds the secret in an address, whatever option it was given to:
+// not the results, the messages or the files.
+func TestNoSecretOfAnAddressIsPrinted(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Chdir(t.TempDir())
+	clitest.Silent(t, secretive, func(ctx context.Context, out io.Writer, args []string) {
+		root := NewRoot()
+		root.SetOut(out)
+		root.SetErr(out)
+		root.SetArgs(Args(args))
+		Report(out, root.ExecuteContext(ctx))
+	})
+}

@@ -1,0 +1,107 @@
+package redact
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// secretPath returns the path of an address without what is known to be secret: what
+// follows ";" in a segment, user:password@ as in an address within an address, the value
+// of a name such as "token", in name=value or as the next segment, and segments that look
+// like keys. File names with an extension stay, since they name what is downloaded.
+func secretPath(s string) string {
+	segments := strings.Split(s, "/")
+	named := false // the segment before is the name of a secret
+	for i, s := range segments {
+		plain := s
+		if decoded, err := url.PathUnescape(s); err == nil {
+			plain = decoded
+		}
+		name, _, valued := strings.Cut(plain, "=")
+		next := secretNames().MatchString(plain)
+		switch at := strings.LastIndexByte(plain, '@'); {
+		case s == "" || s == Word:
+		case at > 0 && strings.Contains(plain[:at], ":"):
+			segments[i] = parameters(Word + plain[at:])
+		case named, keys().MatchString(plain):
+			segments[i] = Word
+		case valued && secretNames().MatchString(name):
+			segments[i] = name + "=" + Word
+		case looksRandom(plain):
+			segments[i] = Word
+		default:
+			segments[i] = parameters(s)
+		}
+		named = next
+	}
+	return strings.Join(segments, "/")
+}
+
+// Name returns the file name at the end of the path of an address, unescaped, without what
+// is secret in it.
+func Name(escaped string) string {
+	name := path.Base(secretPath(escaped))
+	name, _, _ = strings.Cut(name, ";"+Word)
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = path.Base(plain)
+	}
+	return name
+}
+
+// parameters returns a segment of a path without what follows ";", escaped or not.
+func parameters(s string) string {
+	at := strings.IndexByte(s, ';')
+	if i := strings.Index(strings.ToLower(s), "%3b"); i >= 0 && (at < 0 || i < at) {
+		at = i
+	}
+	if at < 0 || at+1 == len(s) {
+		return s
+	}
+	return s[:at] + ";" + Word
+}
+
+// secretNames matches names of values that are secret.
+var secretNames = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^([a-z0-9]+[-_])?(token|secret|signature|sig|password|passwd|pwd|api[-_]?key|access[-_]?key|auth|authorization|bearer|credentials?|session[-_]?id|jsessionid|jwt|sas)$`)
+})
+
+// keys matches keys of well-known services, and JSON Web Tokens.
+var keys = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(gh[a-z]_|github_pat_|glpat-|hf_|sk-|xox[a-z]-|AKIA|ASIA)[A-Za-z0-9_-]{10,}$|^bot[0-9]+:|^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$`)
+})
+
+// looksRandom reports whether a segment is a key rather than a name: at least 20 letters
+// and digits in no order. Hexadecimal digits are more often those of a commit or a
+// checksum.
+func looksRandom(s string) bool {
+	if len(s) < 20 {
+		return false
+	}
+	changes, last := 0, 0
+	var has [4]bool
+	for _, r := range s {
+		kind := 0
+		switch {
+		case r > unicode.MaxASCII:
+			return false
+		case 'a' <= r && r <= 'z':
+			kind = 1
+		case 'A' <= r && r <= 'Z':
+			kind = 2
+		case '0' <= r && r <= '9':
+			kind = 3
+		case r != '-' && r != '_' && r != '+' && r != '=':
+			return false
+		}
+		has[kind] = true
+		if last != 0 && kind != last {
+			changes++
+		}
+		last = kind
+	}
+	return has[1] && has[2] && has[3] && changes >= len(s)/3
+}
