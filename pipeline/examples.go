@@ -77,6 +77,9 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 	if err != nil {
 		return none, err
 	}
+	if c.Examples.LostMarks, err = lostMarks(ctx, inputs, tokens.tokenizer); err != nil {
+		return none, err
+	}
 	plan, err := c.assign(ctx, r, inputs, tokens)
 	if err != nil {
 		return none, err
@@ -120,4 +123,17 @@ func (c ExamplesConfig) validate() error {
 		return failure.Usage(err)
 	}
 	return nil
+}
+
+// lostMarks returns what the tokenizer loses of the documents, nil if that is within the
+// limits.
+func lostMarks(ctx context.Context, inputs []sharding.DocumentsInput, t *sharding.Tokenizer) (*sharding.LostMarks, error) {
+	if t.WordPiece == nil || !t.WordPiece.Options().StripsAccents() {
+		return nil, nil
+	}
+	marks, err := sharding.MeasureMarks(ctx, inputs)
+	if err != nil || !marks.TooMany() {
+		return nil, err
+	}
+	return &marks, nil
 }

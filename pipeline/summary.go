@@ -62,6 +62,8 @@ func notes(m *sharding.Manifest) (list []string) {
 	switch m.Stage {
 	case "download":
 		return downloadNotes(m)
+	case "vocab":
+		return vocabNotes(m)
 	case sharding.StageExamples:
 		return mixNotes(m)
 	case "extract":

@@ -28,6 +28,10 @@ const countTaskBytes = 32 << 20
 type VocabOptions struct {
 	vocab.Options
 	sharding.Split // held-out documents are not counted
+
+	// Marks is what an uncased vocabulary would lose of the documents, if they are not
+	// English and that is more than nothing.
+	Marks *sharding.LostMarks `json:"marks,omitempty"`
 }
 
 // DefaultVocabOptions returns the options for a vocabulary like that of
@@ -41,6 +45,11 @@ type VocabConfig struct {
 	TokenFile          // to copy instead of training
 	Documents []string // documents directories, or third-party JSON lines
 	Training  VocabOptions
+
+	// FixedCase says that Training.DoLowerCase was chosen. If not, text of which an
+	// uncased vocabulary would lose too many marks keeps them, and its case, see
+	// [sharding.LostMarks].
+	FixedCase bool
 }
 
 // vocabWork are the options of vocab workers.
@@ -89,6 +98,9 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 	if err != nil {
 		return none, err
 	}
+	if err := c.chooseCase(ctx, inputs); err != nil {
+		return none, err
+	}
 	run := stage.Config{Target: c.Target, Stage: "vocab", Options: c.Training, Work: vocabWork{Training: c.Training}}
 	var tasks []vocabTask
 	var open sharding.BlockList
@@ -114,6 +126,35 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 		return none, fmt.Errorf("%w in %v", sharding.ErrNoDocuments, c.Documents)
 	}
 	return run, nil
+}
+
+// chooseCase sets whether text is lower-cased and stripped of marks, if the user did not.
+func (c *VocabConfig) chooseCase(ctx context.Context, inputs []sharding.DocumentsInput) error {
+	if c.FixedCase || !c.Training.DoLowerCase {
+		return nil
+	}
+	marks, err := sharding.MeasureMarks(ctx, inputs)
+	if err != nil {
+		return err
+	}
+	c.Training.DoLowerCase = !marks.TooMany()
+	if marks.Losing > 0 && !(marks.English() && c.Training.DoLowerCase) {
+		c.Training.Marks = &marks
+	}
+	return nil
+}
+
+// vocabNotes says what was chosen for text that is not English.
+func vocabNotes(m *sharding.Manifest) []string {
+	var o VocabOptions
+	if json.Unmarshal(m.Options, &o) != nil || o.Marks == nil {
+		return nil
+	}
+	choice := "so this one keeps marks and case (give --do-lower-case for an uncased one)"
+	if o.DoLowerCase {
+		choice = "which is little, so this one is uncased (give --do-lower-case=false to keep marks and case)"
+	}
+	return []string{fmt.Sprintf("with an uncased vocabulary %s, %s", o.Marks.Describe(), choice)}
 }
 
 // copy runs the stage for a given vocabulary or tokenizer: it copies the file

@@ -132,13 +132,13 @@ func TestRealDataIsWarnedAboutWhereItIsWrong(t *testing.T) {
 		{"chinese", chinese, vocab("chinese"), nil, nil},
 
 		{"greek, multilingual", greek, vocab("multilingual-cased"), cased, nil},
-		{"greek, English vocabulary", greek, vocab("uncased"), nil, []string{sharding.WarnSpelled}},
+		{"greek, English vocabulary", greek, vocab("uncased"), nil, []string{sharding.WarnLostMarks, sharding.WarnSpelled}},
 		{"greek, cased English vocabulary", greek, vocab("cased"), cased, []string{sharding.WarnSpelled}},
 		{"chinese, English vocabulary", chinese, vocab("uncased"), nil, []string{unknown}},
 		{"chinese, not lower-cased", chinese, vocab("chinese"), cased, []string{sharding.WarnUncasedVocab, unknown}},
 		{"english, not lower-cased", english, vocab("uncased"), cased, []string{sharding.WarnUncasedVocab, unknown}},
 		{"english, cased and lower-cased", english, vocab("cased"), nil, []string{sharding.WarnCasedVocab}},
-		{"japanese, lower-cased", japanese, vocab("multilingual-cased"), nil, []string{sharding.WarnCasedVocab}},
+		{"japanese, lower-cased", japanese, vocab("multilingual-cased"), nil, []string{sharding.WarnCasedVocab, sharding.WarnLostMarks}},
 		{"english, 20 of 512", english, vocab("uncased"), long(20), []string{sharding.WarnFewPredictions}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -128,6 +128,9 @@ func (k Known) exampleWarnings(ctx context.Context, folder Folder, m *Manifest) 
 		return nil, err
 	}
 	list = append(list, casing...)
+	if lost := o.LostMarks; lost != nil {
+		list = append(list, Warning{Code: WarnLostMarks, Count: lost.Losing, Of: lost.Words, Limit: lost.limit()})
+	}
 	more, err := k.sideCarWarnings(ctx, folder, m, o)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,10 @@ type ExamplesOptions struct {
 	Split
 	Compression string `json:"compression"` // [CompressionNone] or [CompressionGzip]
 
+	// LostMarks is set if the vocabulary is uncased and the documents would lose more
+	// marks than a limit. It does not change the records.
+	LostMarks *LostMarks `json:"lost_marks,omitempty"`
+
 	// Mix says how often each source is read; nil: all once.
 	Mix *Mix `json:"mix,omitempty"`
 }

@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,6 +36,7 @@ const (
 	WarnSpelled        = "spelled-out"        // tokens of one letter, in scripts without longer tokens / all tokens
 	WarnCasedVocab     = "cased-vocabulary"   // entries with capitals / entries with ASCII letters, with lower-casing
 	WarnUncasedVocab   = "uncased-vocabulary" // [UNK] / all tokens, with an uncased vocabulary without lower-casing
+	WarnLostMarks      = "lost-marks"         // words that lose marks / words of a sample, with an uncased vocabulary
 	WarnFewPredictions = "few-predictions"    // predictions / those that masked_lm_prob asks for
 	WarnLongSentences  = "long-sentences"     // tokens / sentences
 	WarnSplitter       = "sentence-splitter"  // documents in a language without Punkt parameters / all
@@ -122,6 +124,8 @@ func (m *Manifest) warningText(w Warning) string {
 		return fmt.Sprintf("the vocabulary is cased (%s) but text is lower-cased, so those entries never occur: %s", found, lowerCaseText(options, false))
 	case WarnUncasedVocab:
 		return fmt.Sprintf("the vocabulary is uncased but text is not lower-cased: [UNK] is %s: %s", figure("tokens"), lowerCaseText(options, true))
+	case WarnLostMarks:
+		return m.lostMarksText(w)
 	case WarnFewPredictions:
 		return fmt.Sprintf("--max-predictions-per-seq %s leaves %s of the predictions that --masked-lm-prob %s asks for (limit %s): %s of the tokens are masked: give --max-predictions-per-seq %s",
 			options["max_predictions_per_seq"], percent(w.value()), options["masked_lm_prob"], percent(w.Limit),
@@ -151,6 +155,25 @@ func (m *Manifest) unknownText() string {
 	}
 	return "the vocabulary does not cover the text's language, script or case: use a vocabulary of that language, or train one " +
 		"from the documents; one that was trained from Chinese or Japanese needs a larger --vocab-size and --limit-alphabet"
+}
+
+// lostMarksText explains a [WarnLostMarks].
+func (m *Manifest) lostMarksText(w Warning) string {
+	var o struct {
+		LostMarks LostMarks `json:"lost_marks"`
+	}
+	if err := json.Unmarshal(m.Options, &o); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("the vocabulary is uncased, so %s: use a cased vocabulary or tokenizer, with --do-lower-case=false for a vocab.txt, "+
+		"or leave out --vocab and --do-lower-case: prepare-data run trains one that keeps marks", o.LostMarks.Describe())
+}
+
+// Describe returns both figures in words.
+func (m LostMarks) Describe() string {
+	types := Warning{Count: m.Merged, Of: m.Types}
+	return fmt.Sprintf("%s of the words lose marks that may be parts of their letters (%s of %s in a sample, limit %s) and %s of the word types become the same as another (limit %s)",
+		percent(Warning{Count: m.Losing, Of: m.Words}.value()), humanize.Count(m.Losing), humanize.Count(m.Words), percent(m.limit()), percent(types.value()), percent(LimitMerged))
 }
 
 // lowerCaseText explains how to switch lower-casing on or off.

@@ -11,7 +11,7 @@ type lowerRange struct {
 // and not separating ideographs. The table describes text for which both or
 // neither of lower-casing and removing accents are done.
 func (r *rules) adapt(o Options) {
-	strip := o.stripAccents()
+	strip := o.StripsAccents()
 	if o.DoLowerCase == strip && o.ideographsAlone() {
 		return
 	}

@@ -57,8 +57,8 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// stripAccents returns the value of StripAccents, or its default if it is nil.
-func (o Options) stripAccents() bool {
+// StripsAccents returns the value of StripAccents, or its default if it is nil.
+func (o Options) StripsAccents() bool {
 	if o.StripAccents != nil {
 		return *o.StripAccents
 	}

@@ -130,7 +130,7 @@ func (t *Tokenizer) aloneID(r rune) int32 {
 	switch kind := c & kindMask; {
 	case kind == kindSpace:
 		return wideSpace
-	case kind != kindPunct && kind != kindCJK, (t.options.DoLowerCase || t.options.stripAccents()) && c&lowerMask != lowerSame:
+	case kind != kindPunct && kind != kindCJK, (t.options.DoLowerCase || t.options.StripsAccents()) && c&lowerMask != lowerSame:
 		return wideOther
 	}
 	if id, ok := t.vocab.ID(string(r)); ok {

@@ -38,7 +38,7 @@ func NewWordSplitter(o Options) (*WordSplitter, error) {
 
 func newWordSplitter(o Options, r *rules) *WordSplitter {
 	changes := kindMask
-	if o.DoLowerCase || o.stripAccents() {
+	if o.DoLowerCase || o.StripsAccents() {
 		changes |= lowerMask
 	}
 	return &WordSplitter{changes: changes, limit: o.maxChars(), rules: r, classes: r.classes}

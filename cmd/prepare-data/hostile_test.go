@@ -166,6 +166,9 @@ func (want hostileCase) check(t *testing.T, p *process) {
 	}
 	for line := range strings.Lines(p.stderr.String()) {
 		isWarning := strings.Contains(line, ": warning: ")
+		if isWarning && strings.Contains(line, "of the words lose marks") {
+			continue // the dumps are Latgalian, the vocabulary is English and uncased
+		}
 		expected := slices.ContainsFunc(want.words, func(word string) bool { return strings.Contains(line, word) })
 		if !strings.Contains(line, ": note: ") && !(isWarning && expected) {
 			t.Errorf("on standard error: %q", line)

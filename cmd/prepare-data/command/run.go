@@ -31,6 +31,7 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	s.get.add(fs)
 	s.keep.add(fs)
 	addExamples(fs, &s.c.Examples, &s.recipe)
+	describeTrainedCase(fs)
 	addTokenFile(fs, &s.c.TokenFile, "vocabulary file (vocab.txt); default: train a vocabulary")
 	fs.StringVar(&s.preset, "preset", "", "named set of sources and settings: "+strings.Join(presetNames(), ", ")+"; other flags override it")
 	addModel(fs, &s.c.Model)
@@ -80,7 +81,7 @@ func (s *runSettings) checkModel(cmd *cobra.Command) error {
 	o := pipeline.DefaultVocabOptions().Options
 	o.Model = s.c.Model
 	err := checkModel(cmd, &o)
-	s.c.Model = o.Model
+	s.c.Model, s.c.FixedCase = o.Model, cmd.Flags().Changed(lowerCaseFlag)
 	return err
 }
 

@@ -61,6 +61,7 @@ with --model bpe or unigram, a tokenizer and writes tokenizer.json for examples
 			if err := checkModel(cmd, &c.Training.Options); err != nil {
 				return err
 			}
+			c.FixedCase = cmd.Flags().Changed(lowerCaseFlag)
 			return run.stage(cmd, "vocab", func() (*sharding.Manifest, error) { return pipeline.Vocab(cmd.Context(), r, c) })
 		},
 	}
@@ -71,11 +72,20 @@ with --model bpe or unigram, a tokenizer and writes tokenizer.json for examples
 	addModel(fs, &o.Model)
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "number of tokens in the vocabulary")
 	addLimitAlphabet(fs, &o.LimitAlphabet)
-	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
+	fs.BoolVar(&o.DoLowerCase, lowerCaseFlag, o.DoLowerCase, "")
+	describeTrainedCase(fs)
 	addProfile(fs, &o.TokenizerProfile)
 	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "fraction of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed that selects the held-out documents")
 	return cmd
+}
+
+const lowerCaseFlag = "do-lower-case"
+
+// describeTrainedCase describes the flag for case where a vocabulary may be trained.
+func describeTrainedCase(fs *pflag.FlagSet) {
+	f := fs.Lookup(lowerCaseFlag)
+	f.Usage = "lower-case and drop accents, for uncased vocabularies; a trained vocabulary is uncased by default only if hardly any word of the text has marks, as in English"
 }
 
 // addModel adds the flag that names the kind of tokenizer to train.
