@@ -101,7 +101,7 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 	if err := c.chooseCase(ctx, inputs); err != nil {
 		return none, err
 	}
-	run := stage.Config{Target: c.Target, Stage: "vocab", Options: c.Training, Work: vocabWork{Training: c.Training}}
+	run := stage.Config{Target: c.Target, Stage: "vocab", Options: c.Training, Work: vocabWork{Training: c.Training}, Refit: true}
 	var tasks []vocabTask
 	var open sharding.BlockList
 	for i, in := range inputs {

@@ -53,6 +53,9 @@ type Config struct {
 	// Prepare writes files that all tasks read. It runs under the directory's
 	// lock, before the first task. It may be nil.
 	Prepare func(context.Context, store.Folder) error
+	// Refit is for stages whose options may turn out not to fit the input: after a usage
+	// error the directory is emptied, and other options are accepted.
+	Refit bool
 }
 
 // Tasks returns list as the Tasks of a [Config].
@@ -152,6 +155,9 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	start, cpu := time.Now(), usage.CPU()
 	meter := &Meter{Stage: c.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: c.Tasks.Len}
 	if err := c.runTasks(ctx, folder, r, spec, meter); err != nil {
+		if c.Refit && isUsage(err) {
+			err = errors.Join(err, Empty(ctx, folder))
+		}
 		return nil, err
 	}
 	m, err := sharding.ReadManifest(ctx, folder)
@@ -167,6 +173,11 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	info := r.info(spec, start, cpu)
 	info.Tasks = meter.watch.of(r.Workers)
 	return m, store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(info))
+}
+
+func isUsage(err error) bool {
+	var u interface{ Usage() bool }
+	return errors.As(err, &u) && u.Usage()
 }
 
 // runTasks runs the job of a planned stage.

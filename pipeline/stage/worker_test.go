@@ -82,11 +82,6 @@ func TestAJobOfAWorkerLivesForOneAttempt(t *testing.T) {
 	}
 }
 
-func isUsage(err error) bool {
-	var u interface{ Usage() bool }
-	return errors.As(err, &u) && u.Usage()
-}
-
 func TestAWorkerOfAnotherBuildRefusesTheJob(t *testing.T) {
 	AsWorker(t)
 	_, err := findJob(t.Context(), t.Name(), Limits{Build: "v9 sha256:123"}, planned(t))

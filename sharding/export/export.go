@@ -75,6 +75,11 @@ func fileOf(name sharding.ShardName) string { return name.String() + ".txt" }
 // unless their manifests are the inputs of the shards.
 func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
 	locations := c.Documents
+	for _, at := range locations {
+		if info, err := store.Stat(ctx, at); err == nil && !info.IsDir() {
+			return nil, failure.Usagef("--documents %s is a file: give the folder of documents that it is in", at)
+		}
+	}
 	if len(locations) == 0 {
 		for _, dir := range []string{store.Join(c.Shards, sharding.ImportedFolder), store.Join(store.Dir(store.Absolute(c.Shards)), sharding.DocumentsFolder)} {
 			if _, err := sharding.OpenDocumentsFolder(ctx, dir); err == nil {

@@ -59,8 +59,7 @@ func (t Trainer) vocabulary(ctx context.Context, words iter.Seq2[WordCount, erro
 		return nil, err
 	}
 	if len(v.tokens) > t.VocabSize {
-		return nil, fmt.Errorf("vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)",
-			t.VocabSize, len(v.tokens), t.LimitAlphabet)
+		return nil, &sizeError{t.VocabSize, len(v.tokens), t.LimitAlphabet}
 	}
 	if err := t.learn(ctx, c, v, spelling); err != nil {
 		return nil, err
@@ -191,3 +190,13 @@ func topLetters(counts []int64, limit int) []rune {
 	slices.Sort(letters)
 	return letters
 }
+
+// A sizeError reports options that do not fit the text.
+type sizeError struct{ size, least, alphabet int }
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)", e.size, e.least, e.alphabet)
+}
+
+// Usage marks the error for exit codes.
+func (e *sizeError) Usage() bool { return true }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -50,8 +49,7 @@ func (t Trainer) trainUnigram(ctx context.Context, c *corpus) (model []byte, tok
 	letters := topLetters(c.letters, t.LimitAlphabet)
 	special := len(tokenize.SpecialTokens())
 	if special+len(letters) > t.VocabSize {
-		return nil, 0, fmt.Errorf("vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)",
-			t.VocabSize, special+len(letters), t.LimitAlphabet)
+		return nil, 0, &sizeError{t.VocabSize, special + len(letters), t.LimitAlphabet}
 	}
 	u := &unigramTrainer{words: t.list()}
 	defer func() { err = errors.Join(err, u.words.close()) }()

@@ -72,6 +72,22 @@ func checkModelFolder(path string) error {
 	}
 }
 
+// CheckOut returns a usage error if the output directory of a run is one of data, whose
+// manifest a run would disturb. A run that began there before this was refused continues.
+func CheckOut(out string) error {
+	kind := recognize.Path(context.Background(), out)
+	if kind == recognize.PreparedRun {
+		if _, err := os.Stat(filepath.Join(out, MetricsFile)); err == nil {
+			return nil
+		}
+	}
+	switch kind {
+	case recognize.PreparedRun, recognize.Downloads, recognize.Documents, recognize.VocabFolder, recognize.Shards, recognize.Converted:
+		return usagef("--out %s is %s: give a folder of its own", out, kind)
+	}
+	return nil
+}
+
 // checkConfig returns a usage error if what --model names is clearly no configuration.
 func checkConfig(path string) error {
 	switch kind := recognize.Path(context.Background(), path); kind {

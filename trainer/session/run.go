@@ -106,6 +106,9 @@ func (r *run) train(ctx context.Context) (end *Result, err error) {
 // an interrupted run. It returns a [*store.RemovedError] if the directory was removed
 // meanwhile.
 func hold(out string, work func() error) error {
+	if err := CheckOut(out); err != nil {
+		return err
+	}
 	folder, err := store.Open(out)
 	if err != nil {
 		return err

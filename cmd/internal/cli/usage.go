@@ -48,6 +48,13 @@ func (h Hints) Complain(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		h.complain(c)
 	}
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Args = func(_ *cobra.Command, topic []string) error {
+			found, rest, _ := root.Find(topic)
+			return h.knownCommand(found, rest)
+		}
+	}
 	root.Args = h.knownCommand
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }

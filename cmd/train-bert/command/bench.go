@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/internal/failure"
+	"pretext/trainer"
 	"pretext/trainer/session/speed"
 )
 
@@ -36,6 +38,9 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 				return simulate(cmd, figures)
 			}
 			r, err := speed.Measure(cmd.Context(), o)
+			if errors.Is(err, trainer.ErrUnavailable) && o.Device.ISA != "" {
+				return failure.Usagef("--isa %s: %w", o.Device.ISA, err)
+			}
 			if err != nil {
 				return err
 			}

@@ -107,6 +107,9 @@ type demoResult struct {
 func runDemo(ctx context.Context, o trainOptions, stderr io.Writer) (*demoResult, error) {
 	start, before := time.Now(), usage.CPU()
 	nan := session.Number(math.NaN())
+	if err := session.CheckOut(o.Out); err != nil {
+		return nil, err
+	}
 	d := &demoResult{out: o.Out, own: o.Data == "", Loss: nan, Accuracy: nan, Unigram: nan, Frequent: nan, Predictions: []session.Answer{}}
 	if d.own {
 		o.Data = filepath.Join(o.Out, demoData)
