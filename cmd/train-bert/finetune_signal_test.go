@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pretext/trainer/checkpoint"
 )
 
 // fineVocab is the vocabulary of the model below.
@@ -59,7 +61,7 @@ func TestASignalSavesAFineTuningRunWhichGoesOn(t *testing.T) {
 		t.Fatalf("exit code %d, want 130: %s", code, &p.stderr)
 	} else if code == 0 {
 		t.Log("the run had ended before the signal")
-	} else if !strings.HasSuffix(p.stderr.String(), "interrupted: run the same command again to resume\n") {
+	} else if !strings.HasSuffix(p.stderr.String(), "interrupted: run the same command again to resume from "+checkpoint.Last(out)+"\n") {
 		t.Errorf("standard error ends otherwise:\n%s", &p.stderr)
 	}
 	p = startProcess(t, args)

@@ -16,7 +16,10 @@ import (
 	"pretext/records"
 )
 
-var program = &clitest.Program{Name: "train-bert", Main: main, Init: start,
+var program = &clitest.Program{Name: "train-bert", Main: func() {
+	slowDisk()
+	main()
+}, Init: start,
 	Run: func(args []string) int { return run(context.Background(), args) }}
 
 func TestMain(m *testing.M) { os.Exit(program.RunTests(m)) }

@@ -124,12 +124,12 @@ func TestASignalSavesAndExitsWith130(t *testing.T) {
 	if code := p.ProcessState.ExitCode(); code != 130 {
 		t.Fatalf("exit code %d, want 130: %s", code, &p.stderr)
 	}
-	if !strings.HasSuffix(p.stderr.String(), "train-bert: interrupted: run the same command again to resume\n") {
-		t.Errorf("standard error ends otherwise:\n%s", &p.stderr)
-	}
 	saved, err := checkpoint.Newest(out)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !strings.HasSuffix(p.stderr.String(), "train-bert: interrupted: run the same command again to resume from "+saved.Dir+"\n") {
+		t.Errorf("standard error ends otherwise:\n%s", &p.stderr)
 	}
 	if last := lastStep(t, out); saved.State.Progress.Step != last || last < 2 {
 		t.Errorf("checkpoint of step %d, metrics end at step %d", saved.State.Progress.Step, last)

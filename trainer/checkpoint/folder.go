@@ -136,7 +136,11 @@ func (s *Saver) write(p trainer.Progress, m trainer.Snapshot) error {
 	state := s.State
 	state.Format, state.Progress, state.Model = formatVersion, p, m.State()
 	dir, specs := Folder(s.Dir, p.Step), trainer.Tensors(s.Config, state.Heads)
-	err := replaceFolder(dir, 3*floatBytes*elements(specs), func(f *folder) error {
+	size := 3 * floatBytes * elements(specs)
+	err := replaceFolder(dir, size, func(f *folder) error {
+		if s.Progress != nil {
+			f.progress = func(written int64) { s.Progress(written, size) }
+		}
 		if err := f.writeTensors(s.Config, state.Heads, s.Tokenizer, specs, m.Tensors(trainer.Weights)); err != nil {
 			return err
 		}
@@ -189,9 +193,10 @@ func replaceFolder(dir string, need int64, build func(*folder) error) error {
 
 // A folder is a folder being written. files lists its complete files.
 type folder struct {
-	to      *store.Replacement
-	files   []fileEntry
-	written int64 // bytes written, including those of failed files
+	to       *store.Replacement
+	files    []fileEntry
+	written  int64               // bytes written, including those of failed files
+	progress func(written int64) // called after each write; may be nil
 }
 
 // create writes a file with the content that write writes, syncs it, and adds
@@ -203,6 +208,10 @@ func (f *folder) create(name string, write func(io.Writer) error) error {
 	}
 	defer file.Abort()
 	w := &hashing{w: file, hash: sha256.New()}
+	if f.progress != nil {
+		before := f.written
+		w.wrote = func(n int64) { f.progress(before + n) }
+	}
 	defer func() { f.written += w.n }()
 	buffered := bufio.NewWriterSize(w, 1<<20)
 	if err := write(buffered); err != nil {
@@ -220,9 +229,10 @@ func (f *folder) create(name string, write func(io.Writer) error) error {
 
 // hashing is a writer to w that counts the bytes and computes their SHA-256.
 type hashing struct {
-	w    io.Writer
-	hash hash.Hash
-	n    int64
+	w     io.Writer
+	hash  hash.Hash
+	n     int64
+	wrote func(n int64) // called after each write; may be nil
 }
 
 // Write implements io.Writer.
@@ -230,6 +240,9 @@ func (h *hashing) Write(b []byte) (int, error) {
 	n, err := h.w.Write(b)
 	h.hash.Write(b[:n])
 	h.n += int64(n)
+	if h.wrote != nil {
+		h.wrote(h.n)
+	}
 	return n, err
 }
 

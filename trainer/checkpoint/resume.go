@@ -50,6 +50,16 @@ func Newest(out string) (*Checkpoint, error) {
 	return nil, errors.Join(append([]error{fmt.Errorf("%w in %s", ErrNone, out)}, damaged...)...)
 }
 
+// Last returns the folder of the newest checkpoint in the output directory of a run
+// without looking into it, "" if there is none.
+func Last(out string) string {
+	steps, err := stepFolders(out)
+	if err != nil || len(steps) == 0 {
+		return ""
+	}
+	return filepath.Join(out, steps[len(steps)-1])
+}
+
 // stepFolders returns the names of the checkpoint folders, sorted by step.
 func stepFolders(out string) ([]string, error) {
 	entries, err := os.ReadDir(out)
@@ -294,6 +304,10 @@ type Saver struct {
 	Config    trainer.Config
 	State     State // the part that is constant during the run
 	Tokenizer Tokenizer
+
+	// Progress, if not nil, is called with the bytes written and the approximate
+	// size of the folder after each write.
+	Progress func(written, total int64)
 }
 
 // Save writes a checkpoint, then removes all but the newest s.Keep checkpoints.

@@ -29,7 +29,23 @@ func (r *run) saver() trainer.Saver {
 	if !r.leads() {
 		return saverFunc(func(trainer.Progress, trainer.Snapshot) error { return nil })
 	}
-	return r.saving(&checkpoint.Saver{Dir: r.o.Out, Keep: r.o.Keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer})
+	to := &checkpoint.Saver{Dir: r.o.Out, Keep: r.o.Keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer}
+	s, notify := r.saving(to), r.o.Saving
+	if notify == nil {
+		return s
+	}
+	return saverFunc(func(p trainer.Progress, m trainer.Snapshot) error {
+		var last Saving
+		to.Progress = func(written, total int64) {
+			last.Written, last.Total = written, total
+			notify(last)
+		}
+		notify(last)
+		err := s.Save(p, m)
+		last.Done = true
+		notify(last)
+		return err
+	})
 }
 
 // observe logs a finished step and evaluates if a checkpoint is due. The

@@ -74,6 +74,13 @@ type Options struct {
 	Brief    bool           // log evaluations in a short line and no steps
 	Log      io.Writer      // receives log lines, each in one Write; nil: no log
 	Progress func(Progress) // called after every step; may be nil
+	Saving   func(Saving)   // called on rank 0 while it writes a checkpoint, by one goroutine at a time; may be nil
+}
+
+// Saving is how far a checkpoint is written.
+type Saving struct {
+	Written, Total int64 // bytes; Total is approximate
+	Done           bool  // the checkpoint is complete, or has failed
 }
 
 // DefaultOptions returns run_pretraining.py's defaults where it has the option.

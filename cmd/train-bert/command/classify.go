@@ -55,7 +55,7 @@ the score.`,
 			defer shared.report(cmd, &o.FinetuneOptions)()
 			result, err := session.FinetuneClassify(cmd.Context(), o)
 			if err != nil {
-				return err
+				return interrupted(err, o.Out)
 			}
 			return printClassified(cmd.OutOrStdout(), result, shared.json)
 		},

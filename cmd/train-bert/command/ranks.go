@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"pretext/internal/failure"
 	"pretext/trainer/comm"
 	"pretext/trainer/comm/launch"
+	"pretext/trainer/session"
 )
 
 // An exitStatus is the exit code of ranks that this process has started. The ranks have
@@ -26,6 +28,9 @@ func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 	if o.nproc < 0 || o.nproc > maxLocalRanks {
 		return false, failure.Usagef("--nproc %d: must be from 0 to %d", o.nproc, maxLocalRanks)
 	}
+	if report := launch.Reporter(os.Getenv); report != nil {
+		o.launched, o.Saving = true, func(s session.Saving) { report(launch.Save(s)) }
+	}
 	if o.Ranks, err = comm.FromEnv(os.Getenv); err != nil || o.nproc <= 1 {
 		return false, err
 	}
@@ -38,10 +43,28 @@ func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 		return false, err
 	}
 	code, err := launch.Run(cmd.Context(), launch.Options{Ranks: o.nproc, Args: append(os.Args[1:], "--nproc=1"), Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr()})
-	if err == nil && code != 0 {
+	switch {
+	case err == nil && code == failure.ExitInterrupted:
+		err = interrupted(context.Canceled, o.Out)
+	case err == nil && code != 0:
 		err = exitStatus(code)
 	}
 	return true, err
+}
+
+// report returns what a rank makes of the error of its run: the last line of an
+// interrupted run comes from the process that knows whether there is a checkpoint, the
+// one that has started the ranks, else rank 0.
+func (o *trainOptions) report(err error) error {
+	switch {
+	case failure.ExitCode(err) != failure.ExitInterrupted:
+		return err
+	case o.launched:
+		return exitStatus(failure.ExitInterrupted)
+	case o.Ranks.Rank > 0:
+		return &interruption{"rank 0 says from which checkpoint the run resumes"}
+	}
+	return interrupted(err, o.Out)
 }
 
 // needOneProcess makes the named commands below root, and their subcommands, refuse to

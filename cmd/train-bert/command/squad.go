@@ -26,7 +26,7 @@ nbest_predictions.json, null_odds.json, and eval.json with the official metrics.
 			defer shared.report(cmd, &o.FinetuneOptions)()
 			result, err := session.FinetuneSquad(cmd.Context(), o)
 			if err != nil {
-				return err
+				return interrupted(err, o.Out)
 			}
 			return printSquad(cmd.OutOrStdout(), result, shared.json)
 		},

@@ -23,6 +23,8 @@ type trainOptions struct {
 	quiet  bool
 	nproc  int    // ranks to start on this machine; 0 or 1: none
 	preset string // "": none
+
+	launched bool // --nproc of another process has started this one
 }
 
 func defaultTrain() trainOptions {
@@ -260,7 +262,7 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (*trainResult,
 	o.Ranks.Log = c // a wait for other processes is never silent
 	end, err := session.Train(ctx, o.Options)
 	if err != nil {
-		return nil, err
+		return nil, o.report(err)
 	}
 	return &trainResult{end}, nil
 }

@@ -8,6 +8,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -32,14 +33,17 @@ type Options struct {
 	Stdout io.Writer
 	Stderr io.Writer
 
-	program string        // "": this program
-	grace   time.Duration // after the failure of a rank, before the others are killed; 0: ten seconds
+	program  string        // "": this program
+	grace    time.Duration // after the failure of a rank, before the others are killed; 0: ten seconds
+	patience time.Duration // for a checkpoint of which nothing is written; 0: two minutes
 }
 
 // Run starts the ranks and waits for all of them. It returns the exit code of the first
 // rank that failed, 0 if none did. For a rank that was killed by a signal the code is 5,
-// as for a network error. When a rank has failed, the other ranks lose the connection to
-// it and end; Run kills those that have not ended after ten seconds.
+// as for a network error; a rank that fails otherwise after others were interrupted counts
+// more. When a rank has ended so, the other ranks lose the connection to it and end; Run
+// kills those that have not ended after ten seconds. It waits for a rank that is writing a
+// checkpoint (see [Reporter]), and kills it only if nothing was written for two minutes.
 //
 // Stdout and Stderr get the output of rank 0. Stderr also gets the lines that other ranks
 // write to stderr, prefixed with "rank N: "; a line that another rank has just written is
@@ -54,14 +58,12 @@ func Run(ctx context.Context, o Options) (exitCode int, err error) {
 			return 0, err
 		}
 	}
-	if o.grace == 0 {
-		o.grace = 10 * time.Second
-	}
+	o.grace, o.patience = cmp.Or(o.grace, 10*time.Second), cmp.Or(o.patience, 2*time.Minute)
 	port, err := freePort()
 	if err != nil {
 		return 0, err
 	}
-	l := launcher{Options: o, ends: make(chan end, o.Ranks), stop: make(chan struct{}), output: newOutput(o.Stdout, o.Stderr)}
+	l := launcher{Options: o, ends: make(chan end, o.Ranks), saves: make(chan rankSave), stop: make(chan struct{}), output: newOutput(o.Stdout, o.Stderr)}
 	started := make(chan error)
 	go func() {
 		// Linux kills a process when the thread that started it ends.
@@ -90,6 +92,7 @@ type launcher struct {
 	Options
 	ranks  []*exec.Cmd
 	ends   chan end
+	saves  chan rankSave
 	stop   chan struct{}
 	output *output
 }
@@ -104,43 +107,22 @@ func (l *launcher) start(port int, secret string) error {
 		c.Stdout, c.Stderr = l.output.of(r)
 		c.WaitDelay = time.Second // for a grandchild that keeps stderr open
 		c.SysProcAttr = apart()
-		if err := c.Start(); err != nil {
+		read, write, err := reporting(c)
+		if err == nil {
+			err = c.Start()
+			write.Close()
+		}
+		if err != nil {
+			read.Close()
 			return fmt.Errorf("start rank %d: %w", r, err)
 		}
 		l.ranks = append(l.ranks, c)
+		if read != nil {
+			go l.listen(r, read)
+		}
 		go func() { l.ends <- end{r, c.Wait()} }()
 	}
 	return nil
-}
-
-// wait waits until all ranks have ended and returns the exit code of the first rank that
-// failed; 0 if none did.
-func (l *launcher) wait(ctx context.Context) (exitCode int) {
-	done := ctx.Done()
-	var force <-chan time.Time
-	rank0Failed := false
-	defer func() { l.output.flush(rank0Failed) }()
-	for left := len(l.ranks); left > 0; {
-		select {
-		case e := <-l.ends:
-			left--
-			l.output.end(e.rank)
-			rank0Failed = rank0Failed || e.rank == 0 && e.err != nil
-			if code := codeOf(e.err); code != 0 && exitCode == 0 {
-				exitCode = code
-				force = time.After(l.grace)
-			}
-			if s := signalOf(e.err); s != 0 && force != nil {
-				fmt.Fprintf(l.Stderr, "rank %d ended by signal: %v\n", e.rank, s)
-			}
-		case <-done:
-			done = nil
-			l.signal(syscall.SIGTERM)
-		case <-force:
-			l.signal(syscall.SIGKILL)
-		}
-	}
-	return exitCode
 }
 
 // signal sends a signal to all ranks that have not ended.

@@ -74,6 +74,28 @@ func rank(what, number string) int {
 		signal.Ignore(syscall.SIGTERM)
 		time.Sleep(time.Minute)
 		return 0
+	case "saves", "hangs":
+		if number != "0" {
+			return 130
+		}
+		signal.Ignore(syscall.SIGTERM)
+		report := Reporter(os.Getenv)
+		for i := range int64(30) {
+			report(Save{Written: i, Total: 30})
+			time.Sleep(100 * time.Millisecond)
+			if what == "hangs" && i == 2 {
+				time.Sleep(time.Minute)
+			}
+		}
+		report(Save{Written: 30, Total: 30, Done: true})
+		fmt.Fprintln(os.Stderr, "saved")
+		return 130
+	case "full":
+		if number == "0" {
+			time.Sleep(300 * time.Millisecond)
+			return 6
+		}
+		return 130
 	case "wait":
 		fmt.Fprintln(os.Stderr, "waits")
 		<-stop
@@ -109,7 +131,7 @@ func run(t *testing.T, ctx context.Context, what string, stderr *text) (code int
 	t.Helper()
 	t.Setenv("LAUNCH_TEST", what)
 	var out text
-	code, err := Run(ctx, Options{Ranks: 3, Args: []string{"-a", "b"}, Stdout: &out, Stderr: stderr, grace: time.Second})
+	code, err := Run(ctx, Options{Ranks: 3, Args: []string{"-a", "b"}, Stdout: &out, Stderr: stderr, grace: time.Second, patience: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +175,29 @@ func TestTheExitCodeIsThatOfTheFirstFailure(t *testing.T) {
 		}
 		if what == "killed" && !strings.Contains(stderr.String(), "rank 1 ended by signal: killed") {
 			t.Errorf("stderr %q does not say that rank 1 was killed", stderr.String())
+		}
+	}
+}
+
+// A rank that writes a checkpoint for longer than the others are given is waited for, and
+// the user is told; one that writes nothing is killed.
+func TestARankThatWritesACheckpointIsWaitedFor(t *testing.T) {
+	for what, want := range map[string]struct {
+		code int
+		line string
+	}{
+		"saves": {130, "saved"},
+		"hangs": {130, "rank 0 has written nothing of its checkpoint for 2s: it is killed"},
+		"full":  {6, ""},
+	} {
+		var stderr text
+		begin := time.Now()
+		code, _ := run(t, context.Background(), what, &stderr)
+		if code != want.code || !strings.Contains("\n"+stderr.String(), "\n"+want.line) || time.Since(begin) > 30*time.Second {
+			t.Errorf("%s: exit code %d after %v, stderr %q; want %d and %q", what, code, time.Since(begin), stderr.String(), want.code, want.line)
+		}
+		if what == "saves" && strings.Count(stderr.String(), "waiting for rank 0, which is writing a checkpoint") != 1 {
+			t.Errorf("stderr %q does not say once for what it waits", stderr.String())
 		}
 	}
 }

@@ -1,0 +1,18 @@
+//go:build !unix
+
+package launch
+
+import (
+	"os"
+	"os/exec"
+)
+
+// reporting tells a rank that it cannot report. Where there are no signals, nobody
+// waits for its checkpoint.
+func reporting(c *exec.Cmd) (read, write *os.File, err error) {
+	c.Env = append(c.Env, progressVariable+"="+noDescriptor)
+	return nil, nil, nil
+}
+
+// keepToSelf does nothing.
+func keepToSelf(int) {}
