@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"path"
 
@@ -54,7 +53,7 @@ func writeDemoSources(ctx context.Context, sources store.Folder) error {
 			return err
 		}
 	}
-	if err := keep(ctx, sources, democorpus.DumpName, democorpus.Dump()); err != nil {
+	if err := store.AddFile(ctx, sources, democorpus.DumpName, democorpus.Dump()); err != nil {
 		return err
 	}
 	books := democorpus.Books()
@@ -66,18 +65,6 @@ func writeDemoSources(ctx context.Context, sources store.Folder) error {
 		if err != nil {
 			return err
 		}
-		return keep(ctx, sources.Folder("books"), path.Base(name), b)
+		return store.AddFile(ctx, sources.Folder("books"), path.Base(name), b)
 	})
-}
-
-// keep writes a file unless it exists with the same content.
-func keep(ctx context.Context, folder store.Folder, name string, data []byte) error {
-	old, err := store.ReadFile(ctx, folder, name)
-	if err == nil && string(old) == string(data) {
-		return nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return store.WriteFile(ctx, folder, name, data)
 }

@@ -106,7 +106,7 @@ var allowed = map[string][]string{
 	"internal/doctor":           {"internal/store", "internal/humanize"},
 	"internal/humanize":         {},
 	"internal/plot":             {},
-	"cmd/internal/cli":          {"internal/config", "internal/failure", "internal/recognize", "internal/store", "internal/redact", "internal/version"},
+	"cmd/internal/cli":          {"internal/config", "internal/failure", "internal/onefile", "internal/recognize", "internal/store", "internal/redact", "internal/version"},
 	"cmd/internal/clitest":      {"cmd/internal/cli"},
 	"cmd/internal/gencommands":  {"cmd/internal/cli", "cmd/prepare-data/command", "cmd/train-bert/command"},
 	"cmd/prepare-data":          {"*"},

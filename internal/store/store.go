@@ -190,6 +190,24 @@ func WriteFile(ctx context.Context, folder Folder, name string, data []byte) err
 	return w.Replace(nil)
 }
 
+// AddFile creates a small file. A file of the same name and content stays; one with other
+// content is a usage error, and stays too.
+func AddFile(ctx context.Context, folder Folder, name string, data []byte) error {
+	w, err := folder.Create(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	err = w.Commit()
+	if errors.Is(err, fs.ErrExist) {
+		return failure.Usagef("%s exists with other content: give another folder", Join(folder.String(), name))
+	}
+	return err
+}
+
 // NewReader returns a reader of the bytes of f from offset to the end.
 func NewReader(f File, offset int64) io.Reader {
 	Sequential(f, offset, f.Size()-offset)

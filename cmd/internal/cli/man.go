@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/internal/onefile"
 	"pretext/internal/store"
 )
 
@@ -25,13 +26,10 @@ them to a directory of MANPATH, or read one with man -l.`,
 			if out == "" {
 				return cmd.Root().FlagErrorFunc()(cmd, fmt.Errorf("no output folder: give --out DIR"))
 			}
-			folder, err := store.Open(out)
-			if err != nil {
-				return err
-			}
 			HideMachine(cmd.Root())
 			for _, page := range Pages(cmd.Root()) {
-				if err := store.WriteFile(cmd.Context(), folder, page.Name, page.Roff); err != nil {
+				file := onefile.Output{Path: store.Join(out, page.Name), Kind: onefile.ManPage, Fixed: true}
+				if err := file.Write(cmd.Context(), page.Roff); err != nil {
 					return err
 				}
 				fmt.Fprintln(cmd.OutOrStdout(), page.Name)

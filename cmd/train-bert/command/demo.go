@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -17,6 +15,8 @@ import (
 	"pretext/cmd/train-bert/internal/demoshards"
 	"pretext/internal/failure"
 	"pretext/internal/humanize"
+	"pretext/internal/onefile"
+	"pretext/internal/store"
 	"pretext/internal/usage"
 	"pretext/sharding"
 	"pretext/trainer"
@@ -126,7 +126,7 @@ func runDemo(ctx context.Context, o trainOptions, stderr io.Writer) (*demoResult
 		return nil, err
 	}
 	d.Steps, d.Model = end.Steps, end.Model
-	if d.Curve, err = writeDemoCurve(o.Out); err != nil {
+	if d.Curve, err = writeDemoCurve(ctx, o.Out); err != nil {
 		return nil, err
 	}
 	if e := end.Eval; e != nil {
@@ -156,7 +156,11 @@ func (d *demoResult) introduce(ctx context.Context, o *trainOptions, stderr io.W
 		return err
 	}
 	o.Model = filepath.Join(o.Out, demoConfig)
-	if err := errors.Join(os.MkdirAll(o.Out, 0o777), os.WriteFile(o.Model, append(b, '\n'), 0o666)); err != nil || o.quiet {
+	folder, err := store.Open(o.Out)
+	if err != nil {
+		return err
+	}
+	if err := store.AddFile(ctx, folder, demoConfig, append(b, '\n')); err != nil || o.quiet {
 		return err
 	}
 	what := "the train shards of " + o.Data
@@ -172,13 +176,13 @@ func (d *demoResult) introduce(ctx context.Context, o *trainOptions, stderr io.W
 	return nil
 }
 
-func writeDemoCurve(out string) (path string, err error) {
+func writeDemoCurve(ctx context.Context, out string) (path string, err error) {
 	c, err := session.ReadCurve(filepath.Join(out, session.MetricsFile))
 	if err != nil {
 		return "", err
 	}
-	path = filepath.Join(out, demoCurve)
-	return path, os.WriteFile(path, c.HTML(), 0o666)
+	page := onefile.Output{Path: filepath.Join(out, demoCurve), Kind: onefile.Curve, Fixed: true}
+	return page.Path, page.Write(ctx, c.HTML())
 }
 
 // print writes the result for people.

@@ -17,6 +17,7 @@ package demoshards
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	_ "embed" // of demo.zip
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"pretext/internal/store"
 	"pretext/sharding"
 )
 
@@ -47,7 +49,8 @@ func unpack(dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	folder, err := store.Open(dir)
+	if err != nil {
 		return err
 	}
 	r, err := zip.NewReader(bytes.NewReader([]byte(archive)), int64(len(archive)))
@@ -55,23 +58,22 @@ func unpack(dir string) error {
 		return err
 	}
 	for _, f := range r.File { // the manifest is the last
-		if err := write(filepath.Join(dir, filepath.Base(f.Name)), f); err != nil {
+		if err := write(folder, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func write(path string, f *zip.File) (err error) {
+func write(folder store.Folder, f *zip.File) error {
 	in, err := f.Open()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := os.Create(path)
+	data, err := io.ReadAll(in)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return store.AddFile(context.Background(), folder, filepath.Base(f.Name), data)
 }

@@ -2,6 +2,7 @@ package demoshards_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -72,6 +73,16 @@ func TestAFinishedFolderIsLeftAloneAndAnUnfinishedOneMended(t *testing.T) {
 		t.Errorf("finished folder was written to: %q, %v", b, err)
 	}
 	if err := os.Remove(manifest); err != nil {
+		t.Fatal(err)
+	}
+	var usage interface{ Usage() bool }
+	if err := demoshards.Unpack(dir); !errors.As(err, &usage) {
+		t.Errorf("over a file of somebody else: got %v", err)
+	}
+	if b, err := os.ReadFile(vocab); err != nil || string(b) != "mine\n" {
+		t.Errorf("it was replaced: %q, %v", b, err)
+	}
+	if err := os.Remove(vocab); err != nil {
 		t.Fatal(err)
 	}
 	if err := demoshards.Unpack(dir); err != nil {
