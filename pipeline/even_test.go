@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"pretext/internal/store"
 	"pretext/internal/torture"
 	"pretext/pipeline/stage"
 	"pretext/records/pretrain"
@@ -88,6 +90,7 @@ func TestNegativesAreDrawnEvenly(t *testing.T) {
 			if from == "" {
 				continue
 			}
+			checkGuess(t, m, c.Out, e)
 			if e.mean < 10 || e.never > 0.005 || e.chi > 1.2 || e.measured > e.chance+0.01 {
 				t.Errorf("%d shards: %+v, want a mean of at least 10, 0.5 %% never, χ²/df 1.2, chance + 1 %%", shards, e)
 			}
@@ -115,4 +118,25 @@ func corpusOfNames(t *testing.T, documents, lines int) ExamplesConfig {
 		Texts:     []string{writeFile(t, dir, "text.txt", []byte(text.String()))}}
 	c.Examples.SentenceSplitter, c.Examples.NSPNegatives = "newline", pretrain.NegativesCorpus
 	return c
+}
+
+// checkGuess holds what the side-cars say of the labels against what the records show.
+func checkGuess(t *testing.T, m *sharding.Manifest, out string, e evenness) {
+	t.Helper()
+	folder, err := store.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := sharding.ReadLabelGuess(t.Context(), folder, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := float64(g.Right) / float64(g.Examples)
+	t.Logf("of %d documents, %d examples: the document tells %.1f %% of the labels, chance %.1f %%", g.Documents, g.Examples, 100*right, 100*g.Chance)
+	if math.Abs(right-e.measured) > 0.02 || g.Never > 0 || g.Examples != m.Counts["records"] || right > g.Chance+0.02 {
+		t.Errorf("the side-cars have %+v, the records %+v", g, e)
+	}
+	if len(m.Warnings) > 0 {
+		t.Errorf("warnings %+v", m.Warnings)
+	}
 }

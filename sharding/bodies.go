@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"pretext/extract"
+	"pretext/records/pretrain"
 )
 
 // DocumentsBody is the part of a side-car (the JSON file beside a data file)
@@ -47,6 +48,10 @@ type ShardBody struct {
 	// WithoutPunkt counts documents by language if sentences are split by punkt
 	// and Punkt has no parameters for the language.
 	WithoutPunkt map[string]int64 `json:"without_punkt,omitempty"`
+
+	// Followed counts examples by the document of segment B, with
+	// [pretrain.NegativesCorpus]; of some documents if the corpus has many.
+	Followed []pretrain.Followed `json:"followed,omitempty"`
 }
 
 // ReadShardBody reads the body of the side-car of a records file.

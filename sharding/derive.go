@@ -247,11 +247,12 @@ func (b *ShardBody) Facts(o ExamplesOptions) Counts {
 	for language, n := range b.WithoutPunkt {
 		facts[factWithoutPunkt+language] = n
 	}
+	b.followedFacts(facts)
 	return facts
 }
 
 func (o ExamplesOptions) needFacts() bool {
-	return o.Form().Masks() && o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq || o.SentenceSplitter == sentence.Punkt
+	return o.Form().Masks() && o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq || o.NSPNegatives != "" || o.SentenceSplitter == sentence.Punkt
 }
 
 // sideCarWarnings returns the warnings that depend on the lengths of the
@@ -282,7 +283,7 @@ func (k Known) sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, 
 	if exceeds(splitter) {
 		list = append(list, splitter)
 	}
-	return list, nil
+	return append(list, GuessLabels(facts).warnings()...), nil
 }
 
 // readFacts adds up the facts of all shards from their side-cars.

@@ -12,6 +12,7 @@ import (
 type Negatives struct {
 	Blocks BlockList `json:"blocks"`          // of other shards
 	Parts  []Part    `json:"parts,omitempty"` // of blocks of which not all documents are used, in order
+	Follow uint64    `json:"follow"`          // documents are followed ([pretrain.Followed]) whose hash is below it
 	Own    []Range   `json:"own,omitempty"`   // of the shard's own documents, in the order of its blocks
 }
 
@@ -50,6 +51,14 @@ func (l *line) documents() int64 {
 		return 0
 	}
 	return l.ends[len(l.ends)-1]
+}
+
+// documents returns the number of documents of all lines.
+func (a *Assignment) documents() (n int64) {
+	for i := range a.lines {
+		n += a.lines[i].documents()
+	}
+	return n
 }
 
 // lineOf returns the number of the line of a block with so many documents: those of 1,
@@ -92,13 +101,13 @@ func (a *Assignment) start(l *line, shard int) int64 {
 	return int64(at)
 }
 
-// negativesOf returns the negatives of a shard, nil if it has none or all documents.
+// negativesOf returns the negatives of a shard, nil without [pretrain.NegativesCorpus].
 //
 // The interval of a shard in a line ends where that of the shard begins that follows
 // it by as many numbers as are needed for NegativesBytes of text, usually the next
 // one. After the last shard comes the first.
 func (a *Assignment) negativesOf(shard int) *Negatives {
-	if a.lines == nil || a.Shards == 1 {
+	if a.lines == nil {
 		return nil
 	}
 	each := max(1, a.TextBytes/int64(a.Shards))
@@ -144,7 +153,7 @@ func (l *line) append(list []unitPart, r Range) []unitPart {
 // collect returns the negatives of a shard that are the given parts, which are in
 // source order.
 func (a *Assignment) collect(shard int, list []unitPart) *Negatives {
-	n := &Negatives{}
+	n := &Negatives{Follow: followBelow(a.documents())}
 	own, before := a.of(shard), int64(0) // units, and documents of those that were passed
 	blocks, last := 0, uint32(nobody)
 	for _, p := range list {
@@ -211,8 +220,13 @@ func (n *Negatives) addNegatives(ctx context.Context, e *Encoder, o ExamplesOpti
 		if !used {
 			continue
 		}
-		if err := e.Add(corpora[o.split(doc.ID)], doc); err != nil {
+		split := o.split(doc.ID)
+		before := corpora[split].Documents()
+		if err := e.Add(corpora[split], doc); err != nil {
 			return err
+		}
+		if corpora[split].Documents() > before {
+			n.follow(corpora[split], split, doc.ID)
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ type ShardTask struct {
 	Repeats []Repeat  `json:"repeats,omitempty"` // those of further passes, in order
 
 	// Negatives is what random segments are taken from; nil for the shard's own
-	// documents: without [pretrain.NegativesCorpus], and if there is one shard.
+	// documents, without [pretrain.NegativesCorpus].
 	Negatives *Negatives `json:"negatives,omitempty"`
 }
 
@@ -60,13 +60,17 @@ func (t ShardTask) Tokenize(ctx context.Context, e *Encoder, locations []string,
 		if err != nil {
 			return err
 		}
-		c := corpora[e.options.split(doc.ID)]
+		split := e.options.split(doc.ID)
+		c := corpora[split]
 		before := c.Documents()
 		if err := e.Add(c, doc); err != nil {
 			return err
 		}
-		if negatives.has(number) && c.Documents() > before {
-			c.MarkNegative()
+		if t.Negatives != nil && c.Documents() > before {
+			if negatives.has(number) {
+				c.MarkNegative()
+			}
+			t.Negatives.follow(c, split, doc.ID)
 		}
 		number++
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"pretext/records"
 	"pretext/records/pretrain"
@@ -87,6 +88,9 @@ func BuildShard(ctx context.Context, b Maker, c *Corpus, files []*ShardWriter) e
 	}
 	made, err := b.Build(ctx, c.Corpus, first.body.RandomSeed, write)
 	first.made.CutDocuments += made.CutDocuments
+	if m, ok := b.(interface{ Followed() []pretrain.Followed }); ok {
+		first.body.Followed = slices.Clone(m.Followed())
+	}
 	return err
 }
 

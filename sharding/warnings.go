@@ -42,6 +42,7 @@ const (
 	WarnSplitter       = "sentence-splitter"  // documents in a language without Punkt parameters / all
 	WarnRandomNext     = "random-next"        // examples with a random second segment / all
 	WarnOneDocument    = "one-document"       // examples in shards with a single document / all
+	WarnLabel          = "label"              // labels that the document of segment B tells / examples
 	WarnEmptySplit     = "empty-split"        // examples of a split / all
 )
 
@@ -65,6 +66,7 @@ const (
 	LimitSplitter       = 0.1
 	LimitRandomNext     = 0.9
 	LimitOneDocument    = 0.5
+	LimitGuess          = 0.05 // above chance, see [LabelGuess]
 )
 
 // A DescribedWarning is a warning with an explanation: the figure, its limit,
@@ -141,6 +143,9 @@ func (m *Manifest) warningText(w Warning) string {
 	case WarnOneDocument:
 		return fmt.Sprintf("%s are of shards with one document, where a random second segment is of the same document: "+
 			"give fewer --shards, or more documents (in text, a blank line ends a document)", figure("examples"))
+	case WarnLabel:
+		return fmt.Sprintf("the document of the second segment tells the label of %s, where chance is %s: a model learns the documents instead of the task: "+
+			"give --nsp-negatives shard, or fewer --shards", figure("examples"), percent(w.Limit-LimitGuess))
 	case WarnEmptySplit:
 		return fmt.Sprintf("the %s split has no examples (--eval-fraction %s of %d documents): give another --eval-fraction or --split-seed, or more documents",
 			w.Subject, options["eval_fraction"], m.Counts["documents"])

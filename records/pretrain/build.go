@@ -49,21 +49,22 @@ type Builder struct {
 	opts  Options
 	vocab Vocab
 
-	rng     *pyrandom.Rand
-	masker  *masker
-	form    records.Form
-	walker  walker
-	fill    filler // of NewMLMBuilder
-	store   *store
-	places  []uint64 // address of each instance (example before padding) in the store
-	current instance // the instance under construction
-	encoder *records.Encoder
-	binned  map[int]*records.Encoder // by length; nil without LengthBins
-	longest int                      // size in bytes of the longest instance in the store
-	payload []byte
-	memory  func(bin, n int) []byte // see [Builder.MakeIn]
-	counts  Counts
-	touched byte // result of store.touch, so that the compiler keeps its loads
+	rng      *pyrandom.Rand
+	masker   *masker
+	form     records.Form
+	walker   walker
+	fill     filler // of NewMLMBuilder
+	store    *store
+	places   []uint64 // address of each instance (example before padding) in the store
+	current  instance // the instance under construction
+	encoder  *records.Encoder
+	binned   map[int]*records.Encoder // by length; nil without LengthBins
+	longest  int                      // size in bytes of the longest instance in the store
+	payload  []byte
+	memory   func(bin, n int) []byte // see [Builder.MakeIn]
+	counts   Counts
+	followed []Followed
+	touched  byte // result of store.touch, so that the compiler keeps its loads
 }
 
 // NewBuilder returns a Builder of the examples of the original script, or an
@@ -113,6 +114,7 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 		return Counts{}, err
 	}
 	b.counts = Counts{}
+	b.beginFollowing(corpus)
 	b.places = b.places[:0]
 	b.rng.Seed(seed)
 	err := b.generate(ctx, corpus)
@@ -160,6 +162,9 @@ func (b *Builder) pass(ctx context.Context) error {
 
 // keep makes an instance of the pair p, masks it and puts it into the store.
 func (b *Builder) keep(p pair) error {
+	if len(b.followed) > 0 {
+		b.follow(p)
+	}
 	b.current.compose(p, b.walker.corpus, b.vocab)
 	return b.keepCurrent()
 }

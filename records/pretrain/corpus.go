@@ -27,6 +27,7 @@ type Corpus struct {
 	documentEnds []uint32 // end of each document, in sentences
 
 	negatives negatives
+	followed  []followed
 }
 
 // negatives describes the documents that random segments are taken from, with
@@ -166,6 +167,7 @@ func (c *Corpus) Reset() {
 	c.tokens = 0
 	c.sentenceEnds = c.sentenceEnds[:0]
 	c.documentEnds = c.documentEnds[:0]
+	c.followed = c.followed[:0]
 	c.negatives = negatives{marked: c.negatives.marked[:0]}
 }
 

@@ -26,6 +26,7 @@ type walker struct {
 // A pair holds the two segments of an example.
 type pair struct {
 	a, b       span
+	bDocument  uint32 // of segment B
 	randomNext bool
 }
 
@@ -74,8 +75,9 @@ func (w *walker) pair(place int, sentences span, target int) (p pair, used uint3
 		used = uint32(w.rng.RandInt(1, int64(gathered)-1))
 	}
 	p.a = span{w.corpus.tokenStart(start), w.corpus.tokenStart(start + used)}
+	p.bDocument = w.order[place]
 	if gathered == 1 || w.rng.Coin() {
-		p.b, p.randomNext = w.elsewhere(place, target-p.a.len())
+		p.randomNext = w.elsewhere(place, target-p.a.len(), &p)
 	}
 	if !p.randomNext {
 		p.b = span{p.a.to, w.corpus.tokenStart(sentences.to)}
@@ -98,12 +100,12 @@ func (w *walker) cutInTwo(p *pair) {
 	}
 }
 
-// elsewhere returns a random passage of whole sentences from a document other
+// elsewhere makes segment B of p a random passage of whole sentences from a document other
 // than w.order[place]. The passage begins at a random sentence and ends as soon as it
 // has want tokens, or at the end of the document. With rightLabels, ok is false if
 // there is no other document; else the passage is then of the same document, and also
 // if that is drawn ten times.
-func (w *walker) elsewhere(place, want int) (s span, ok bool) {
+func (w *walker) elsewhere(place, want int, p *pair) (ok bool) {
 	other, ok := uint32(0), true
 	if w.rightLabels {
 		other, ok = w.corpus.other(w.order[place], w.rng)
@@ -111,8 +113,10 @@ func (w *walker) elsewhere(place, want int) (s span, ok bool) {
 		other = w.scriptsOther(place)
 	}
 	if !ok {
-		return s, false
+		return false
 	}
+	s := &p.b
+	p.bDocument = other
 	first, end := w.corpus.sentences(other)
 	sentence := first + uint32(w.rng.Below(uint64(end-first)))
 	s.from = w.corpus.tokenStart(sentence)
@@ -122,7 +126,7 @@ func (w *walker) elsewhere(place, want int) (s span, ok bool) {
 			break
 		}
 	}
-	return s, true
+	return true
 }
 
 // scriptsOther draws a document as the original script does.

@@ -43,6 +43,10 @@ type RecordStats struct {
 	Replaced   Share `json:"replaced"`    // predicted tokens that became another token / predictions
 	RandomNext Share `json:"random_next"` // records with label 1 / records
 
+	// LabelGuess is labels that the document of segment B tells / records, see
+	// [sharding.LabelGuess]; nil if that is not known.
+	LabelGuess *Share `json:"label_guess,omitempty"`
+
 	Vocab      VocabUse `json:"vocab"`
 	Unknown    *Share   `json:"unknown,omitempty"` // [UNK] / original tokens; nil if the id of [UNK] is unknown
 	Top        []Token  `json:"top"`               // most frequent original tokens
@@ -132,7 +136,23 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 		return nil, err
 	}
 	s.files = recordFiles(parts)
-	return s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(f.String())))
+	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(f.String())))
+	if err != nil {
+		return nil, err
+	}
+	r.LabelGuess, err = labelGuess(ctx, f)
+	return r, err
+}
+
+// labelGuess returns how well the document of segment B tells the label.
+func labelGuess(ctx context.Context, f stage) (*Share, error) {
+	g, err := sharding.ReadLabelGuess(ctx, f, f.manifest)
+	if err != nil || g.Examples == 0 {
+		return nil, err
+	}
+	share := newShare(g.Right, g.Examples).limit(Limits{Expected: g.Chance, High: g.Chance + sharding.LimitGuess,
+		Why: "as right as if random segments were of each document equally often; more means that documents tell labels"})
+	return &share, nil
 }
 
 // collectConverted surveys converted shards: the folders of all splits together.

@@ -172,6 +172,9 @@ func printRecordStats(t io.Writer, r *survey.RecordStats) {
 	}
 	if r.Pairs() {
 		printShare(t, "next sentence is random", r.RandomNext)
+		if r.LabelGuess != nil {
+			printShare(t, "label told by second document", *r.LabelGuess)
+		}
 	}
 	if r.Unknown != nil {
 		printShare(t, "[UNK]", *r.Unknown)

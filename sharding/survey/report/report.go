@@ -80,6 +80,9 @@ func newView(s *survey.Stats) *view {
 	}
 	if r.Pairs() {
 		v.Checks = append(v.Checks, check{"next sentence is random", "of examples", r.RandomNext})
+		if r.LabelGuess != nil {
+			v.Checks = append(v.Checks, check{"label told by the second segment's document", "of examples", *r.LabelGuess})
+		}
 	}
 	for _, c := range v.Checks {
 		if c.Share.Limits != nil && !c.Share.Limits.Within {
