@@ -17,7 +17,9 @@ import (
 
 	fnpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/fnexecution_v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"pretext/internal/realdata"
 )
@@ -340,10 +342,12 @@ func (s *siege) starts(n int) (wall, used time.Duration) {
 	defer conn.Close()
 	begin, before := time.Now(), cpu()
 	for i := range n {
-		ctx, cancel := context.WithTimeout(s.Context(), 30*time.Second)
-		r, err := fnpb.NewBeamFnExternalWorkerPoolClient(conn).StartWorker(ctx, &fnpb.StartWorkerRequest{WorkerId: fmt.Sprint("more", i), ProvisionEndpoint: m.url(),
-			LoggingEndpoint: m.url(), ControlEndpoint: m.url(), Params: params}, grpc.WaitForReady(true))
-		cancel()
+		req := &fnpb.StartWorkerRequest{WorkerId: fmt.Sprint("more", i), ProvisionEndpoint: m.url(), LoggingEndpoint: m.url(), ControlEndpoint: m.url(), Params: params}
+		r, err := fnpb.NewBeamFnExternalWorkerPoolClient(conn).StartWorker(s.Context(), req, grpc.WaitForReady(true))
+		for tries := 0; i == 0 && tries < 5 && status.Code(err) == codes.Unavailable; tries++ { // closed before it has shown its token
+			r, err = fnpb.NewBeamFnExternalWorkerPoolClient(conn).StartWorker(s.Context(), req, grpc.WaitForReady(true))
+			s.Log("asked again")
+		}
 		if err != nil || r.GetError() != "" {
 			s.Fatal(err, r.GetError())
 		}

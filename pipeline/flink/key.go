@@ -11,6 +11,7 @@ import (
 type PoolOptions struct {
 	Logs    string // directory for the workers' logs; "" for the temporary directory
 	Secret  string // absolute path of the file with the secret, made if there is none; "" for a pool of one user on one machine
+	REST    string // the one URL of Flink's REST interface that workers ask; "" for that of each job
 	Workers int    // maximum number of workers at once, at least 1
 }
 

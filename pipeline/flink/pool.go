@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"sync"
@@ -17,11 +18,12 @@ import (
 
 	fnpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/fnexecution_v1"
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
-	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
 
 	"pretext/internal/failure"
+	"pretext/internal/redact"
 	"pretext/internal/trust"
 )
 
@@ -34,8 +36,9 @@ type Pool struct {
 
 	o       PoolOptions
 	program string
-	key     []byte // nil for a pool without a secret
-	out     *notes // receives a line for each worker
+	key     []byte      // nil for a pool without a secret
+	out     *notes      // receives a line for each worker
+	crowd   trust.Crowd // connections to a pool with a secret that have shown no token
 
 	mu      sync.Mutex
 	workers map[string][]*exec.Cmd // by Beam's id of the worker, the latest last; two TaskManagers may choose the same
@@ -54,7 +57,7 @@ func NewPool(o PoolOptions, out io.Writer) (*Pool, error) {
 	if o.Workers < 1 {
 		return nil, failure.Usagef("--max-workers %d: must be at least 1", o.Workers)
 	}
-	p := &Pool{o: o, program: program, out: &notes{w: out}, workers: map[string][]*exec.Cmd{}, seen: map[[sha256.Size]byte]bool{}}
+	p := &Pool{o: o, program: program, out: &notes{w: out}, workers: map[string][]*exec.Cmd{}, seen: map[[sha256.Size]byte]bool{}, crowd: trust.Crowd{Max: maxConnections}}
 	if o.Secret != "" {
 		if p.key, err = trust.MakeSecret(o.Secret); err != nil {
 			return nil, fmt.Errorf("--secret: %w", err)
@@ -82,9 +85,9 @@ func (p *Pool) guard(l net.Listener) (net.Listener, error) {
 		if !trust.CanTellUsers() {
 			return nil, failure.Usagef("this system does not tell which user connects: give --secret FILE, and the same file to the run as --worker-secret")
 		}
-		l = &trust.Listener{Listener: l, Refuse: func(err error) { p.out.refuse("connection", err) }}
+		return &trust.Listener{Listener: l, Refuse: func(err error) { p.out.refuse("connection", err) }}, nil
 	}
-	return netutil.LimitListener(l, maxConnections), nil
+	return p.crowd.Listener(l), nil
 }
 
 // Serve serves TaskManagers until ctx ends, and then ends the workers.
@@ -122,9 +125,12 @@ func (p *Pool) close() {
 }
 
 // StartWorker implements Beam's worker pool service.
-func (p *Pool) StartWorker(_ context.Context, req *fnpb.StartWorkerRequest) (*fnpb.StartWorkerResponse, error) {
+func (p *Pool) StartWorker(ctx context.Context, req *fnpb.StartWorkerRequest) (*fnpb.StartWorkerResponse, error) {
 	err := p.admit(req)
 	if err == nil {
+		if from, ok := peer.FromContext(ctx); ok {
+			p.crowd.Vouch(from.Addr)
+		}
 		err = p.start(req)
 	}
 	if err != nil {
@@ -164,7 +170,7 @@ func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 	cmd := exec.Command(p.program, "--id="+id, "--provision_endpoint="+req.GetProvisionEndpoint().GetUrl(),
 		"--logging_endpoint="+req.GetLoggingEndpoint().GetUrl(), "--control_endpoint="+req.GetControlEndpoint().GetUrl())
 	cmd.Env = append(os.Environ(), workerVariable+"=1", logsVariable+"="+p.o.Logs, secretVariable+"="+p.o.Secret,
-		jobVariable+"="+req.GetParams()[jobVariable], restVariable+"="+req.GetParams()[restVariable])
+		jobVariable+"="+req.GetParams()[jobVariable], restVariable+"="+p.rest(req.GetParams()[restVariable]))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	request := fingerprint(req)
@@ -187,6 +193,22 @@ func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 	go p.watch(id, cmd)
 	p.out.printf("worker %.100q: process %d started", id, cmd.Process.Pid)
 	return nil
+}
+
+// rest returns the URL of Flink's REST interface that a worker may ask: that of the pool,
+// if it has one; what the job names, if its token says so; else only one of this machine.
+func (p *Pool) rest(named string) string {
+	u, err := url.Parse(named)
+	switch {
+	case p.o.REST != "":
+		return p.o.REST
+	case named == "" || p.key != nil || !guarded:
+		return named
+	case err == nil && u.Scheme == "http" && checkLocal(net.JoinHostPort(u.Hostname(), u.Port())) == nil:
+		return named
+	}
+	p.out.printf("a worker does not ask %.100q whether its job lives, since the job has no token: start the pool with --flink-rest or --secret", redact.URL(named))
+	return ""
 }
 
 // fingerprint identifies a request, so that one that was recorded and is sent again

@@ -114,3 +114,34 @@ func TestAPoolStartsNoMoreWorkersThanItMay(t *testing.T) {
 		}
 	}
 }
+
+// A worker asks the URL of its pool, or what its job's token says; else none but one of
+// its own machine.
+func TestAWorkerAsksNoURLThatNobodyVouchesFor(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	for _, c := range []struct {
+		o           PoolOptions
+		named, want string
+	}{
+		{PoolOptions{}, "http://127.0.0.1:8081", "http://127.0.0.1:8081"},
+		{PoolOptions{}, "http://localhost:8081", "http://localhost:8081"},
+		{PoolOptions{}, "http://jobmanager:8081", ""},
+		{PoolOptions{}, "http://169.254.169.254/latest", ""},
+		{PoolOptions{}, "http://127.0.0.1.example.org:80", ""},
+		{PoolOptions{}, "file:///etc/passwd", ""},
+		{PoolOptions{}, "\x00", ""},
+		{PoolOptions{}, "", ""},
+		{PoolOptions{REST: "http://jobmanager:8081"}, "http://evil.example", "http://jobmanager:8081"},
+		{PoolOptions{Secret: secret}, "http://jobmanager:8081", "http://jobmanager:8081"},
+		{PoolOptions{Secret: secret, REST: "http://own"}, "http://jobmanager:8081", "http://own"},
+	} {
+		c.o.Workers = 1
+		p, err := NewPool(c.o, new(lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.rest(c.named); got != c.want {
+			t.Errorf("%+v: %q became %q, want %q", c.o, c.named, got, c.want)
+		}
+	}
+}

@@ -4,17 +4,21 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pretext/internal/trust"
 )
 
-// maxPending is the number of connections that may be in the handshake at once.
-// Others are closed; ranks try again.
+// maxPending is the number of connections that may be in the handshake at once. The
+// oldest of more is closed.
 const maxPending = 256
 
 // sameUser is [trust.SameUser], a variable for tests of what happens without it.
 var sameUser = trust.SameUser
+
+// errCrowd is a connection that was closed because too many came after it.
+var errCrowd = errors.New("too many connections")
 
 // A door accepts connections. It admits a connection whose other side proves that it
 // has the secret or, without a secret, is a process of the same user, and sends a hello.
@@ -26,15 +30,15 @@ type door struct {
 	refuse   func(net.Addr, error) // called after a connection was refused and closed
 
 	wg      sync.WaitGroup
-	mu      sync.Mutex
-	pending map[net.Conn]bool
-	closed  bool
+	pending trust.Crowd // nobody has vouched for these yet
+	proved  trust.Crowd // these have not sent their hello
+	closed  atomic.Bool
 }
 
 // openDoor accepts connections from ln until close. It calls admit and refuse from
 // goroutines of its own.
 func openDoor(ln net.Listener, secret []byte, limit time.Duration, admit func(net.Conn, hello), refuse func(net.Addr, error)) *door {
-	d := &door{listener: ln, secret: secret, limit: limit, admit: admit, refuse: refuse, pending: map[net.Conn]bool{}}
+	d := &door{listener: ln, secret: secret, limit: limit, admit: admit, refuse: refuse, pending: trust.Crowd{Max: maxPending}, proved: trust.Crowd{Max: 2 * maxRanks}}
 	d.wg.Go(d.accept)
 	return d
 }
@@ -49,7 +53,7 @@ func (d *door) accept() {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
-		if !d.hold(conn) {
+		if !d.pending.Add(conn) {
 			conn.Close()
 			continue
 		}
@@ -57,32 +61,15 @@ func (d *door) accept() {
 	}
 }
 
-// hold adds conn to d.pending. It returns false if maxPending connections are already
-// in the handshake or the door is closed.
-func (d *door) hold(conn net.Conn) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || len(d.pending) >= maxPending {
-		return false
-	}
-	d.pending[conn] = true
-	return true
-}
-
-// release removes conn from d.pending. It returns false if the door is closed.
-func (d *door) release(conn net.Conn) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.pending, conn)
-	return !d.closed
-}
-
 // meet admits a connection or closes it.
 func (d *door) meet(conn net.Conn) {
 	h, err := d.greet(conn)
-	if open := d.release(conn); !open || err != nil {
+	if open := d.pending.Remove(conn) || d.proved.Remove(conn); !open && err == nil {
+		err = errCrowd
+	}
+	if err != nil {
 		conn.Close()
-		if open {
+		if !d.closed.Load() {
 			d.refuse(conn.RemoteAddr(), err)
 		}
 		return
@@ -95,10 +82,12 @@ func (d *door) greet(conn net.Conn) (h hello, err error) {
 		if err := sameUser(conn); err != nil {
 			return h, err
 		}
+		d.vouch(conn)
 	}
 	if err := handshakeServer(conn, d.secret, d.limit); err != nil {
 		return h, err
 	}
+	d.vouch(conn)
 	conn.SetReadDeadline(time.Now().Add(d.limit))
 	defer conn.SetReadDeadline(time.Time{})
 	kind, payload, err := readFrame(conn)
@@ -111,14 +100,19 @@ func (d *door) greet(conn net.Conn) (h hello, err error) {
 	return h, decode(payload, &h)
 }
 
+// vouch takes conn, whose other side has shown that it is a rank, out of the crowd that
+// has to go when it grows.
+func (d *door) vouch(conn net.Conn) {
+	if d.pending.Remove(conn) {
+		d.proved.Add(conn)
+	}
+}
+
 // close stops listening and ends all handshakes.
 func (d *door) close() {
 	d.listener.Close()
-	d.mu.Lock()
-	d.closed = true
-	for conn := range d.pending {
-		conn.Close()
-	}
-	d.mu.Unlock()
+	d.closed.Store(true)
+	d.pending.Close()
+	d.proved.Close()
 	d.wg.Wait()
 }

@@ -352,6 +352,22 @@ func (j *joining) dial(ctx context.Context, address string) (net.Conn, error) {
 	return conn, nil
 }
 
+// persist dials until timing.handshake has passed: where strangers crowd at a rank's door,
+// it may close the connection of a rank.
+func (j *joining) persist(ctx context.Context, address string) (net.Conn, error) {
+	for begin := time.Now(); ; {
+		conn, err := j.dial(ctx, address)
+		var usage interface{ Usage() bool }
+		if err == nil || errors.As(err, &usage) || ctx.Err() != nil || time.Since(begin) > j.timing.handshake {
+			return conn, err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
 // checkServer returns an error, which is one of usage and so final if another user's
 // process listens there, unless a process of the same user has accepted conn.
 func checkServer(conn net.Conn) error {
@@ -391,7 +407,7 @@ func (j *joining) connect(ctx context.Context) error {
 		case <-dialing.Done():
 		}
 	}()
-	next, err := j.dial(dialing, address)
+	next, err := j.persist(dialing, address)
 	if err != nil {
 		return j.unreachable(ctx, number, fmt.Errorf("rank %d (%s) cannot reach it at %s: %w", j.o.Rank, j.host, address, err))
 	}

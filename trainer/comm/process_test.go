@@ -87,8 +87,19 @@ func exitCode(err error) int {
 	return 1
 }
 
-// flood opens connections with garbage until it is killed.
+// flood opens connections until it is killed: some with garbage, and more than may wait
+// at a door in silence.
 func flood(address string) {
+	for range 2 * maxPending {
+		go func() {
+			for {
+				if conn, err := net.Dial("tcp", address); err == nil {
+					io.Copy(io.Discard, conn)
+					conn.Close()
+				}
+			}
+		}()
+	}
 	for i := 0; ; i++ {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			io.WriteString(conn, []string{"", greeting, strings.Repeat("\xff", 1<<16), "GET / HTTP/1.1\r\n\r\n", greeting + strings.Repeat("x", 64)}[i%5])
