@@ -24,6 +24,10 @@ type ExamplesConfig struct {
 	Documents []string // documents directories, or third-party JSON lines
 	Texts     []string // files in BERT's text form
 	Examples  sharding.ExamplesOptions
+
+	// FixedCase says that Examples.DoLowerCase was chosen. If not, it is false with a
+	// vocabulary that was trained with case and marks, see [VocabConfig].
+	FixedCase bool
 }
 
 // examplesWork are the options of examples workers.
@@ -48,6 +52,7 @@ func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	c.keepCase(ctx, &c.Examples, c.FixedCase)
 	tokens, err := c.read(&c.Examples)
 	if err != nil {
 		return nil, err // before documents are imported
@@ -123,17 +128,4 @@ func (c ExamplesConfig) validate() error {
 		return failure.Usage(err)
 	}
 	return nil
-}
-
-// lostMarks returns what the tokenizer loses of the documents, nil if that is within the
-// limits.
-func lostMarks(ctx context.Context, inputs []sharding.DocumentsInput, t *sharding.Tokenizer) (*sharding.LostMarks, error) {
-	if t.WordPiece == nil || !t.WordPiece.Options().StripsAccents() {
-		return nil, nil
-	}
-	marks, err := sharding.MeasureMarks(ctx, inputs)
-	if err != nil || !marks.TooMany() {
-		return nil, err
-	}
-	return &marks, nil
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -8,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"pretext/internal/realdata"
 	"pretext/internal/torture"
@@ -108,7 +109,7 @@ func TestATrainedVocabularyKeepsMarksThatArePartsOfLetters(t *testing.T) {
 		c.Out, c.FixedCase = filepath.Join(t.TempDir(), "vocab"), true
 		if _, uncased := trainVocab(t, testRunner, c); !caseOf(t, c.Out) {
 			t.Errorf("%s: --do-lower-case is not obeyed", l.name)
-		} else if same := cmp.Equal(files, uncased); same == l.loses {
+		} else if same := gocmp.Equal(files, uncased); same == l.loses {
 			t.Errorf("%s: with --do-lower-case the same files: %t", l.name, same)
 		}
 	}
@@ -125,7 +126,7 @@ func TestTheCaseOfATrainedVocabularyDoesNotDependOnWorkers(t *testing.T) {
 		if want == nil {
 			want = got
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("%d workers: %s", workers, diff)
 		}
 	}
@@ -159,6 +160,44 @@ func TestARunLosesNoMarksInSilence(t *testing.T) {
 		}
 		if v := verify(t, c.Out); !v.OK() {
 			t.Error(v.Problems)
+		}
+	}
+}
+
+// Shards that are made apart from their vocabulary have its case, if it lies where it was
+// trained, and so have shards made with a copy beside shards.
+func TestShardsHaveTheCaseOfTheirVocabulary(t *testing.T) {
+	documents := writeLines(t, languageTexts[1].text)
+	v := trainConfig(t, documents)
+	trainVocab(t, testRunner, v)
+	trained := filepath.Join(v.Out, "vocab.txt")
+	raw, err := os.ReadFile(trained)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shards := filepath.Join(t.TempDir(), "shards")
+	for _, test := range []struct {
+		name, vocab, out string
+		fixed, cased     bool
+	}{
+		{"where it was trained", trained, shards, false, true},
+		{"beside shards", filepath.Join(shards, "vocab.txt"), "", false, true},
+		{"--do-lower-case", trained, "", true, false},
+		{"a copy alone", writeFile(t, t.TempDir(), "vocab.txt", raw), "", false, false},
+	} {
+		c := ExamplesConfig{Target: v.Target, Reading: v.Reading, TokenFile: TokenFile{Vocab: test.vocab}, Documents: []string{documents},
+			Examples: sharding.DefaultExamplesOptions(), FixedCase: test.fixed}
+		c.Out = cmp.Or(test.out, filepath.Join(t.TempDir(), "shards"))
+		c.Examples.DupeFactor = 1
+		s, err := Summarize("examples", c.Out, func() (*sharding.Manifest, error) { return Examples(t.Context(), testRunner, c) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if caseOf(t, c.Out) == test.cased {
+			t.Errorf("%s: cased: %t", test.name, !test.cased)
+		}
+		if warned := slices.Contains(codesOf([]StageSummary{s}), sharding.WarnLostMarks); warned == test.cased {
+			t.Errorf("%s: warned: %t", test.name, warned)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type RunConfig struct {
 	Model         string          // to train: "" or one of vocab.Models
 	VocabSize     int             // of a trained vocabulary
 	LimitAlphabet int             // of a trained vocabulary, in characters; 0 for the default
-	FixedCase     bool            // Examples.DoLowerCase holds for a trained vocabulary whatever the text, see [VocabConfig]
+	FixedCase     bool            // Examples.DoLowerCase was chosen, see [VocabConfig] and [ExamplesConfig]
 	Examples      sharding.ExamplesOptions
 }
 
@@ -73,6 +73,7 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 		return nil, err // before a download
 	}
 	if c.given() {
+		c.keepCase(ctx, &c.Examples, c.FixedCase)
 		o := c.Examples
 		tokens, err := c.read(&o)
 		if err != nil {
@@ -143,11 +144,7 @@ func (c RunConfig) stages(ctx context.Context, r stage.Runner) (list []runStage)
 	return append(list, runStage{"vocab", VocabFolder, func(t stage.Target) (*sharding.Manifest, error) {
 		return Vocab(ctx, r, VocabConfig{Target: t, TokenFile: c.TokenFile, Documents: documents, Training: c.training(), FixedCase: c.FixedCase})
 	}}, runStage{"examples", sharding.ShardsFolder, func(t stage.Target) (*sharding.Manifest, error) {
-		o := c.Examples
-		if err := c.trainedCase(ctx, &o); err != nil {
-			return nil, err
-		}
-		return Examples(ctx, r, ExamplesConfig{Target: t, TokenFile: tokens, Documents: documents, Examples: o})
+		return Examples(ctx, r, ExamplesConfig{Target: t, TokenFile: tokens, Documents: documents, Examples: c.Examples, FixedCase: c.FixedCase})
 	}})
 }
 
@@ -161,25 +158,6 @@ func (c RunConfig) training() VocabOptions {
 		o.DoLowerCase, o.TokenizerProfile = false, ""
 	}
 	return o
-}
-
-// trainedCase sets in o the case of a trained vocabulary, which the vocab stage chose.
-func (c RunConfig) trainedCase(ctx context.Context, o *sharding.ExamplesOptions) error {
-	if c.given() || c.training().TokenizerFile() {
-		return nil
-	}
-	folder, err := store.Open(c.In(VocabFolder).Out)
-	if err != nil {
-		return err
-	}
-	m, err := sharding.ReadManifestHead(ctx, folder)
-	if err != nil {
-		return err
-	}
-	var made VocabOptions
-	err = m.DecodeOptions(folder, &made)
-	o.DoLowerCase = made.DoLowerCase
-	return err
 }
 
 // trained returns the vocabulary or tokenizer that the vocab stage leaves in

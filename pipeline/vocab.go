@@ -128,35 +128,6 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 	return run, nil
 }
 
-// chooseCase sets whether text is lower-cased and stripped of marks, if the user did not.
-func (c *VocabConfig) chooseCase(ctx context.Context, inputs []sharding.DocumentsInput) error {
-	if c.FixedCase || !c.Training.DoLowerCase {
-		return nil
-	}
-	marks, err := sharding.MeasureMarks(ctx, inputs)
-	if err != nil {
-		return err
-	}
-	c.Training.DoLowerCase = !marks.TooMany()
-	if marks.Losing > 0 && !(marks.English() && c.Training.DoLowerCase) {
-		c.Training.Marks = &marks
-	}
-	return nil
-}
-
-// vocabNotes says what was chosen for text that is not English.
-func vocabNotes(m *sharding.Manifest) []string {
-	var o VocabOptions
-	if json.Unmarshal(m.Options, &o) != nil || o.Marks == nil {
-		return nil
-	}
-	choice := "so this one keeps marks and case (give --do-lower-case for an uncased one)"
-	if o.DoLowerCase {
-		choice = "which is little, so this one is uncased (give --do-lower-case=false to keep marks and case)"
-	}
-	return []string{fmt.Sprintf("with an uncased vocabulary %s, %s", o.Marks.Describe(), choice)}
-}
-
 // copy runs the stage for a given vocabulary or tokenizer: it copies the file
 // instead of training.
 func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manifest, error) {

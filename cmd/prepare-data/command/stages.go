@@ -80,12 +80,15 @@ with --model bpe or unigram, a tokenizer and writes tokenizer.json for examples
 	return cmd
 }
 
-const lowerCaseFlag = "do-lower-case"
+const (
+	lowerCaseFlag = "do-lower-case"
+	caseUsage     = "lower-case and drop accents, for uncased vocabularies; false by default if the vocabulary was trained with case (vocab)"
+)
 
 // describeTrainedCase describes the flag for case where a vocabulary may be trained.
 func describeTrainedCase(fs *pflag.FlagSet) {
 	f := fs.Lookup(lowerCaseFlag)
-	f.Usage = "lower-case and drop accents, for uncased vocabularies; a trained vocabulary is uncased by default only if hardly any word of the text has marks, as in English"
+	f.Usage = caseUsage + "; a trained vocabulary is uncased by default only if hardly any word of the text has marks, as in English"
 }
 
 // addModel adds the flag that names the kind of tokenizer to train.
@@ -178,7 +181,7 @@ func (o *examplesOptions) complete(cmd *cobra.Command, documents []string) error
 	if len(o.c.Texts) > 0 && !cmd.Flags().Changed("sentence-splitter") {
 		o.c.Examples.SentenceSplitter = "newline" // a line is a sentence there
 	}
-	o.c.Documents = documents
+	o.c.Documents, o.c.FixedCase = documents, cmd.Flags().Changed(lowerCaseFlag)
 	return o.format.check(o.c.Examples.Recipe, o.c.TokenFile.Tokenizer != "")
 }
 

@@ -34,6 +34,9 @@ output line is {"tokens": [...], "ids": [...]}.`,
 			if tokens == (pipeline.TokenFile{}) {
 				return usagef("no vocabulary: give --vocab FILE or --tokenizer FILE")
 			}
+			if tokens.Vocab != "" && !cmd.Flags().Changed(lowerCaseFlag) && pipeline.IsCased(cmd.Context(), tokens.Vocab) {
+				opts.DoLowerCase = false
+			}
 			if err := opts.Validate(); err != nil {
 				return misuse(err)
 			}
@@ -62,7 +65,7 @@ output line is {"tokens": [...], "ids": [...]}.`,
 	}
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write one JSON object per line")
 	addTokenFile(cmd.Flags(), &tokens, "vocabulary file (vocab.txt); required without --tokenizer")
-	cmd.Flags().BoolVar(&opts.DoLowerCase, "do-lower-case", opts.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
+	cmd.Flags().BoolVar(&opts.DoLowerCase, lowerCaseFlag, opts.DoLowerCase, caseUsage)
 	cmd.Flags().StringVar((*string)(&opts.Profile), "profile", string(opts.Profile), "tokenizer to reproduce: google, nvidia-pt or hf")
 	return cmd
 }
