@@ -3,7 +3,6 @@ package sharding
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -36,13 +35,9 @@ func readDocumentsBody(ctx context.Context, folder Folder, sideCar string) (Docu
 func parseDocumentsBody(raw []byte) (body DocumentsBody, err error) {
 	rest, blocks := cutBlockTable(raw)
 	var car struct {
-		FormatVersion int            `json:"format_version"`
-		Body          *DocumentsBody `json:"body"`
+		Body *DocumentsBody `json:"body"`
 	}
-	if err := json.Unmarshal(rest, &car); err != nil {
-		return body, fmt.Errorf("%w: %v", ErrFormat, err)
-	}
-	if err := checkVersion(car.FormatVersion); err != nil {
+	if err := parseJSON(rest, &car); err != nil {
 		return body, err
 	}
 	if car.Body == nil {

@@ -39,6 +39,22 @@ func (e *otherPlanError) Is(target error) bool { return target == ErrUnfinished 
 // Damaged marks the error for exit codes.
 func (e *otherPlanError) Damaged() bool { return true }
 
+// A newerError is a [*failure.Newer] that matches [ErrFormat], so that every reader stops
+// at it; it is not marked as damaged.
+type newerError struct{ *failure.Newer }
+
+func (newerError) Is(target error) bool { return target == ErrFormat }
+
+func (e newerError) Unwrap() error { return e.Newer }
+
+// newer returns an error if version is above known.
+func newer(version, known int) error {
+	if version <= known {
+		return nil
+	}
+	return newerError{&failure.Newer{Version: version, Known: known}}
+}
+
 // A DamageError lists the differences between a folder and its manifest.
 type DamageError struct {
 	Problems []Problem // at least one, in the order of the manifest; files by path

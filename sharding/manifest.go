@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -333,16 +334,20 @@ func readJSON(ctx context.Context, folder Folder, name string, to any, versions 
 }
 
 // parseJSON parses a file and checks that its format version is one of versions,
-// or [FormatVersion] if there are none. The error matches [ErrFormat].
+// or [FormatVersion] if there are none. The error matches [ErrFormat], also if it is a
+// [*failure.Newer].
 func parseJSON(b []byte, to any, versions ...int) error {
-	if err := json.Unmarshal(b, to); err != nil {
-		return fmt.Errorf("%w: %v", ErrFormat, err)
-	}
 	version, err := versionOf(b)
-	if err != nil {
-		return fmt.Errorf("%w: %v", ErrFormat, err)
+	if err == nil {
+		err = checkVersion(version, versions...) // first: a newer file may have other members
 	}
-	return checkVersion(version, versions...)
+	if err == nil {
+		err = json.Unmarshal(b, to)
+	}
+	if err != nil && !errors.Is(err, ErrFormat) {
+		err = fmt.Errorf("%w: %v", ErrFormat, err)
+	}
+	return err
 }
 
 // versionOf returns the format version of a file of JSON: its first member in what
@@ -364,10 +369,14 @@ func versionOf(b []byte) (int, error) {
 }
 
 // checkVersion checks that a format version is one of versions, or [FormatVersion]
-// if there are none. The error matches [ErrFormat].
+// if there are none. The error matches [ErrFormat], also if it is a
+// [*failure.Newer].
 func checkVersion(version int, versions ...int) error {
 	if len(versions) == 0 {
 		versions = []int{FormatVersion}
+	}
+	if err := newer(version, slices.Max(versions)); err != nil {
+		return err
 	}
 	if !slices.Contains(versions, version) {
 		return fmt.Errorf("%w: format version %d, this program reads version %d", ErrFormat, version, versions[len(versions)-1])

@@ -104,6 +104,9 @@ func readManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	var m Manifest
 	var head manifestHead
 	if json.Unmarshal(raw, &head); head.FormatVersion != ManifestPartsVersion {
+		if err := newer(head.FormatVersion, ManifestPartsVersion); err != nil {
+			return nil, fmt.Errorf("read %s in %s: %w", ManifestName, folder, err)
+		}
 		if err := parseJSON(raw, &m); err != nil {
 			return nil, fmt.Errorf("read %s in %s: %w", ManifestName, folder, err)
 		}

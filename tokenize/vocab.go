@@ -66,7 +66,8 @@ func LoadVocab(r io.Reader) (*Vocab, error) {
 //   - a missing special token; the reference fails later or never
 //   - a byte order mark, invalid UTF-8, or an empty file
 //
-// The error lists the problems by line, each with name in front.
+// The error lists the problems by line, each with name in front. It is marked as damaged
+// data (package internal/failure).
 func ReadVocab(name string, data []byte) (*Vocab, error) {
 	return ReadVocabWith(name, data, SpecialTokens()...)
 }
@@ -76,10 +77,10 @@ func ReadVocab(name string, data []byte) (*Vocab, error) {
 // lacks another one, the id of that is -1.
 func ReadVocabWith(name string, data []byte, needed ...string) (*Vocab, error) {
 	if len(data) > maxVocabBytes {
-		return nil, fmt.Errorf("%s: more than %d bytes: not a vocabulary", name, maxVocabBytes)
+		return nil, vocabError{fmt.Errorf("%s: more than %d bytes: not a vocabulary", name, maxVocabBytes)}
 	}
 	if len(data) == 0 {
-		return nil, fmt.Errorf("%s: empty", name)
+		return nil, vocabError{fmt.Errorf("%s: empty", name)}
 	}
 	sum := sha256.Sum256(data)
 	v := &Vocab{sha256: hex.EncodeToString(sum[:])}
@@ -87,10 +88,18 @@ func ReadVocabWith(name string, data []byte, needed ...string) (*Vocab, error) {
 	v.tokens = readTokens(data, &problems)
 	v.index(needed, &problems)
 	if err := problems.err(); err != nil {
-		return nil, err
+		return nil, vocabError{err}
 	}
 	return v, nil
 }
+
+// A vocabError is the error of a file that is no vocabulary.
+type vocabError struct{ error }
+
+func (e vocabError) Unwrap() error { return e.error }
+
+// Damaged marks the error for exit codes.
+func (vocabError) Damaged() bool { return true }
 
 // NewVocab returns the vocabulary of the given tokens, under the rules of
 // [ReadVocab]. Its SHA256 is the hash of a file with one token on each line.

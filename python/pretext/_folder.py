@@ -69,6 +69,8 @@ class Folder:
         if manifest.get("stage") != "examples":
             raise ShardError(self.path, f'its stage is "{manifest.get("stage")}": give the folder that prepare-data examples or run wrote')
         version = manifest.get("format_version")
+        if isinstance(version, int) and version > 2:
+            raise ShardError(self.path, f"written by a newer pretext: format_version {version}, this package knows up to 2: install a newer one")
         if version not in (1, 2):
             raise ShardError(self.path, f"format_version {version} is not known: this package reads 1 and 2")
         entries = manifest["files"] if version == 1 else self._parts(manifest["parts"])

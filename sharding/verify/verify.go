@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/sharding"
 )
@@ -178,6 +179,9 @@ func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Man
 		return nil, err
 	}
 	m, err := sharding.ReadManifest(ctx, folder)
+	if newer := (*failure.Newer)(nil); errors.As(err, &newer) {
+		return nil, err // nobody can say what is wrong with it
+	}
 	if errors.Is(err, sharding.ErrFormat) {
 		v.problem(path, sharding.Problem{File: sharding.ManifestName, Reason: err.Error()})
 		return nil, nil

@@ -26,8 +26,9 @@ func (d damageError) Unwrap() []error { return []error{d.error, ErrDamaged} }
 // too early.
 func damaged(err error) error {
 	var path *fs.PathError
+	var newer *failure.Newer
 	switch {
-	case err == nil, errors.Is(err, ErrDamaged):
+	case err == nil, errors.Is(err, ErrDamaged), errors.As(err, &newer):
 		return err
 	case errors.As(err, &path) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return err
@@ -54,4 +55,10 @@ func missing(name string, err error) error {
 		return damageError{fmt.Errorf("%s: missing: the checkpoint is incomplete", name)}
 	}
 	return err
+}
+
+// noTensor returns the error for a tensor that the model needs and its files do not have.
+// It matches [ErrDamaged].
+func noTensor(name string) error {
+	return damageError{fmt.Errorf("tensor %q: not in its files", name)}
 }

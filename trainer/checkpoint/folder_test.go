@@ -1,6 +1,7 @@
 package checkpoint_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/internal/failure"
 	"pretext/internal/realdata"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
@@ -268,6 +270,45 @@ func TestDamagedCheckpointsArePassedOver(t *testing.T) {
 			if err != nil || c.State.Progress.Step != 1 {
 				t.Errorf("%s, %s: got %+v, %v", name, damage, c, err)
 			}
+		}
+	}
+}
+
+// A checkpoint of a later version is not passed over: an older one would lose what was
+// trained since.
+func TestACheckpointOfANewerVersionEndsTheSearch(t *testing.T) {
+	for _, name := range []string{"manifest.json", "trainer.json"} {
+		out, m := t.TempDir(), trained(t)
+		save(t, out, 1, m)
+		save(t, out, 2, m)
+		dir := filepath.Join(out, "step-00000002")
+		change := func(name, old, new string) {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err == nil && !strings.Contains(string(b), old) {
+				t.Fatalf("%s without %s: %s", name, old, b)
+			}
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, name), []byte(strings.Replace(string(b), old, new, 1)), 0o666)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(name, `"format": 1`, `"format": 2`)
+		if name != "manifest.json" {
+			after, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			change("manifest.json", fmt.Sprintf("%x", sha256.Sum256(before)), fmt.Sprintf("%x", sha256.Sum256(after)))
+		}
+		_, err = checkpoint.Newest(out)
+		if newer := (*failure.Newer)(nil); !errors.As(err, &newer) || errors.Is(err, checkpoint.ErrDamaged) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }

@@ -172,7 +172,7 @@ func (p *Pretrained) Heads() (trainer.Heads, error) {
 func (p *Pretrained) Tensor(name string, dst []float32) (trainer.Tensor, error) {
 	file, ok := p.names[name]
 	if !ok {
-		return trainer.Tensor{}, fmt.Errorf("tensor %q: not in the file", name)
+		return trainer.Tensor{}, noTensor(name)
 	}
 	t, err := p.weights.tensor(name, file, dst)
 	return t, p.fault(err)

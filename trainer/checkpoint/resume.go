@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/trainer"
 )
@@ -33,7 +34,8 @@ type Checkpoint struct {
 
 // Newest returns the valid checkpoint with the highest step in the directory
 // out. It skips corrupt or incomplete checkpoints. If none is valid, the error
-// matches [ErrNone] and explains what is wrong with each.
+// matches [ErrNone] and explains what is wrong with each. A checkpoint in a later
+// format ends the search with a [*failure.Newer].
 func Newest(out string) (*Checkpoint, error) {
 	steps, err := stepFolders(out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -44,6 +46,9 @@ func Newest(out string) (*Checkpoint, error) {
 		c, err := Open(filepath.Join(out, name))
 		if err == nil {
 			return c, nil
+		}
+		if newer := (*failure.Newer)(nil); errors.As(err, &newer) {
+			return nil, err // an older checkpoint would lose what the newer program trained
 		}
 		damaged = append(damaged, err)
 	}
@@ -112,6 +117,9 @@ func (c *Checkpoint) open() error {
 	if err := readJSON(filepath.Join(c.Dir, stateFile), &c.State); err != nil {
 		return err
 	}
+	if err := failure.CheckVersion(c.State.Format, formatVersion); err != nil {
+		return err
+	}
 	if c.State.Format != formatVersion {
 		return fmt.Errorf("format %d: this version reads format %d", c.State.Format, formatVersion)
 	}
@@ -135,6 +143,9 @@ func verify(dir string) ([]string, error) {
 	var m manifest
 	if err := readJSON(filepath.Join(dir, manifestFile), &m); err != nil {
 		return nil, missing(manifestFile, err)
+	}
+	if err := failure.CheckVersion(m.Format, formatVersion); err != nil {
+		return nil, err
 	}
 	if m.Format != formatVersion {
 		return nil, fmt.Errorf("format %d: this version reads format %d", m.Format, formatVersion)

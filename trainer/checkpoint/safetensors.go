@@ -174,7 +174,7 @@ func (s *Safetensors) Lookup(name string) (Entry, bool) {
 func (s *Safetensors) Float32s(name string, dst []float32) ([]float32, error) {
 	e, ok := s.Lookup(name)
 	if !ok {
-		return nil, fmt.Errorf("tensor %q: not in the file", name)
+		return nil, noTensor(name)
 	}
 	convert := floatOf(e.DType)
 	if convert == nil {
@@ -205,7 +205,7 @@ func floatOf(d DType) func([]byte) float32 {
 func (s *Safetensors) Int32s(name string, dst []int32) ([]int32, error) {
 	e, ok := s.Lookup(name)
 	if !ok {
-		return nil, fmt.Errorf("tensor %q: not in the file", name)
+		return nil, noTensor(name)
 	}
 	if e.DType != I32 && e.DType != I64 {
 		return nil, fmt.Errorf("tensor %q: element type %s is not I32 or I64", name, e.DType)

@@ -142,7 +142,7 @@ func (w *torchWeights) shape(file string) []int64 { return w.byName[file].Shape 
 func (w *torchWeights) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
 	t, ok := w.byName[file]
 	if !ok {
-		return trainer.Tensor{}, fmt.Errorf("tensor %q: not in the file", file)
+		return trainer.Tensor{}, noTensor(file)
 	}
 	convert := floatOf(DType(t.DType))
 	if convert == nil {
@@ -234,7 +234,7 @@ func (s *shards) shape(file string) []int64 { return s.where[file].shape(file) }
 func (s *shards) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
 	f, ok := s.where[file]
 	if !ok {
-		return trainer.Tensor{}, fmt.Errorf("tensor %q: not in the files", file)
+		return trainer.Tensor{}, noTensor(file)
 	}
 	t, err := f.tensor(name, file, dst)
 	if err != nil {

@@ -36,8 +36,15 @@ func OpenModel(path string) (m ModelFiles, err error) {
 		return ModelFiles{Pretrained: p, Folder: filepath.Dir(path)}, unusable(err)
 	}
 	m.Folder = path
-	if newest, err := checkpoint.Newest(path); err == nil {
+	newest, err := checkpoint.Newest(path)
+	newer := (*failure.Newer)(nil)
+	switch there, globErr := filepath.Glob(filepath.Join(path, "step-*")); {
+	case err == nil:
 		m.Folder = newest.Dir
+	case errors.As(err, &newer):
+		return m, err
+	case errors.Is(err, checkpoint.ErrNone) && globErr == nil && len(there) > 0:
+		return m, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if _, err := os.Stat(filepath.Join(m.Folder, "trainer.json")); err == nil {
 		if m.Phase, err = checkpoint.Open(m.Folder); err != nil {

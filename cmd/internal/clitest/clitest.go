@@ -27,6 +27,7 @@ type Command = func(ts *testscript.TestScript, neg bool, args []string)
 //	                            values on standard output, with any exit code
 //	flip FILE N                 flips a bit of byte N
 //	cut FILE N                  leaves the first N bytes
+//	replace FILE OLD NEW        replaces the first OLD, which must be there
 //
 // All of them run in hosts: the script's directory, HOME and TMPDIR are there, but for
 // another environment, standard input or signals a script needs exec.
@@ -110,10 +111,22 @@ func commands(program string, run runner) map[string]Command {
 			b[Number(ts, args[1])] ^= 0x10
 			ts.Check(os.WriteFile(path, b, 0o666))
 		},
+		"replace": replace,
 		"cut": func(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(Number(ts, args[1]))))
 		},
 	}
+}
+
+// replace is the command of that name.
+func replace(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	if !bytes.Contains(b, []byte(args[1])) {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(path, bytes.Replace(b, []byte(args[1]), []byte(args[2]), 1), 0o666))
 }
 
 // Number parses an argument of a script.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/sharding"
 	"pretext/sharding/export"
@@ -84,7 +85,7 @@ func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 		return printJSON(cmd.OutOrStdout(), files)
 	}
 	for _, f := range files {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\tseed %d\t%s\t%s\n", f.Name, f.RandomSeed, humanize.Things(f.Documents, "document"), humanize.Things(f.Sentences, "sentence"))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\tseed %d\t%s\t%s\n", cli.OneLine(f.Name), f.RandomSeed, humanize.Things(f.Documents, "document"), humanize.Things(f.Sentences, "sentence"))
 	}
 	return nil
 }
@@ -95,7 +96,7 @@ func printExported(w io.Writer, list []export.RecordsFile, asJSON bool) error {
 		return printJSON(w, list)
 	}
 	for _, f := range list {
-		fmt.Fprintf(w, "%s\t%d examples\t%d segments\n", f.Name, f.Examples, f.Segments)
+		fmt.Fprintf(w, "%s\t%d examples\t%d segments\n", cli.OneLine(f.Name), f.Examples, f.Segments)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/records"
 	"pretext/tokenize"
@@ -96,7 +97,7 @@ func (p *examplePrinter) token(id int32) string {
 	if p.tokens == nil || id < 0 || int(id) >= p.tokens.Len() {
 		return fmt.Sprint(id)
 	}
-	return p.tokens.Token(id)
+	return cli.OneLine(p.tokens.Token(id))
 }
 
 func (p *examplePrinter) paint(code, s string) string {
@@ -115,7 +116,7 @@ func (p *examplePrinter) print(r loader.Record) error {
 	if e.NextSentenceLabel == 1 {
 		next = "B is random"
 	}
-	fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked, %s\n", r.File, r.Index, e.Tokens(), len(e.InputIDs), e.Predictions(), next)
+	fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked, %s\n", cli.OneLine(r.File), r.Index, e.Tokens(), len(e.InputIDs), e.Predictions(), next)
 	for i, s := range parts(e) {
 		p.words(string(rune('A'+i)), e, s.from, s.to)
 		fmt.Fprintln(p.w)
@@ -173,15 +174,15 @@ func (p *examplePrinter) printText(r loader.Record) error {
 	n := e.Tokens()
 	switch {
 	case len(e.SequenceLengths) > 0:
-		fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %s\n", r.File, r.Index, n, len(e.InputIDs), humanize.Things(int64(len(e.SequenceLengths)), "piece"))
+		fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %s\n", cli.OneLine(r.File), r.Index, n, len(e.InputIDs), humanize.Things(int64(len(e.SequenceLengths)), "piece"))
 		for i, s := range parts(e) {
 			p.text(fmt.Sprintf("piece %d", i+1), e, s.from, s.to)
 		}
 	case len(e.InputMask) > 0:
-		fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked\n", r.File, r.Index, n, len(e.InputIDs), e.Predictions())
+		fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked\n", cli.OneLine(r.File), r.Index, n, len(e.InputIDs), e.Predictions())
 		p.text("text", e, 0, n)
 	default:
-		fmt.Fprintf(p.w, "%s record %d: %s\n", r.File, r.Index, humanize.Things(int64(n), "token"))
+		fmt.Fprintf(p.w, "%s record %d: %s\n", cli.OneLine(r.File), r.Index, humanize.Things(int64(n), "token"))
 		p.text("text", e, 0, n)
 	}
 	_, err := fmt.Fprintln(p.w)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/internal/onefile"
 	"pretext/sharding/survey"
@@ -85,6 +86,6 @@ func (f *outFile) write(cmd *cobra.Command, content []byte) error {
 			Bytes int    `json:"bytes"`
 		}{f.Path, len(content)})
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", f.Path, humanize.Bytes(int64(len(content))))
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", cli.OneLine(f.Path), humanize.Bytes(int64(len(content))))
 	return err
 }

@@ -199,7 +199,7 @@ func (f *runFlags) report(cmd *cobra.Command, err error, stages ...pipeline.Stag
 			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: warning: %s\n", s.Stage, cli.OneLine(w.Text))
 		}
 		for _, n := range s.Notes {
-			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: note: %s\n", s.Stage, n)
+			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: note: %s\n", s.Stage, cli.OneLine(n))
 		}
 	}
 	if err != nil {
@@ -222,7 +222,7 @@ func (f *runFlags) report(cmd *cobra.Command, err error, stages ...pipeline.Stag
 func printSummary(w io.Writer, stages []pipeline.StageSummary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range stages {
-		fmt.Fprintf(t, "%s\t%s\t%s, %s\t%s\n", s.Stage, s.Folder, files(s.Files), humanize.Bytes(s.Bytes), humanize.Duration(s.Elapsed))
+		fmt.Fprintf(t, "%s\t%s\t%s, %s\t%s\n", s.Stage, cli.OneLine(s.Folder), files(s.Files), humanize.Bytes(s.Bytes), humanize.Duration(s.Elapsed))
 		for _, line := range s.Lines() {
 			fmt.Fprintf(t, "\t%s\t%s\t\n", line.Name, humanize.Count(line.Count))
 		}

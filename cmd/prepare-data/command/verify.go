@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/sharding"
 	"pretext/sharding/verify"
@@ -110,16 +111,16 @@ func (f *verifyFlags) verifyPaths(cmd *cobra.Command, paths []string) error {
 			continue
 		}
 		for _, p := range v.Problems {
-			fmt.Fprintln(cmd.OutOrStdout(), p)
+			fmt.Fprintln(cmd.OutOrStdout(), cli.OneLine(p.String()))
 		}
 		switch more := v.Found - len(v.Problems); {
 		case v.OK():
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s\n", path, checked(v))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s\n", cli.OneLine(path), checked(v))
 		case more > 0:
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: and %s more problems (--max-problems lists more)\n", path, humanize.Count(int64(more)))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: and %s more problems (--max-problems lists more)\n", cli.OneLine(path), humanize.Count(int64(more)))
 		}
 		if v.Repeated > 0 {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: note: copies of records in another file: %s\n", path, humanize.Count(v.Repeated))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: note: copies of records in another file: %s\n", cli.OneLine(path), humanize.Count(v.Repeated))
 		}
 	}
 	if problems > 0 {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
+
+	"pretext/internal/failure"
 )
 
 // some returns n definitions with texts of many lengths, some of whose names differ
@@ -230,6 +232,19 @@ func TestCorruptDirectoriesAreErrors(t *testing.T) {
 		}
 		if _, err := OpenDirectory(raw[:i], open); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("the first %d bytes: %v", i, err)
+		}
+	}
+}
+
+// Files of a later version are not called corrupt.
+func TestFilesOfANewerVersionAreNoneOfOurs(t *testing.T) {
+	file := bytes.Replace(write(t, some(3)), []byte(magic), []byte("PTDEFS3\n"), 1)
+	_, err := Open(bytes.NewReader(file), int64(len(file)))
+	raw, open := directory(t, some(3), 1)
+	_, other := OpenDirectory(bytes.Replace(raw, []byte(directoryMagic), []byte("PTDEFD2\n"), 1), open)
+	for _, err := range []error{err, other} {
+		if newer := (*failure.Newer)(nil); !errors.As(err, &newer) || errors.Is(err, ErrCorrupt) {
+			t.Errorf("got %v, want a newer version", err)
 		}
 	}
 }

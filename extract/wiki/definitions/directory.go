@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
+
+	"pretext/internal/failure"
 )
 
 const (
@@ -82,6 +84,9 @@ type partBlock struct {
 // definition. open opens a part for one lookup, so that the process need not keep
 // all of them open.
 func OpenDirectory(raw []byte, open func(name string) (PartFile, error)) (*Directory, error) {
+	if err := failure.CheckMagic(string(raw[:min(len(raw), len(directoryMagic))]), directoryMagic); err != nil {
+		return nil, err
+	}
 	body, footer, ok := cutDirectory(raw)
 	if !ok {
 		return nil, corrupt("not a directory of definitions, or truncated")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/zstd"
+
+	"pretext/internal/failure"
 )
 
 // A File is a file of definitions, open for reading. Any number of goroutines may
@@ -48,6 +50,9 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 		return nil, err
 	}
 	if err := readFull(r, footer[:], size-footerBytes); err != nil {
+		return nil, err
+	}
+	if err := failure.CheckMagic(string(head[:]), magic); err != nil {
 		return nil, err
 	}
 	start := int64(binary.LittleEndian.Uint64(footer[0:]))
