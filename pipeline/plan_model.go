@@ -162,7 +162,7 @@ func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemor
 	}
 	const largest = 1 << 20 // document, in nearly all corpora
 	shard := int64(float64(corpus.TextBytes)*cmp.Or(c.passes, 1)) / int64(shards)
-	if c.Run.Examples.NSPNegatives != "" {
+	if c.Run.Examples.NSPNegatives != "" && shards > 1 {
 		shard += max(sharding.NegativesBytes, shard) // of other shards
 	}
 	examples := taskMemory + minScratch + shard*perByte + 3*largest

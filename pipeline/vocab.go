@@ -29,8 +29,8 @@ type VocabOptions struct {
 	vocab.Options
 	sharding.Split // held-out documents are not counted
 
-	// Marks is what an uncased vocabulary would lose of the documents, if they are not
-	// English and that is more than nothing.
+	// Marks is what an uncased vocabulary would lose of the documents, if that is more
+	// than nothing, and in English text more than usual.
 	Marks *sharding.LostMarks `json:"marks,omitempty"`
 }
 

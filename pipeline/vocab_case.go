@@ -19,7 +19,7 @@ func (c *VocabConfig) chooseCase(ctx context.Context, inputs []sharding.Document
 		return err
 	}
 	c.Training.DoLowerCase = !marks.TooMany()
-	if marks.Losing > 0 && !(marks.English() && c.Training.DoLowerCase) {
+	if marks.Losing > 0 && !(marks.Usual() && c.Training.DoLowerCase) {
 		c.Training.Marks = &marks
 	}
 	return nil

@@ -20,6 +20,7 @@ import (
 type LostMarks struct {
 	Words  int64 `json:"words"`  // with a letter, in the measured text
 	Losing int64 `json:"losing"` // of them, those that lose a mark
+	Other  int64 `json:"other"`  // of those, the ones of scripts other than Latin
 	Types  int64 `json:"types"`  // distinct words, in lower case
 	Merged int64 `json:"merged"` // types that become the same as another
 	The    int64 `json:"the"`    // words that are "the"
@@ -30,8 +31,9 @@ const (
 	// LimitLosing is of the words. Of English dumps 0.4 % lose marks, those of names
 	// and foreign words; of Dutch ones 1.3 %, of German ones 8 %.
 	LimitLosing = 0.005
-	// LimitLosingEnglish is LimitLosing for English text, so that articles about
-	// foreign places are treated as other English ones.
+	// LimitLosingEnglish is LimitLosing for English text whose words in other scripts
+	// do not exceed that, so that articles about foreign places are treated as other
+	// English ones.
 	LimitLosingEnglish = 0.02
 	// LimitMerged is of the types. Of English ones 1 % become the same as another.
 	LimitMerged = 0.02
@@ -45,10 +47,15 @@ func (m LostMarks) English() bool { return float64(m.The) >= englishThe*float64(
 
 // limit returns the limit of Losing/Words.
 func (m LostMarks) limit() float64 {
-	if m.English() {
+	if m.English() && float64(m.Other) <= LimitLosing*float64(m.Words) {
 		return LimitLosingEnglish
 	}
 	return LimitLosing
+}
+
+// Usual reports whether the text is English and loses no more than English dumps do.
+func (m LostMarks) Usual() bool {
+	return m.English() && float64(m.Losing) <= LimitLosing*float64(m.Words)
 }
 
 // TooMany reports whether a limit is exceeded.
@@ -100,16 +107,26 @@ func MeasureMarks(ctx context.Context, inputs []DocumentsInput) (LostMarks, erro
 
 // A markCounter counts words.
 type markCounter struct {
-	splitter        *tokenize.WordSplitter // to lower-case words with their marks
-	lost            LostMarks
-	types, stripped map[uint64]bool // hashes of distinct words with their marks and without; with marks: whether the word loses one
-	decomposed      []byte
+	splitter   *tokenize.WordSplitter // to lower-case words with their marks
+	lost       LostMarks
+	types      map[uint64]wordLoss // by hashes of distinct words with their marks
+	stripped   map[uint64]bool     // hashes of distinct words without
+	decomposed []byte
 }
+
+// A wordLoss says whether a word loses marks.
+type wordLoss uint8
+
+const (
+	losesNone wordLoss = iota
+	losesLatin
+	losesOther // it has letters of another script
+)
 
 func newMarkCounter() (*markCounter, error) {
 	keep := false
 	splitter, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: true, StripAccents: &keep})
-	return &markCounter{splitter: splitter, types: map[uint64]bool{}, stripped: map[uint64]bool{}}, err
+	return &markCounter{splitter: splitter, types: map[uint64]wordLoss{}, stripped: map[uint64]bool{}}, err
 }
 
 func (c *markCounter) add(text string) {
@@ -122,14 +139,22 @@ func (c *markCounter) add(text string) {
 			c.lost.The++
 		}
 		sum := xxhash.Sum64(word)
-		losing, known := c.types[sum]
+		loss, known := c.types[sum]
 		if !known {
-			losing = c.strip(word)
-			c.types[sum] = losing
+			if c.strip(word) {
+				loss = losesLatin
+				if bytes.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
+					loss = losesOther
+				}
+			}
+			c.types[sum] = loss
 			c.stripped[xxhash.Sum64(c.decomposed)] = true
 		}
-		if losing {
+		if loss != losesNone {
 			c.lost.Losing++
+		}
+		if loss == losesOther {
+			c.lost.Other++
 		}
 	}
 }
