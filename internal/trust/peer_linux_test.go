@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pretext/internal/realdata"
+	"pretext/internal/stranger"
 )
 
 // dialVariable makes this program a process that connects to its value, and closes the
@@ -51,11 +52,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// self returns a command that runs this program as a user.
-func self(t *testing.T, uid int, env ...string) *exec.Cmd {
+// self returns a command that runs this program as another user.
+func self(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
-	id := fmt.Sprint(uid)
-	cmd := exec.Command(realdata.Tool(t, "setpriv"), "--reuid="+id, "--regid="+id, "--clear-groups", reachable(t))
+	args := stranger.Args(t, "", stranger.Program(t))
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env, cmd.Dir = append(os.Environ(), env...), "/"
 	return cmd
 }
@@ -116,19 +117,16 @@ func TestAProcessOfTheSameUserIsTrusted(t *testing.T) {
 }
 
 func TestAProcessOfAnotherUserIsNotTrusted(t *testing.T) {
-	if os.Getuid() != 0 {
-		realdata.Missing(t, "to be another user needs root")
-	}
 	for name, env := range map[string][]string{"stays": nil, "sends and closes": {dialClose + "=1"}} {
 		l := listen(t, "127.0.0.1:0")
-		cmd := self(t, 65534, append(env, dialVariable+"="+l.Addr().String())...)
+		cmd := self(t, append(env, dialVariable+"="+l.Addr().String())...)
 		conn := accept(t, l, cmd)
 		if env != nil {
 			cmd.Wait() // its socket has no owner any more
 		}
 		err := SameUser(conn)
-		var stranger *StrangerError
-		if err == nil || env == nil && (!errors.As(err, &stranger) || stranger.UID != 65534) {
+		var who *StrangerError
+		if err == nil || env == nil && (!errors.As(err, &who) || who.UID != stranger.UID) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -136,10 +134,7 @@ func TestAProcessOfAnotherUserIsNotTrusted(t *testing.T) {
 
 // A rank asks who has accepted its connection: it may be a stranger that took the port.
 func TestAServerOfAnotherUserIsNotTrusted(t *testing.T) {
-	if os.Getuid() != 0 {
-		realdata.Missing(t, "to be another user needs root")
-	}
-	cmd := self(t, 65534, serveAs+"=1")
+	cmd := self(t, serveAs+"=1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -160,20 +155,17 @@ func TestAServerOfAnotherUserIsNotTrusted(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	var stranger *StrangerError
-	if err := SameUser(conn); !errors.As(err, &stranger) || stranger.UID != 65534 {
+	var who *StrangerError
+	if err := SameUser(conn); !errors.As(err, &who) || who.UID != stranger.UID {
 		t.Errorf("got %v", err)
 	}
 }
 
 // A listener of a process closes what others open, and serves its own.
 func TestAListenerServesTheSameUserAlone(t *testing.T) {
-	if os.Getuid() != 0 {
-		realdata.Missing(t, "to be another user needs root")
-	}
 	refused := make(chan error, 1)
 	l := &Listener{Listener: listen(t, "127.0.0.1:0"), Refuse: func(err error) { refused <- err }}
-	cmd := self(t, 65534, dialVariable+"="+l.Addr().String())
+	cmd := self(t, dialVariable+"="+l.Addr().String())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -197,26 +189,4 @@ func TestAListenerServesTheSameUserAlone(t *testing.T) {
 	if conn.RemoteAddr().String() != own.LocalAddr().String() {
 		t.Errorf("accepted %v, want %v", conn.RemoteAddr(), own.LocalAddr())
 	}
-}
-
-// reachable returns a copy of this program that every user may start.
-func reachable(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "pretext-trust-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := dir + "/program"
-	if err := os.WriteFile(path, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -21,10 +21,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"pretext/internal/realdata"
+	"pretext/internal/stranger"
 )
-
-const nobody = 65534
 
 // A doorway is one way to a pool, and the stranger who takes it.
 type doorway struct {
@@ -46,60 +44,6 @@ type siege struct {
 	victim   string // directory that only the pool's user may remove
 	recorded string // file with what a TaskManager has sent to the pool
 	env      []string
-}
-
-// stranger copies this program to where every user may start it.
-func stranger(t *testing.T) string {
-	if os.Getuid() != 0 {
-		realdata.Missing(t, "to attack as another user needs root")
-	}
-	dir, err := os.MkdirTemp("", "pretext-stranger-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	in, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	out, err := os.OpenFile(filepath.Join(dir, "stranger"), os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Name()
-}
-
-// elsewhere makes a network namespace that reaches this one, and returns its name and
-// the address of this one there.
-func elsewhere(t *testing.T) (name, host string) {
-	t.Helper()
-	ip := realdata.Tool(t, "ip")
-	name, cable := fmt.Sprintf("pretext-pool-%d", os.Getpid()), fmt.Sprintf("ptx%d", os.Getpid())
-	if out, err := exec.Command(ip, "netns", "add", name).CombinedOutput(); err != nil {
-		realdata.Missing(t, fmt.Sprintf("no network namespaces, which need root: %s", out))
-	}
-	t.Cleanup(func() { exec.Command(ip, "netns", "del", name).Run() })
-	for _, args := range [][]string{
-		{"link", "add", cable, "type", "veth", "peer", "name", "cable", "netns", name},
-		{"addr", "add", "10.84.0.1/24", "dev", cable}, {"link", "set", cable, "up"},
-		{"-n", name, "addr", "add", "10.84.0.2/24", "dev", "cable"}, {"-n", name, "link", "set", "cable", "up"}, {"-n", name, "link", "set", "lo", "up"},
-	} {
-		if out, err := exec.Command(ip, args...).CombinedOutput(); err != nil {
-			t.Fatalf("ip %q: %v: %s", args, err, out)
-		}
-	}
-	t.Cleanup(func() { exec.Command(ip, "link", "del", cable).Run() })
-	return name, "10.84.0.1"
 }
 
 // besiege starts a pool with one worker and records how it was asked for.
@@ -193,11 +137,7 @@ func (s *siege) attack(kind, victim string) string {
 }
 
 func (s *siege) command(kind, victim string) *exec.Cmd {
-	id := fmt.Sprint(nobody)
-	args := []string{realdata.Tool(s.T, "setpriv"), "--reuid=" + id, "--regid=" + id, "--clear-groups", s.stranger}
-	if s.space != "" {
-		args = append([]string{realdata.Tool(s.T, "ip"), "netns", "exec", s.space}, args...)
-	}
+	args := stranger.Args(s.T, s.space, s.stranger)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = filepath.Dir(s.stranger)
 	cmd.Env = append(s.env, attackVariable+"="+kind, targetVariable+"="+s.address, victimVariable+"="+victim)
@@ -225,7 +165,7 @@ func (s *siege) alive(path string) bool {
 
 // doorways returns the ways to a pool.
 func doorways(t *testing.T) []doorway {
-	space, host := elsewhere(t)
+	space, host := stranger.Namespace(t)
 	return []doorway{
 		{name: "another user, no secret", host: "127.0.0.1"},
 		{name: "another user", host: "127.0.0.1", secret: true},
@@ -236,7 +176,7 @@ func doorways(t *testing.T) []doorway {
 
 // Strangers execute, learn and end nothing, whatever they send.
 func TestAPoolWithstandsStrangers(t *testing.T) {
-	program := stranger(t)
+	program := stranger.Program(t)
 	for _, d := range doorways(t) {
 		t.Run(d.name, func(t *testing.T) {
 			s := besiege(t, d, program)
@@ -273,7 +213,7 @@ func TestAPoolWithstandsStrangers(t *testing.T) {
 
 // Without what guards a pool, the same attacks succeed.
 func TestAttacksOnAnUnguardedPoolSucceed(t *testing.T) {
-	program := stranger(t)
+	program := stranger.Program(t)
 	guarded = false
 	t.Setenv(openVariable, "1")
 	t.Cleanup(func() { guarded = true })
@@ -302,7 +242,7 @@ func TestAttacksOnAnUnguardedPoolSucceed(t *testing.T) {
 
 // What a flood costs a pool, in its CPU time and in the time to start a worker.
 func TestAFloodedPoolStartsWorkers(t *testing.T) {
-	program := stranger(t)
+	program := stranger.Program(t)
 	for _, d := range doorways(t) {
 		t.Run(d.name, func(t *testing.T) {
 			s := besiege(t, d, program)

@@ -2,42 +2,23 @@ package comm
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"pretext/internal/realdata"
+	"pretext/internal/stranger"
 )
 
-// asNobody makes ranks run as another user, from a copy of this program that every user
-// may start.
-func asNobody(t *testing.T) func(*exec.Cmd) {
+// asNobody makes ranks run as another user, in a network namespace or, for "", in this
+// one.
+func asNobody(t *testing.T, space string) func(*exec.Cmd) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		realdata.Missing(t, "to attack as another user needs root")
-	}
-	setpriv := realdata.Tool(t, "setpriv")
-	dir, err := os.MkdirTemp("", "pretext-stranger-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	program, err := os.ReadFile("/proc/self/exe")
-	if err == nil {
-		err = os.Chmod(dir, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "stranger"), program, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := stranger.Program(t)
 	return func(c *exec.Cmd) {
-		c.Args = []string{setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", filepath.Join(dir, "stranger")}
-		c.Path, c.Dir = setpriv, dir
+		c.Args = stranger.Args(t, space, program)
+		c.Path, c.Dir = c.Args[0], filepath.Dir(program)
 	}
 }
 
@@ -48,7 +29,7 @@ const ownSeed, otherSeed = "COMM_TEST_SEED=8675309", "COMM_TEST_SEED=1"
 // A stranger at rank 0's port, one that passes for rank 1 with what it knows of a run,
 // neither joins nor ends it, and learns none of its settings.
 func TestAnotherUserIsNoRank(t *testing.T) {
-	nobody := asNobody(t)
+	nobody := asNobody(t, "")
 	for name, open := range map[string]bool{"guarded": false, "unguarded": true} {
 		t.Run(name, func(t *testing.T) {
 			port := freePort(t)
@@ -81,7 +62,7 @@ func TestAnotherUserIsNoRank(t *testing.T) {
 
 // A stranger that took the port of rank 0 learns no setting of a rank.
 func TestAnotherUserIsNotRankZero(t *testing.T) {
-	nobody := asNobody(t)
+	nobody := asNobody(t, "")
 	for name, open := range map[string]bool{"guarded": false, "unguarded": true} {
 		t.Run(name, func(t *testing.T) {
 			port := freePort(t)
@@ -106,10 +87,34 @@ func TestAnotherUserIsNotRankZero(t *testing.T) {
 	}
 }
 
+// With a secret, a stranger of another machine, who has none or another one, neither joins
+// nor ends a run, and learns nothing.
+func TestAnotherMachineIsNoRankWithoutTheSecret(t *testing.T) {
+	space, host := stranger.Namespace(t)
+	nobody := asNobody(t, space)
+	port := freePort(t)
+	own := []string{ownSeed, SecretVariable + "=0123456789abcdef", "COMM_TEST_STEPS=1"}
+	zero := startRank(t, 0, port, false, nil, own...)
+	for _, theirs := range []string{"0123456789abcdeF", "another secret, a long one"} {
+		said := startRank(t, 1, port, false, nobody, otherSeed, "MASTER_ADDR="+host, SecretVariable+"="+theirs)
+		if code, text := said.ended(t, 20*time.Second); code != 2 || !strings.Contains(text, "do not have the same secret") || strings.Contains(text, "8675309") {
+			t.Errorf("a stranger ended with %d and %q", code, text)
+		}
+	}
+	flooder := startRank(t, 1, port, false, nobody, otherSeed, fmt.Sprintf("COMM_TEST_FLOOD=%s:%d", host, port))
+	one := startRank(t, 1, port, false, nil, own...)
+	for _, c := range []*rankCommand{zero, one} {
+		if code, text := c.ended(t, 20*time.Second); code != 0 {
+			t.Errorf("a rank ended with %d: %s", code, text)
+		}
+	}
+	flooder.Process.Kill()
+}
+
 // Ranks that are flooded join and run to their end, though more strangers wait at the
 // door than it lets in.
 func TestRanksThatAreFloodedJoin(t *testing.T) {
-	nobody := asNobody(t)
+	nobody := asNobody(t, "")
 	for name, more := range map[string][]string{"without a secret": nil, "with a secret": {SecretVariable + "=0123456789abcdef"}} {
 		t.Run(name, func(t *testing.T) {
 			join := func(flooded bool) time.Duration {
