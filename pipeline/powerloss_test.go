@@ -15,6 +15,9 @@ import (
 
 	"pretext/internal/powerloss"
 	"pretext/internal/torture"
+	"pretext/pipeline/convert"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
 )
 
 // The stages of a run one after the other are more than the sum of these rows:
@@ -26,7 +29,20 @@ func powerRows(t *testing.T, c RunConfig) []faultRow {
 		_, err := Run(context.Background(), oneWorker, c)
 		return err
 	}}
-	return append(faultRows(t, c), whole)
+	converted := faultRow{name: "run and conversion", do: func(base, out string) error {
+		if err := whole.do(base, out); err != nil {
+			return err
+		}
+		for _, format := range []string{"mds", "parquet"} {
+			_, err := convert.Run(context.Background(), oneWorker, convert.Config{Target: stage.Target{Out: filepath.Join(out, format)},
+				Shards: filepath.Join(out, sharding.ShardsFolder), Format: format, Split: sharding.Train})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	return append(faultRows(t, c), converted)
 }
 
 func TestWhateverAPowerFailureTakesTheNextRunEndsAsIfItHadNot(t *testing.T) {

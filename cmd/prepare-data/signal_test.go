@@ -59,6 +59,37 @@ func TestAnInterruptedRunLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
+// A signal while templates are collected or examples are converted ends these in good
+// order too.
+func TestASignalAtAnyTimeEndsAStageInGoodOrder(t *testing.T) {
+	t.Parallel()
+	random := torture.Random(t)
+	list := works(t)
+	if torture.Times(t, "PRETEXT_WORKS", 0, 1) == 0 {
+		list = list[len(list)-1:] // the whole run
+	}
+	for _, w := range list {
+		t.Run(w.name, func(t *testing.T) {
+			whole, out := w.whole(t), t.TempDir()
+			for range max(1, torture.Times(t, "PRETEXT_SIGNALS", 5, 200)/5) {
+				signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[random.IntN(2)]
+				p := w.process(t, out)
+				var sent time.Time
+				at := moment{random.IntN(len(whole.tree)), random.IntN(5), out}
+				switch code := p.during(t, at, func() { sent = time.Now(); p.Process.Signal(signal) }); code {
+				case -1: // before the program's first line
+					manifestsHold(t, out, "killed at its start")
+				case 0:
+					w.finish(t, out, whole.tree, "a signal that came too late")
+				default:
+					interrupted(t, p, code, sent, out)
+				}
+			}
+			w.finish(t, out, whole.tree, "after signals")
+		})
+	}
+}
+
 // Signals come at any time: also while the program starts, between stages, and
 // when all is done. Whatever was left, the next run ends as if there had been
 // none.

@@ -54,7 +54,7 @@ var workShards struct {
 // works returns the stages that write examples: each recipe, the conversion of each
 // form of examples to each format, and both in one command. All of them share their
 // engine and their files' code, so a plain go test takes one command a form, which
-// writes all formats, unless PRETEXT_WORKS is set, as it is by make faults.
+// writes all formats, and a whole run with templates, unless PRETEXT_WORKS is set, as it is by make faults.
 func works(t *testing.T) (list []work) {
 	t.Helper()
 	c := demoSources(t)
@@ -93,11 +93,15 @@ func works(t *testing.T) (list []work) {
 			}
 		}
 	}
-	if !all {
+	templates := templateDump(t)
+	if all {
+		list = append(list, work{"extract with templates", []string{"extract", "--wiki-dump", templates, "--workers=2", "--quiet"}})
+	} else {
 		list = nil
 	}
 	return append(list, work{"pairs in all formats", examples(together[records.Pairs]...)}, work{"tokens in all formats", examples(together[records.Tokens]...)},
-		work{"extract with templates", []string{"extract", "--wiki-dump", templateDump(t), "--workers=2", "--quiet"}})
+		work{"run with templates and formats", []string{"run", "--wiki-dump", templates, "--vocab-size=300", "--shards=2", "--dupe-factor=1", "--eval-fraction=0.1",
+			"--format=mds", "--format=parquet", "--workers=2", "--quiet"}})
 }
 
 // templateDump returns a compressed dump whose pages use the templates in it.
@@ -107,7 +111,7 @@ func templateDump(t *testing.T) string {
 	b.WriteString(`<mediawiki xml:lang="en"><siteinfo><dbname>own</dbname><namespaces><namespace key="10">Template</namespace></namespaces></siteinfo>`)
 	for k := range 3000 {
 		fmt.Fprintf(&b, "<page><title>Template:T%d</title><ns>10</ns><id>%d</id><revision><id>1</id><text>word %d of {{{1}}}%s</text></revision></page>\n", k, 2*k+1, k, strings.Repeat(" x", k%40))
-		fmt.Fprintf(&b, "<page><title>Page %d</title><ns>0</ns><id>%d</id><revision><id>1</id><text>A sentence with {{t%d|a}} and {{T%d|b}} in it.</text></revision></page>\n", k, 2*k+2, k, k*7%3000)
+		fmt.Fprintf(&b, "<page><title>Page %d</title><ns>0</ns><id>%d</id><revision><id>1</id><text>A sentence with {{t%d|a}} and {{T%d|b}} in it.\n\nThe second one has {{t%d|c}}.\n\nA third one ends the page.\n\nNo, this one does.</text></revision></page>\n", k, 2*k+2, k, k*7%3000, k*11%3000)
 	}
 	b.WriteString("</mediawiki>")
 	path := filepath.Join(sharedDir, "own.xml.gz")
