@@ -23,7 +23,7 @@ var languageTexts = []struct {
 	name, text string
 	loses      bool
 }{
-	{"English", "The ferry leaves the harbour in the morning and the captain drinks the last coffee at the café of the island. " +
+	{"English", "The ferry leaves the harbour in the morning and the captain drinks the last coffee at the inn of the island. " +
 		"When the wind is strong, the boat stays where it is, and the people on the quay wait for the evening. " +
 		"Nobody on the island minds, for the bread is good and the beds are warm.", false},
 	{"Hindi", "मैं आज घर जा रहा हूँ और वहाँ अपनी बहन से मिलूँगा।", true},
