@@ -481,6 +481,41 @@ func TestConnectionsAreLimited(t *testing.T) {
 	within(t, second, "an answer").want(t, http.StatusOK, `"classes"`)
 }
 
+// Connections of others that say nothing, or nonsense, cost time and no answer, as long as
+// there are fewer than the server has room for.
+func TestAServerThatIsFloodedAnswers(t *testing.T) {
+	x := start(t, trainer.Heads{Labels: 2}, false, nil)
+	run := func() time.Duration {
+		begin := time.Now()
+		for range 50 {
+			x.client.CloseIdleConnections()
+			x.post("/v1/classify", `{"text": "the cat"}`).want(t, http.StatusOK, `"classes"`)
+		}
+		return time.Since(begin)
+	}
+	calm := run()
+	ctx, cancel := context.WithCancel(t.Context())
+	var floods sync.WaitGroup
+	for i := range 64 {
+		floods.Go(func() {
+			for ctx.Err() == nil {
+				c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
+				if err != nil {
+					continue
+				}
+				io.WriteString(c, []string{"", "\x16\x03\x01\xff\r\n\r\n", "POST /v1/classify HTTP/1.1\r\n", "GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n"}[i%4])
+				c.SetReadDeadline(time.Now().Add(time.Duration(i) * time.Millisecond))
+				io.Copy(io.Discard, c)
+				c.Close()
+			}
+		})
+	}
+	flooded := run()
+	cancel()
+	floods.Wait()
+	t.Logf("fifty requests in %v, flooded in %v", calm, flooded)
+}
+
 func TestAServerThatStopsAnswersWhatIsUnderWay(t *testing.T) {
 	x := start(t, trainer.Heads{Labels: 2}, true, nil)
 	first := x.later("/v1/classify", `{"text": "the cat"}`)
