@@ -60,9 +60,11 @@ func OpenRegular(path string) (*os.File, error) {
 	return f.File, nil
 }
 
-// ModeName says what an entry of a directory is that is no regular file.
+// ModeName says what an entry of a directory is.
 func ModeName(m fs.FileMode) string {
 	switch {
+	case m.IsRegular():
+		return "a file"
 	case m.IsDir():
 		return "a folder"
 	case m&fs.ModeNamedPipe != 0:

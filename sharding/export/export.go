@@ -76,8 +76,8 @@ func fileOf(name sharding.ShardName) string { return name.String() + ".txt" }
 func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
 	locations := c.Documents
 	for _, at := range locations {
-		if info, err := store.Stat(ctx, at); err == nil && !info.IsDir() {
-			return nil, failure.Usagef("--documents %s is a file: give the folder of documents that it is in", at)
+		if err := checkDocuments(ctx, at); err != nil {
+			return nil, err
 		}
 	}
 	if len(locations) == 0 {
@@ -102,6 +102,23 @@ func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, err
 		}
 	}
 	return locations, nil
+}
+
+// checkDocuments returns a usage error if there is no folder of a stage at a location.
+func checkDocuments(ctx context.Context, location string) error {
+	info, err := store.Stat(ctx, location)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return failure.Usagef("--documents %s is a file: give the folder of documents that it is in", location)
+	}
+	for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
+		if _, err := store.Stat(ctx, store.Join(location, name)); err == nil {
+			return nil
+		}
+	}
+	return failure.Usagef("--documents %s: no %s in it: give a folder of documents", location, sharding.ManifestName)
 }
 
 // An exporter writes the documents of shards as text.

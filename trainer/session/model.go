@@ -110,6 +110,21 @@ func newStart(o *Options, vocabSize int) (*start, error) {
 	return s, nil
 }
 
+// isConfig returns a usage error for JSON that configures no model. Every field has a
+// default, so that otherwise any object would be BERT-base.
+func isConfig(path string, raw []byte) error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil // its reader says what is wrong with it
+	}
+	for _, name := range []string{"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "model_type"} {
+		if _, ok := fields[name]; ok {
+			return nil
+		}
+	}
+	return usagef("--model %s: JSON without hidden_size, vocab_size and so on: give a config.json", path)
+}
+
 // NamedConfig returns the preset with this name, or reads the configuration
 // file at this path.
 func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
@@ -129,6 +144,9 @@ func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
 	parse := trainer.ParseConfig
 	if filepath.Base(name) == "bert_config.json" {
 		parse = trainer.ParseGoogleConfig
+	}
+	if err := isConfig(name, b); err != nil {
+		return trainer.Config{}, err
 	}
 	c, err := parse(b)
 	if err != nil {

@@ -26,6 +26,9 @@ them to a directory of MANPATH, or read one with man -l.`,
 			if out == "" {
 				return cmd.Root().FlagErrorFunc()(cmd, fmt.Errorf("no output folder: give --out DIR"))
 			}
+			if err := CheckFolder("out", out); err != nil {
+				return err
+			}
 			HideMachine(cmd.Root())
 			for _, page := range Pages(cmd.Root()) {
 				file := onefile.Output{Path: store.Join(out, page.Name), Kind: onefile.ManPage, Fixed: true}

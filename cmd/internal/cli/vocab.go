@@ -50,6 +50,9 @@ func CheckVocab(flag, path, tokenizer string) error {
 		}
 		return failure.Usagef("--%s %s is a folder without a vocab.txt: give a file with a token a line", flag, path)
 	}
+	if !info.Mode().IsRegular() {
+		return failure.Usagef("--%s %s: %s, not a regular file: give a file with a token a line", flag, path, store.ModeName(info.Mode()))
+	}
 	kind := recognize.Path(context.Background(), path)
 	if err := notVocab.For("--"+flag+" "+path, kind); err != nil {
 		return err
@@ -109,6 +112,8 @@ func CheckTokenizer(flag, path string) error {
 			return failure.Usagef("--%s %s is a folder: give the file in it, --%s %s", flag, path, flag, filepath.Join(path, "tokenizer.json"))
 		}
 		return failure.Usagef("--%s %s is a folder without a tokenizer.json", flag, path)
+	case !info.Mode().IsRegular():
+		return failure.Usagef("--%s %s: %s, not a regular file: give a tokenizer.json", flag, path, store.ModeName(info.Mode()))
 	}
 	if head := headOf(path); bytes.HasPrefix(head, []byte("[PAD]\n")) || bytes.HasPrefix(head, []byte("[PAD]\r\n")) {
 		return failure.Usagef("--%s %s is a vocab.txt: give it as --vocab %s", flag, path, path)

@@ -25,7 +25,7 @@ documents, a vocabulary, shards with a tenth held out. Then it verifies what it
 made. Nothing is downloaded.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := run.pipeline(cmd.ErrOrStderr())
+			r, err := run.whole(cmd)
 			if err != nil {
 				return err
 			}

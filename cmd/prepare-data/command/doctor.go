@@ -27,6 +27,9 @@ One line each: ok, warn or fail, and what to do. Exit code 9 when something fail
 Neither Python nor anything else need be installed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.CheckFolder("out", o.Out); err != nil {
+				return err
+			}
 			o.Memory, o.Disk = int64(memory), int64(disk)
 			checks := doctor.Examine(cmd.Context(), o)
 			w := cmd.OutOrStdout()

@@ -56,6 +56,9 @@ func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 	case o.Out == "":
 		return usagef("no output folder: give --out DIR")
 	}
+	if err := cli.CheckFolder("out", o.Out); err != nil {
+		return err
+	}
 	d, err := sharding.Open(cmd.Context(), path)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ measured, the chances of slow and lost machines assumed: see docs/scale.md.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.c.Out = cmp.Or(s.c.Out, ".")
-			r, err := s.run.pipeline(cmd.ErrOrStderr())
+			r, err := s.run.whole(cmd)
 			if err != nil {
 				return err
 			}

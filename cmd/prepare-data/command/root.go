@@ -21,6 +21,7 @@ import (
 	"pretext/internal/store"
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
+	"pretext/sharding"
 )
 
 // NewRoot returns the command with all its subcommands.
@@ -98,6 +99,9 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	if f.Out == "" {
 		return r, usagef("no output folder: give --out DIR")
 	}
+	if err := cli.CheckFolder("out", f.Out); err != nil {
+		return r, err
+	}
 	if r.Workers < 1 {
 		return r, usagef("--workers %d: must be at least 1", r.Workers)
 	}
@@ -123,6 +127,21 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	r.Memory = f.Memory
 	r.Watch = watch(stderr, f.quiet)
 	r.Note = func(text string) { fmt.Fprintf(stderr, "prepare-data: note: %s\n", cli.OneLine(text)) }
+	return r, nil
+}
+
+// whole is [runFlags.pipeline] for a command that runs all stages, each in a folder below
+// --out: that of a single stage is refused.
+func (f *runFlags) whole(cmd *cobra.Command) (stage.Runner, error) {
+	r, err := f.pipeline(cmd.ErrOrStderr())
+	if err != nil || !f.changed("out") {
+		return r, err
+	}
+	for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
+		if _, err := store.Stat(cmd.Context(), store.Join(f.Out, name)); err == nil {
+			return r, usagef("--out %s is the folder of a stage: give the folder of the run, or another one", f.Out)
+		}
+	}
 	return r, nil
 }
 

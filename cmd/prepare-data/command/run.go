@@ -100,7 +100,7 @@ source it uses the sources of --preset (default: small); "prepare-data plan" sho
 what they are.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := s.run.pipeline(cmd.ErrOrStderr())
+			r, err := s.run.whole(cmd)
 			if err != nil {
 				return err
 			}

@@ -40,6 +40,9 @@ func (f *surveyFlags) survey() (survey.Options, error) {
 		return f.options, usagef("--top %d: must be at least 1", f.options.Top)
 	}
 	f.options.Memory = int64(f.memory)
+	if f.options.Vocab != "" {
+		return f.options, cli.CheckVocab("vocab", f.options.Vocab, "vocab")
+	}
 	return f.options, nil
 }
 

@@ -33,7 +33,7 @@ libraries of a GPU; doctor shows what is found.
 		Version:       cli.Version(),
 	}
 	root.AddCommand(newTrain(), newDemo(), newEval(), newFinetune(), newPredict(), newImport(), newExport(), newCurve(), newBench(), newDoctor())
-	checkVocabs(root)
+	checkPaths(root)
 	needOneProcess(root, "demo", "eval", "finetune", "predict", "import", "export", "curve", "bench")
 	st := flagSettings()
 	root.AddCommand(cli.NewConfig(st), cli.NewMan(), cli.NewVersion())
@@ -44,13 +44,23 @@ libraries of a GPU; doctor shows what is found.
 	return root
 }
 
-// checkVocabs makes all commands below parent check --vocab and --vocab-file before they
-// run: they return a usage error if the file is not a vocabulary.
-func checkVocabs(parent *cobra.Command) {
+// checkPaths makes all commands below parent check --vocab and --vocab-file before they
+// run, and the folders that they write to: they return a usage error if the file is not a
+// vocabulary, or the folder none.
+func checkPaths(parent *cobra.Command) {
 	for _, c := range parent.Commands() {
-		checkVocabs(c)
+		checkPaths(c)
 		run := c.RunE
 		c.RunE = func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"out", "cache"} {
+				f := cmd.Flags().Lookup(name)
+				if f == nil || cmd.Name() == "curve" { // which writes a file
+					continue
+				}
+				if err := cli.CheckFolder(name, f.Value.String()); err != nil {
+					return err
+				}
+			}
 			for _, name := range []string{"vocab", "vocab-file"} {
 				if f := cmd.Flags().Lookup(name); f != nil && f.Value.String() != "" {
 					if err := cli.CheckVocab(name, f.Value.String(), name); err != nil {

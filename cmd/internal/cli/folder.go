@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"os"
+
+	"pretext/internal/failure"
+	"pretext/internal/store"
+)
+
+// CheckFolder returns a usage error if what a flag names is there and is no folder, so
+// that nothing could be written to it. "" is not checked, nor a location of an object
+// store.
+func CheckFolder(flag, path string) error {
+	local, ok := store.Locate(path).Local()
+	if !ok || path == "" {
+		return nil
+	}
+	info, err := os.Stat(local)
+	if err != nil {
+		if _, err := os.Lstat(local); err == nil {
+			return failure.Usagef("--%s %s: a symbolic link that leads to no folder: give a folder", flag, path)
+		}
+		return nil // it will be made
+	}
+	if !info.IsDir() {
+		return failure.Usagef("--%s %s: %s: give a folder", flag, path, store.ModeName(info.Mode()))
+	}
+	return nil
+}
