@@ -32,7 +32,7 @@ var openers = map[string]opener{
 	"extract/wiki/wikitext/internal/genwords": {"a tool for developers", nil}, "tokenize/sentence/internal/genpunkt": {"a tool for developers", nil},
 	"trainer/cpu/internal/kernel": {"a tool for developers", nil}, "internal/bench": {"a tool for developers", nil}, "internal/checks": {"a tool for developers", nil},
 	"internal/clustertest": {"a tool for developers", nil}, "internal/democorpus/gen": {"a tool for developers", nil}, "internal/interop": {"a tool for developers", nil},
-	"internal/powerloss": {"support of tests", nil}, "internal/realdata": {"support of tests", nil}, "internal/release": {"a tool for developers", nil},
+	"internal/powerloss": {"support of tests", nil}, "internal/realdata": {"support of tests", nil}, "internal/stranger": {"support of tests", nil}, "internal/release": {"a tool for developers", nil},
 	"internal/tinydata": {"support of tests", nil}, "trainer/cuda/driver/drivertest": {"support of tests", nil},
 }
 
