@@ -146,7 +146,7 @@ func (o ExamplesOptions) Validate() error {
 		errs = append(errs, fmt.Errorf("compression %q: must be none or gzip", o.Compression))
 	}
 	if o.NSPNegatives != "" && o.Mix.Enabled() {
-		errs = append(errs, errors.New("nsp_negatives corpus and a mix: a mix reads documents more than once or not at all, so no sample can stand for the others: leave out nsp_negatives, or weight, epochs and language_alpha"))
+		errs = append(errs, errors.New("nsp_negatives corpus and a mix: a mix reads documents more than once or not at all, so they cannot be drawn equally often: leave out nsp_negatives, or weight, epochs and language_alpha"))
 	}
 	if o.Mix != nil {
 		errs = append(errs, o.Mix.Validate())

@@ -29,7 +29,7 @@ func (f *recipeFlags) add(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.Float64Var(&f.replace.RandomTokenProb, "random-token-prob", f.replace.RandomTokenProb, "fraction of the predicted tokens that become a random token; the rest stays")
 	fs.BoolVar(&o.SpanMask, "span-mask", false, "mask spans of whole words, as SpanBERT does")
 	fs.BoolVar(&o.CrossDocuments, "cross-documents", false, "fill an example with the next document when one ends, after a [SEP]; only --recipe mlm")
-	fs.StringVar(&f.negatives, "nsp-negatives", negativesShard, "documents of random segments: shard (as create_pretraining_data.py does) or corpus (also those of other shards, never the document itself); only --recipe google")
+	fs.StringVar(&f.negatives, "nsp-negatives", negativesShard, "documents of random segments: shard (as create_pretraining_data.py does) or corpus (all equally often, never the document itself); only --recipe google")
 	fs.IntSliceVar(&f.bins, "length-bins", nil, "`lengths` to which examples are padded, each in files of its own, such as 64,128,256; one number: the width of the bins; default: all are padded to --max-seq-length")
 	fs.Float64Var(&o.PackSlack, "pack-slack", 0, "fraction of a row that may stay empty to cut a document at the end of a sentence; only --recipe packed, default there: 0.01")
 }
