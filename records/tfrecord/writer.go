@@ -126,7 +126,8 @@ func (w *Writer) Flush() error {
 		}
 	}
 	w.buf = w.buf[:0]
-	if cap(w.buf) > 16*writerBufferBytes { // an unusually long record made it grow
+	// An unusually long record made it grow, or an Exchanger that failed has kept it.
+	if cap(w.buf) > 16*writerBufferBytes || cap(w.buf) < writerBufferBytes {
 		w.buf = make([]byte, 0, writerBufferBytes)
 	}
 	return w.err

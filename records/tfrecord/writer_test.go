@@ -97,3 +97,30 @@ func BenchmarkWriter(b *testing.B) {
 		}
 	}
 }
+
+// A keeping is an Exchanger that keeps the buffer that it cannot write.
+type keeping struct{ io.Writer }
+
+func (keeping) Exchange([]byte) ([]byte, error) { return nil, errors.New("full") }
+func (keeping) Wait() error                     { return nil }
+
+func TestAWriterIsOfUseAfterAnExchangerKeptItsBuffer(t *testing.T) {
+	w := NewWriter(keeping{io.Discard}, WriterOptions{})
+	if err := w.Write([]byte("record")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Flush(); err == nil {
+		t.Fatal("no error")
+	}
+	if err := w.Write(append(w.Space(100), "record"...)); err == nil {
+		t.Error("no error after the first one")
+	}
+	var out bytes.Buffer
+	w.Reset(&out)
+	if err := w.Write(append(w.Space(100), "record"...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil || out.Len() != len("record")+FrameBytes {
+		t.Errorf("%d bytes, %v", out.Len(), err)
+	}
+}
