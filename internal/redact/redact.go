@@ -34,7 +34,7 @@ func URL(address string) string {
 	rest, fragment, _ := strings.Cut(rest, "#")
 	rest, query, queried := strings.Cut(rest, "?")
 	host, path, slash := strings.Cut(rest, "/")
-	if name, port, ok := strings.Cut(host, ":"); scheme != "" && ok && !strings.HasPrefix(host, "[") && strings.Trim(port, "0123456789") != "" && !strings.Contains(host, "@") {
+	if name, port, ok := strings.Cut(host, ":"); scheme != "" && ok && !strings.ContainsAny(host, "[@") && strings.Trim(port, "0123456789") != "" && port != "PORT" {
 		host = name + ":" + Word // a password whose address was cut off
 	}
 	if !slash {

@@ -31,6 +31,7 @@ func TestAddressesKeepWhatNamesTheirFile(t *testing.T) {
 		"https://redacted@example.org/b?redacted":                                "https://redacted@example.org/b?redacted",
 		"https://u:S/x@example.org/b":                                            "https://redacted@example.org/b",
 		"https://u:S?x@example.org/b":                                            "https://redacted@example.org/b",
+		"http://HOST:PORT":                                                       "http://HOST:PORT",
 		"https://u:S":                                                            "https://u:redacted",
 		"https://example.org:80/@me":                                             "https://example.org:80/@me",
 		"https://example.org/b.txt;token=S":                                      "https://example.org/b.txt;redacted",
