@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"pretext/internal/store"
@@ -30,6 +32,9 @@ func open(t *testing.T, location string) store.Folder {
 	return f
 }
 
+// buckets is the number of buckets of this process. An opened one stays open.
+var buckets atomic.Int64
+
 // newMem returns a folder in a bucket of its own.
 func newMem(t *testing.T, m *storetest.Mem, prefix string) store.Folder {
 	t.Helper()
@@ -39,6 +44,7 @@ func newMem(t *testing.T, m *storetest.Mem, prefix string) store.Folder {
 		}
 		return '-'
 	}, t.Name())
+	name = fmt.Sprintf("%s-%d", name, buckets.Add(1)) // with -count, a test has several buckets
 	m.Register(name)
 	return open(t, "mem://"+name+"/"+prefix)
 }

@@ -422,12 +422,13 @@ func TestAgreeNamesTheFieldAndBothValues(t *testing.T) {
 
 // A rank sends (R-1)/R of a buffer and a header of 32 bytes.
 func TestBytesOnTheWire(t *testing.T) {
+	counting := calm
+	counting.count = func(c net.Conn) net.Conn { return &countingConn{Conn: c} }
 	for _, n := range []int{2, 3, 5} {
-		mustAll(t, together(t, n, func(g *Group) error {
+		mustAll(t, joined(t, n, counting, func(int, *Options) {}, func(g *Group) error {
 			const length = 30 * 1000 // parts are equal
-			wire := &countingConn{Conn: g.next}
-			g.next = wire
-			defer func() { g.next = wire.Conn }()
+			wire := g.next.(*countingConn)
+			before := wire.sent.Load()
 			bounds := make([]int, n+1)
 			for k := range bounds {
 				bounds[k] = k * length / n
@@ -435,8 +436,8 @@ func TestBytesOnTheWire(t *testing.T) {
 			if err := g.ReduceScatter(trainer.Float32s(make([]float32, length)), bounds); err != nil {
 				return err
 			}
-			if want := callHeader + 4*length/n*(n-1); wire.sent != want {
-				return fmt.Errorf("sent %d bytes, want %d", wire.sent, want)
+			if want := callHeader + 4*length/n*(n-1); wire.sent.Load()-before != int64(want) {
+				return fmt.Errorf("sent %d bytes, want %d", wire.sent.Load()-before, want)
 			}
 			return nil
 		}))
@@ -445,11 +446,11 @@ func TestBytesOnTheWire(t *testing.T) {
 
 type countingConn struct {
 	net.Conn
-	sent int
+	sent atomic.Int64
 }
 
 func (c *countingConn) Write(b []byte) (int, error) {
-	c.sent += len(b)
+	c.sent.Add(int64(len(b)))
 	return c.Conn.Write(b)
 }
 

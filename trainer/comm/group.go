@@ -19,6 +19,8 @@ type timing struct {
 	handshake time.Duration // timeout of a handshake
 	linger    time.Duration // timeout of the last messages of a group that ends
 	notice    time.Duration // after which a waiting rank logs that it waits
+
+	count func(next net.Conn) net.Conn // makes tests see what is sent around the ring; nil: nobody counts
 }
 
 var defaultTiming = timing{beat: time.Second, silence: 12 * time.Second, grace: time.Second,

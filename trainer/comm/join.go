@@ -459,6 +459,9 @@ func (g *Group) addressOf(rank int) string {
 // openRing stores the ring's connections and begins to read confirmations. It runs on
 // the supervisor.
 func (g *Group) openRing(next, prev net.Conn) {
+	if g.timing.count != nil {
+		next = g.timing.count(next)
+	}
 	g.next, g.prev, g.ring, g.heardNext = next, prev, true, time.Now()
 	limitUnacknowledged(prev, g.timing.silence)
 	g.readers.Go(g.readConfirmations)
