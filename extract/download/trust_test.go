@@ -156,7 +156,7 @@ func TestOfflineOpensNoConnection(t *testing.T) {
 	o := quick(server.URL)
 	o.Offline = true
 	c := newClient(t, o)
-	dials := 0
+	var dials highest
 	watchConnections(c, &dials)
 	out := folder(t)
 	content := "what is there already"
@@ -174,8 +174,8 @@ func TestOfflineOpensNoConnection(t *testing.T) {
 	if _, err := c.Resolve(t.Context(), Request{Kind: Gutenberg}); !errors.Is(err, ErrOffline) {
 		t.Errorf("resolve: got %v, want %v", err, ErrOffline)
 	}
-	if dials != 0 || asked.Load() != 0 {
-		t.Errorf("%d connections, %d requests, want none", dials, asked.Load())
+	if n := dials.get(); n != 0 || asked.Load() != 0 {
+		t.Errorf("%d connections, %d requests, want none", n, asked.Load())
 	}
 }
 

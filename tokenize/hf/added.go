@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"pretext/tokenize/internal/bytetrie"
 	"pretext/tokenize/internal/hfunicode"
 )
 
@@ -21,16 +22,11 @@ type addedToken struct {
 }
 
 // A finder finds added tokens in a text: of all that begin at the first possible
-// place the longest. It is a trie over bytes.
+// place the longest.
 type finder struct {
 	tokens []addedToken
 	begins [256]bool // by byte: whether a token begins with it
-	nodes  []finderNode
-}
-
-type finderNode struct {
-	next  map[byte]int32
-	token int32 // index in tokens, or noToken
+	forms  *bytetrie.Trie
 }
 
 // newFinder returns a finder of tokens by the given forms; nil if there are
@@ -39,46 +35,35 @@ func newFinder(tokens []addedToken, forms []string) (*finder, error) {
 	if len(tokens) == 0 {
 		return nil, nil
 	}
-	f := &finder{tokens: tokens, nodes: []finderNode{{token: noToken}}}
+	f := &finder{tokens: tokens}
+	known := make(map[string]int, len(forms))
 	for i, form := range forms {
 		if form == "" {
 			return nil, fmt.Errorf("added token %q: nothing of it is left by the normalizer", tokens[i].Content)
 		}
-		at := int32(0)
-		for k := range len(form) {
-			next, ok := f.nodes[at].next[form[k]]
-			if !ok {
-				next = int32(len(f.nodes))
-				f.nodes = append(f.nodes, finderNode{token: noToken})
-				if f.nodes[at].next == nil {
-					f.nodes[at].next = map[byte]int32{}
-				}
-				f.nodes[at].next[form[k]] = next
-			}
-			at = next
+		if other, ok := known[form]; ok {
+			return nil, fmt.Errorf("added token %q: the same text as %q", tokens[i].Content, tokens[other].Content)
 		}
-		if f.nodes[at].token != noToken {
-			return nil, fmt.Errorf("added token %q: the same text as %q", tokens[i].Content, tokens[f.nodes[at].token].Content)
-		}
-		f.nodes[at].token = int32(i)
+		known[form] = i
 		f.begins[form[0]] = true
 	}
+	f.forms = bytetrie.Of(forms)
 	return f, nil
 }
 
 // at returns the longest token with which s begins and its length, or nil.
 func (f *finder) at(b *budget, s string) (token *addedToken, length int) {
-	node := int32(0)
-	for i := range len(s) {
-		next, ok := f.nodes[node].next[s[i]]
-		if !ok || !b.take(1) {
+	node, i := bytetrie.Root, 0
+	for i < len(s) {
+		if node = f.forms.Next(node, s[i]); node < 0 {
 			break
 		}
-		node = next
-		if t := f.nodes[node].token; t != noToken {
-			token, length = &f.tokens[t], i+1
+		i++
+		if t := f.forms.Value(node); t != bytetrie.None {
+			token, length = &f.tokens[t], i
 		}
 	}
+	b.take(i)
 	return token, length
 }
 

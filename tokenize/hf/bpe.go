@@ -132,7 +132,7 @@ func (b *bpe) addCharacters(m *worker, word string) (unknown bool) {
 		size := utf8.RuneLen(r)
 		s := word[i : i+size]
 		if b.prefix != "" || b.suffix != "" {
-			if !m.budget.take(len(b.prefix) + len(b.suffix)) {
+			if m.budget.spent() || !m.budget.take(len(b.prefix)+len(b.suffix)) {
 				break
 			}
 			s = b.affixed(s, i == 0, i+size == len(word))

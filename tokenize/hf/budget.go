@@ -13,7 +13,7 @@ var ErrBudget = failure.Damaged("the tokenizer is damaged or hostile")
 
 // Limits of the work for a text. Those of ordinary tokenizers are below a tenth.
 const (
-	maxSteps        = 1 << 27 // of matching and of looking at bytes
+	maxSteps        = 1 << 26 // of matching and of looking at bytes
 	maxStepsPerByte = 256     // further ones
 	maxGrowth       = 1 << 18 // bytes that normalizers and pre-tokenizers add, and ids
 	growthPerByte   = 16      // further ones

@@ -11,8 +11,40 @@ import (
 	"pretext/tokenize/internal/onig"
 )
 
-// maxNested is the maximum depth of Sequence inside Sequence.
-const maxNested = 32
+// Limits of the normalizers and of the pre-tokenizers of a file, far above those in use.
+const (
+	maxNested   = 32      // Sequence inside Sequence
+	maxParts    = 256     // of either kind
+	maxPatterns = 1 << 15 // bytes of the patterns of Split and Replace
+)
+
+// A place is where a part of a file is, with what the file may still have.
+type place struct {
+	depth           int
+	parts, patterns *int
+}
+
+// topPlace returns the place of a file's normalizer or pre-tokenizer.
+func topPlace() place {
+	parts, patterns := maxParts, maxPatterns
+	return place{0, &parts, &patterns}
+}
+
+// inside returns the place of the parts of a Sequence.
+func (p place) inside() (place, error) {
+	if p.depth++; p.depth > maxNested {
+		return p, fmt.Errorf("more than %d inside each other", maxNested)
+	}
+	return p, nil
+}
+
+// part counts a part.
+func (p place) part() error {
+	if *p.parts--; *p.parts < 0 {
+		return fmt.Errorf("more than %d parts", maxParts)
+	}
+	return nil
+}
 
 // fields are the fields of a normalizer, a pre-tokenizer or a post-processor.
 // A nil field is missing or null.
@@ -49,11 +81,15 @@ type patternFile struct {
 	Regex  *string `json:"Regex"`
 }
 
-// compile returns the expression.
-func (p *patternFile) compile() (*onig.Regexp, error) {
-	switch {
-	case p == nil || (p.String == nil) == (p.Regex == nil):
+// compile returns the expression of a part at a place.
+func (p *patternFile) compile(at place) (*onig.Regexp, error) {
+	if p == nil || (p.String == nil) == (p.Regex == nil) {
 		return nil, fmt.Errorf("pattern: want String or Regex")
+	}
+	if *at.patterns -= len(text(p.String)) + len(text(p.Regex)); *at.patterns < 0 {
+		return nil, fmt.Errorf("more than %d bytes of patterns", maxPatterns)
+	}
+	switch {
 	case p.String != nil:
 		return onig.Literal(*p.String)
 	}
@@ -74,12 +110,15 @@ func parseFields(part string, raw json.RawMessage) (*fields, error) {
 }
 
 // newNormalizer returns the normalizer of a file; nil if it has none.
-func newNormalizer(raw json.RawMessage, depth int) (normalizer, error) {
+func newNormalizer(raw json.RawMessage, at place) (normalizer, error) {
 	f, err := parseFields("normalizer", raw)
 	if f == nil || err != nil {
 		return nil, err
 	}
-	n, err := f.normalizer(raw, depth)
+	var n normalizer
+	if err = at.part(); err == nil {
+		n, err = f.normalizer(raw, at)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("normalizer %.40q: %w", f.Type, err)
 	}
@@ -94,13 +133,13 @@ var plainNormalizers = map[string]func() normalizer{
 	"Nmt": func() normalizer { return nmt() }, "ByteLevel": func() normalizer { return byteChars{} },
 }
 
-func (f *fields) normalizer(raw json.RawMessage, depth int) (normalizer, error) {
+func (f *fields) normalizer(raw json.RawMessage, at place) (normalizer, error) {
 	if plain, ok := plainNormalizers[f.Type]; ok {
 		return plain(), nil
 	}
 	switch f.Type {
 	case "Sequence":
-		return f.normalizers(depth)
+		return f.normalizers(at)
 	case "BertNormalizer":
 		return newBertNormalizer(raw)
 	case "Strip":
@@ -114,7 +153,7 @@ func (f *fields) normalizer(raw json.RawMessage, depth int) (normalizer, error) 
 		}
 		return prepend(*f.Prepend), nil
 	case "Replace":
-		return f.replace()
+		return f.replace(at)
 	case "Precompiled":
 		if f.PrecompiledCharsMap == nil {
 			return nil, fmt.Errorf("precompiled_charsmap: missing")
@@ -124,13 +163,14 @@ func (f *fields) normalizer(raw json.RawMessage, depth int) (normalizer, error) 
 	return nil, fmt.Errorf("not supported")
 }
 
-func (f *fields) normalizers(depth int) (normalizer, error) {
-	if depth >= maxNested {
-		return nil, fmt.Errorf("more than %d inside each other", maxNested)
+func (f *fields) normalizers(at place) (normalizer, error) {
+	at, err := at.inside()
+	if err != nil {
+		return nil, err
 	}
 	all := normalizers{}
 	for _, raw := range f.Normalizers {
-		n, err := newNormalizer(raw, depth+1)
+		n, err := newNormalizer(raw, at)
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +182,8 @@ func (f *fields) normalizers(depth int) (normalizer, error) {
 	return all, nil
 }
 
-func (f *fields) replace() (normalizer, error) {
-	pattern, err := f.Pattern.compile()
+func (f *fields) replace(at place) (normalizer, error) {
+	pattern, err := f.Pattern.compile(at)
 	if err != nil {
 		return nil, err
 	}
@@ -182,22 +222,25 @@ func newBertNormalizer(raw json.RawMessage) (normalizer, error) {
 }
 
 // newPretokenizer returns the pre-tokenizer of a file; nil if it has none.
-func newPretokenizer(raw json.RawMessage, depth int) (pretokenizer, error) {
+func newPretokenizer(raw json.RawMessage, at place) (pretokenizer, error) {
 	f, err := parseFields("pre_tokenizer", raw)
 	if f == nil || err != nil {
 		return nil, err
 	}
-	p, err := f.pretokenizer(depth)
+	var p pretokenizer
+	if err = at.part(); err == nil {
+		p, err = f.pretokenizer(at)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("pre_tokenizer %.40q: %w", f.Type, err)
 	}
 	return p, nil
 }
 
-func (f *fields) pretokenizer(depth int) (pretokenizer, error) {
+func (f *fields) pretokenizer(at place) (pretokenizer, error) {
 	switch f.Type {
 	case "Sequence":
-		return f.sequence(depth)
+		return f.sequence(at)
 	case "BertPreTokenizer":
 		return pretokenizers{&byClass{hfunicode.Get("rust:space"), removed}, &byClass{hfunicode.Get("rust:punctuation"), isolated}}, nil
 	case "Whitespace":
@@ -213,7 +256,7 @@ func (f *fields) pretokenizer(depth int) (pretokenizer, error) {
 		c, err := oneCharacter("delimiter", f.Delimiter)
 		return &byClass{hfunicode.NewSet(hfunicode.Of(hfunicode.Range{First: c, Last: c})), removed}, err
 	case "Split":
-		return f.split()
+		return f.split(at)
 	case "ByteLevel":
 		if f.AddPrefixSpace == nil {
 			return nil, fmt.Errorf("add_prefix_space: missing")
@@ -251,13 +294,14 @@ func (f *fields) fixedLength() (pretokenizer, error) {
 	return byLength(n), nil
 }
 
-func (f *fields) sequence(depth int) (pretokenizer, error) {
-	if depth >= maxNested {
-		return nil, fmt.Errorf("more than %d inside each other", maxNested)
+func (f *fields) sequence(at place) (pretokenizer, error) {
+	at, err := at.inside()
+	if err != nil {
+		return nil, err
 	}
 	all := pretokenizers{}
 	for _, raw := range f.PreTokenizers {
-		p, err := newPretokenizer(raw, depth+1)
+		p, err := newPretokenizer(raw, at)
 		if err != nil {
 			return nil, err
 		}
@@ -280,8 +324,8 @@ func (f *fields) behavior(none behavior) (behavior, error) {
 	return b, nil
 }
 
-func (f *fields) split() (pretokenizer, error) {
-	pattern, err := f.Pattern.compile()
+func (f *fields) split(at place) (pretokenizer, error) {
+	pattern, err := f.Pattern.compile(at)
 	if err != nil {
 		return nil, err
 	}

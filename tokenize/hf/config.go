@@ -116,6 +116,10 @@ type bertNormalizer struct {
 	Lowercase          *bool  `json:"lowercase"`
 }
 
+// maxCharsPerWord limits max_input_chars_per_word of a BERT tokenizer; it is 100 as a rule.
+// Package tokenize needs up to its square for a word.
+const maxCharsPerWord = 256
+
 // bert returns the tokenizer of package tokenize if the file is a BERT
 // tokenizer, or nil if it is another WordPiece.
 func (c *config) bert() *tokenize.Tokenizer {
@@ -129,7 +133,7 @@ func (c *config) bert() *tokenize.Tokenizer {
 		n.HandleChineseChars == nil || n.Lowercase == nil,
 		json.Unmarshal(c.PreTokenizer, &p) != nil || p.Type != "BertPreTokenizer",
 		m.UnkToken == nil || *m.UnkToken != tokenize.UnkToken || m.SubwordPrefix == nil || *m.SubwordPrefix != "##",
-		m.MaxCharsPerWord == nil || *m.MaxCharsPerWord < 1:
+		m.MaxCharsPerWord == nil || *m.MaxCharsPerWord < 1 || *m.MaxCharsPerWord > maxCharsPerWord:
 		return nil
 	}
 	ids, err := m.ids()

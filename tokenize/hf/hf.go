@@ -132,10 +132,10 @@ func (c *config) tokenizer() (*Tokenizer, error) {
 			return t, nil
 		}
 	}
-	if t.normal, err = newNormalizer(c.Normalizer, 0); err != nil {
+	if t.normal, err = newNormalizer(c.Normalizer, topPlace()); err != nil {
 		return nil, err
 	}
-	if t.words, err = newPretokenizer(c.PreTokenizer, 0); err != nil {
+	if t.words, err = newPretokenizer(c.PreTokenizer, topPlace()); err != nil {
 		return nil, err
 	}
 	if m, ok := t.model.(*bpe); ok {

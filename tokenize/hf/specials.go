@@ -42,7 +42,10 @@ const (
 // random tokens from all ids.
 func (c *config) specials(t *Tokenizer) (Specials, error) {
 	s := Specials{}
-	around := aroundText(c.PostProcessor)
+	around, err := aroundText(c.PostProcessor, topPlace())
+	if err != nil {
+		return s, fmt.Errorf("post_processor: %w", err)
+	}
 	var missing []string
 	for i, special := range specialNames {
 		id := noToken
@@ -134,10 +137,10 @@ type templatePart struct {
 // aroundText returns the names of the tokens that a post-processor puts before
 // and after a text, at the indexes of specialNames for [CLS] and [SEP]; "" if
 // it does not name one. A type that is not known names none.
-func aroundText(raw json.RawMessage) (names [len(specialNames)]string) {
+func aroundText(raw json.RawMessage, at place) (names [len(specialNames)]string, err error) {
 	var p processorFile
 	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
-		return names
+		return names, nil
 	}
 	switch p.Type {
 	case "BertProcessing", "RobertaProcessing":
@@ -148,13 +151,16 @@ func aroundText(raw json.RawMessage) (names [len(specialNames)]string) {
 			names[clsName], names[sepName] = p.Single[0].SpecialToken.ID, p.Single[n-1].SpecialToken.ID
 		}
 	case "Sequence":
+		if at, err = at.inside(); err != nil {
+			return names, err
+		}
 		for _, one := range p.Processors {
-			if inner := aroundText(one); inner[clsName] != "" {
-				return inner
+			if inner, err := aroundText(one, at); err != nil || inner[clsName] != "" {
+				return inner, err
 			}
 		}
 	}
-	return names
+	return names, nil
 }
 
 // A namedToken is a token, in JSON a list of it and its id; "" for another

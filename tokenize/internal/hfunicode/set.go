@@ -56,13 +56,16 @@ const pageBits = 256
 // shared.
 type Set struct {
 	ascii [utf8.RuneSelf]bool
-	index [utf8.MaxRune/pageBits + 1]uint16 // by page: its bits in pages
+	index []uint16 // by page: its bits in pages; no character of a page behind is in the set
 	pages [][pageBits / 64]uint64
 }
 
 // NewSet returns the set of the code points in r.
 func NewSet(r Ranges) *Set {
 	s := &Set{}
+	if len(r) > 0 {
+		s.index = make([]uint16, r[len(r)-1].Last/pageBits+1)
+	}
 	known := map[[pageBits / 64]uint64]uint16{}
 	at := 0 // first range that can reach the page
 	for n := range s.index {
@@ -102,6 +105,9 @@ func (s *Set) Has(c rune) bool {
 }
 
 func (s *Set) wide(c rune) bool {
+	if int(c/pageBits) >= len(s.index) {
+		return false
+	}
 	page := &s.pages[s.index[c/pageBits]]
 	return page[c%pageBits/64]>>(c%64)&1 != 0
 }

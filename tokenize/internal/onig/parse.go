@@ -11,7 +11,7 @@ import (
 
 // Limits of an expression, far above those in use.
 const (
-	maxPattern = 1 << 16 // bytes
+	maxPattern = 1 << 14 // bytes
 	maxDepth   = 100     // nested groups and sets
 	maxRepeat  = 1000    // of {n,m}
 )
