@@ -1,6 +1,30 @@
 #!/usr/bin/env bash
-# The race detector. What is found by numbers, damage and cancelled runs, is left to
-# the tests without it.
-# reads: test:internal/store test:sharding/... test:pipeline test:trainer test:trainer/loader test:trainer/cpu test:trainer/finetune/predict test:cmd/train-bert/internal/serve
+# The race detector, three times, on every package that starts goroutines or whose tests
+# do; a test of internal/checks finds them. Packages whose tests take long run those in
+# which goroutines share something: what is found by numbers, damage and cancelled runs is
+# left to the tests without it.
+# reads: test:cmd/internal/clitest test:cmd/prepare-data/command test:cmd/train-bert/command test:cmd/train-bert/internal/serve
+# reads: test:extract/download test:extract/wiki/learn test:internal/bench test:internal/checks test:internal/clustertest
+# reads: test:internal/store test:internal/trust test:pipeline/flink test:pipeline/stage test:sharding test:sharding/survey
+# reads: test:trainer test:trainer/comm test:trainer/comm/launch test:trainer/cpu/internal/kernel test:trainer/finetune/predict test:trainer/internal/ranktest test:trainer/loader
+# reads: test:cmd/prepare-data test:cmd/train-bert test:extract/wiki test:pipeline test:records/pretrain test:sharding/verify test:tokenize
+# reads: test:tokenize/vocab test:trainer/backendtest test:trainer/cpu test:trainer/cuda test:trainer/cuda/driver test:trainer/cuda/sim test:trainer/session
 set -euo pipefail
-PRETEXT_DAMAGE=50 PRETEXT_SIGNALS=5 go test -race -short ./internal/store ./sharding/... ./pipeline ./trainer ./trainer/loader ./trainer/cpu ./trainer/finetune/predict ./cmd/train-bert/internal/serve
+race() { go test -race -short -count=3 -timeout 20m "$@"; }
+race ./cmd/internal/clitest ./cmd/prepare-data/command ./cmd/train-bert/command ./cmd/train-bert/internal/serve \
+	./extract/download ./extract/wiki/learn ./internal/bench ./internal/checks ./internal/clustertest \
+	./internal/store ./internal/trust ./pipeline/flink ./pipeline/stage ./sharding ./sharding/survey \
+	./trainer ./trainer/comm ./trainer/comm/launch ./trainer/cpu/internal/kernel ./trainer/finetune/predict ./trainer/internal/ranktest ./trainer/loader
+race -run 'OfFiftyStarts' ./cmd/prepare-data
+race -run 'LastLine|ASignalSavesAndExits' ./cmd/train-bert
+race -run 'RangesMayBeRead|ShortestDefinitions' ./extract/wiki
+race -run 'StaleWorker|ACancelledRunGoesOn' ./pipeline
+race -run 'CompleteCorpusMayBeShared|CancelledContext' ./records/pretrain
+race -run 'FilesOfAnyone|AddedFiles|EditedDocument' ./sharding/verify
+race -run 'EncodersShare' ./tokenize
+race -run 'ATrainedTokenizerLoads|TrainingEnds' ./tokenize/vocab
+race -run 'TheProcessorPasses' ./trainer/backendtest
+race -run 'AreTheSameBits|MakeTheSameCalls' ./trainer/cpu
+race -run 'RanksWithoutNCCL|AFailedRank' ./trainer/cuda
+race ./trainer/cuda/driver ./trainer/cuda/sim
+race -run 'RanksTrainTheModelOfOneProcess$' ./trainer/session
