@@ -3,7 +3,7 @@
 # do; a test of internal/checks finds them. Packages whose tests take long run those in
 # which goroutines share something: what is found by numbers, damage and cancelled runs is
 # left to the tests without it.
-# reads: test:cmd/internal/clitest test:cmd/prepare-data/command test:cmd/train-bert/command test:cmd/train-bert/internal/serve
+# reads: test:cmd/internal/clitest test:cmd/internal/pathflags test:cmd/prepare-data/command test:cmd/train-bert/command test:cmd/train-bert/internal/serve
 # reads: test:extract/download test:extract/wiki/learn test:internal/bench test:internal/checks test:internal/clustertest
 # reads: test:internal/store test:internal/trust test:pipeline/flink test:pipeline/stage test:sharding test:sharding/survey
 # reads: test:trainer test:trainer/comm test:trainer/comm/launch test:trainer/cpu/internal/kernel test:trainer/finetune/predict test:trainer/internal/ranktest test:trainer/loader
@@ -11,7 +11,7 @@
 # reads: test:tokenize/vocab test:trainer/backendtest test:trainer/cpu test:trainer/cuda test:trainer/cuda/driver test:trainer/cuda/sim test:trainer/session
 set -euo pipefail
 race() { go test -race -short -count=3 -timeout 20m "$@"; }
-race ./cmd/internal/clitest ./cmd/prepare-data/command ./cmd/train-bert/command ./cmd/train-bert/internal/serve \
+race ./cmd/internal/clitest ./cmd/internal/pathflags ./cmd/prepare-data/command ./cmd/train-bert/command ./cmd/train-bert/internal/serve \
 	./extract/download ./extract/wiki/learn ./internal/bench ./internal/checks ./internal/clustertest \
 	./internal/store ./internal/trust ./pipeline/flink ./pipeline/stage ./sharding ./sharding/survey \
 	./trainer ./trainer/comm ./trainer/comm/launch ./trainer/cpu/internal/kernel ./trainer/finetune/predict ./trainer/internal/ranktest ./trainer/loader
