@@ -23,15 +23,15 @@ func split(regex string) map[string]any {
 // it; the encoder goes on with the next text.
 func TestASpentBudgetIsAnErrorAndHasNoIDs(t *testing.T) {
 	for name, change := range map[string]map[string]any{
-		"growth": {"normalizer": doubling(60)},
-		"steps":  {"pre_tokenizer": split(`(a+)+$`)},
+		"makes too much":       {"normalizer": doubling(60)},
+		"takes too many steps": {"pre_tokenizer": split(`(a+)+$`)},
 	} {
 		enc := load(t, smallBPE(change)).NewEncoder()
 		text := strings.Repeat("a", 50000) + "b"
 		ids, starts := enc.AppendWords([]int32{7}, []bool{true}, text)
 		var damaged interface{ Damaged() bool }
 		err := enc.Err()
-		if !errors.Is(err, hf.ErrBudget) || !errors.As(err, &damaged) || !strings.Contains(err.Error(), `"aaaa`) || len(ids) != 1 || len(starts) != 1 {
+		if !errors.Is(err, hf.ErrBudget) || !errors.As(err, &damaged) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), `"aaaa`) || len(ids) != 1 || len(starts) != 1 {
 			t.Errorf("%s: got %d ids, %d starts, %v", name, len(ids), len(starts), err)
 		}
 		if ids := enc.AppendIDs(nil, "b b"); len(ids) == 0 || enc.Err() != nil {
