@@ -77,12 +77,15 @@ func (f *finder) split(b *budget, dst []piece, p piece) []piece {
 		return append(dst, p)
 	}
 	last := 0 // end of the token before, with the white space it consumes
-	for i := 0; i < len(p.text) && !b.spent(); {
+	for i := 0; i < len(p.text); {
 		if !f.begins[p.text[i]] {
 			i++
 			continue
 		}
 		token, n := f.at(b, p.text[i:])
+		if b.spent() {
+			return dst
+		}
 		if token == nil {
 			i++
 			continue
