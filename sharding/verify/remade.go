@@ -149,7 +149,7 @@ func (c *remaking) run(ctx context.Context) error {
 // compareSplit makes the records of a split and compares those of each file while they
 // are made.
 func (c *remaking) compareSplit(ctx context.Context, split int, names []sharding.ShardName) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, making := errgroup.WithContext(ctx) // making ends with the records: side-cars are read after that
 	comparisons := make([]*comparison, len(names))
 	outs := make([]io.Writer, len(names))
 	var ends []*io.PipeWriter
@@ -158,12 +158,12 @@ func (c *remaking) compareSplit(ctx context.Context, split int, names []sharding
 		comparisons[i] = c.newComparison(name)
 		outs[i], ends = out, append(ends, out)
 		g.Go(func() error {
-			err := comparisons[i].run(ctx, in)
+			err := comparisons[i].run(making, in)
 			in.CloseWithError(err) // or what makes the records waits for ever
 			return err
 		})
 	}
-	made, err := c.maker.Make(ctx, split, names, outs)
+	made, err := c.maker.Make(making, split, names, outs)
 	for _, end := range ends {
 		end.CloseWithError(err) // nil: the end of the records
 	}
