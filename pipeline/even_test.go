@@ -99,7 +99,8 @@ func TestNegativesAreDrawnEvenly(t *testing.T) {
 }
 
 // corpusOfNames configures the making of shards of documents of so many lines of 16
-// words. Each document has one word, so that a record tells of which documents it is.
+// words. The words of a document are all the same, so that a record shows which documents it
+// was made of.
 func corpusOfNames(t *testing.T, documents, lines int) ExamplesConfig {
 	t.Helper()
 	dir := t.TempDir()

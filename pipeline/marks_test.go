@@ -202,7 +202,7 @@ func TestShardsHaveTheCaseOfTheirVocabulary(t *testing.T) {
 	}
 }
 
-// Twenty mini dumps, of all scripts that there are.
+// The mini dumps of twenty wikis, in each script of the test data.
 func TestMiniDumpsLoseNoMarksInSilence(t *testing.T) {
 	wikis := []string{"mr", "ja", "ar", "el", "vec", "lv", "ro", "fi", "de", "fr", "pt", "ur", "bg", "ka", "hy", "zh", "id", "nl", "eu", "simple"}
 	for i, wiki := range wikis {

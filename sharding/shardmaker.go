@@ -48,7 +48,7 @@ func (m *ShardMaker) Read(ctx context.Context, t ShardTask, locations []string, 
 // Make writes the records of a split of the shard that was read last, split being an
 // index of [ExamplesOptions.Splits]: of each of names, from
 // [ExamplesOptions.ShardFiles], to the writer of the same index in outs. It returns
-// what else is known of these files, valid until the next Make.
+// the writers, which know the files' counts and checksums, valid until the next Make.
 func (m *ShardMaker) Make(ctx context.Context, split int, names []ShardName, outs []io.Writer) ([]*ShardWriter, error) {
 	for i, name := range names {
 		m.writers[i].Reset(outs[i], name, name.Seed(m.options.RandomSeed))

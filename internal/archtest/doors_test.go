@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// opening are the functions of package os that open a file by its name. Whoever calls
-// them blocks on a pipe, reads a device for ever, or replaces what is there.
+// opening are the functions of package os that open a file by its name. Code
+// that calls them may wait for ever at a pipe or a device, or replace an existing file.
 var opening = []string{"Open", "OpenFile", "OpenRoot", "Create", "CreateTemp", "ReadFile", "WriteFile", "Rename", "Truncate"}
 
 // openers are the packages that may call them, and the packages below each, with the

@@ -3,6 +3,7 @@ package failure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -25,34 +26,50 @@ const (
 	ExitInterrupted = 130
 )
 
+// Names of kinds.
+const (
+	KindUsage   = "usage"
+	KindNetwork = "network"
+)
+
 // A kind is one kind of errors.
 type kind struct {
-	name string // for a report from another process; "": the operating system's errors, of which the number is reported
-	exit int
-	help string // the exit code's meaning, for users; "": an earlier entry has it
-	is   func(error) bool
-	mark func(error) error // returns the error with the method of the kind; nil if name is ""
+	name   string
+	system bool // the operating system's errors: without a method, and known by their number in a report
+	exit   int
+	help   string // the exit code's meaning, for users; "": another entry has it
+	is     func(error) bool
+	mark   func(error) error // returns an error of the kind that wraps the given one
 }
 
 // kinds lists all kinds. The first that an error is of decides, so the order matters: an
 // interrupted download exits as interrupted, and a refused connection (EACCES) as a
 // network error.
 var kinds = []kind{
-	{"", ExitInterrupted, "interrupted (run the same command again to resume)", matches(context.Canceled), nil},
-	{"locked", ExitLocked, "folder in use", has(func(e interface{ Locked() bool }) bool { return e.Locked() }),
+	{"interrupted", true, ExitInterrupted, "interrupted (run the same command again to resume)", matches(context.Canceled), with(context.Canceled)},
+	{"locked", false, ExitLocked, "folder in use", has(func(e interface{ Locked() bool }) bool { return e.Locked() }),
 		func(err error) error { return &locked{err} }},
-	{"", ExitDiskFull, "disk full", matches(syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG), nil},
-	{"network", ExitNetwork, "network", has(func(e interface{ Network() bool }) bool { return e.Network() }),
+	{"disk-full", true, ExitDiskFull, "disk full", matches(syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG), with(syscall.ENOSPC)},
+	{KindNetwork, false, ExitNetwork, "network", has(func(e interface{ Network() bool }) bool { return e.Network() }),
 		func(err error) error { return &network{error: err} }},
-	{"", ExitPermission, "permission", matches(fs.ErrPermission, syscall.EROFS), nil},
-	{"does-not-fit", ExitDoesNotFit, "does not fit in memory or on the disk", has(func(e interface{ DoesNotFit() bool }) bool { return e.DoesNotFit() }),
+	{"permission", true, ExitPermission, "permission", matches(fs.ErrPermission, syscall.EROFS), with(fs.ErrPermission)},
+	{"does-not-fit", false, ExitDoesNotFit, "does not fit in memory or on the disk", has(func(e interface{ DoesNotFit() bool }) bool { return e.DoesNotFit() }),
 		func(err error) error { return &doesNotFit{err} }},
-	{"over-limit", ExitOverLimit, "finished with more rejects than allowed or, with --strict, with warnings",
+	{"over-limit", false, ExitOverLimit, "finished with more rejects than allowed or, with --strict, with warnings",
 		has(func(e interface{ OverLimit() bool }) bool { return e.OverLimit() }), func(err error) error { return &overLimit{err} }},
-	{"damaged", ExitDamaged, "corrupt data", has(func(e interface{ Damaged() bool }) bool { return e.Damaged() }),
-		func(err error) error { return &damaged{err} }},
-	{"usage", ExitUsage, "usage", has(func(e interface{ Usage() bool }) bool { return e.Usage() }), Usage},
-	{"", ExitUsage, "", matches(fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR), nil}, // a path that was given
+	{"damaged", false, ExitDamaged, "corrupt data", IsDamaged, func(err error) error { return &damaged{err} }},
+	{KindUsage, false, ExitUsage, "usage", IsUsage, Usage},
+	{"missing", true, ExitUsage, "", matches(fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR), with(fs.ErrNotExist)}, // a path that was given
+}
+
+// IsUsage reports whether an error is one of wrong usage.
+func IsUsage(err error) bool {
+	return has(func(e interface{ Usage() bool }) bool { return e.Usage() })(err)
+}
+
+// IsDamaged reports whether an error is one of corrupt data.
+func IsDamaged(err error) bool {
+	return has(func(e interface{ Damaged() bool }) bool { return e.Damaged() })(err)
 }
 
 // has returns a function that reports whether the first E in an error's tree has
@@ -69,6 +86,33 @@ func matches(targets ...error) func(error) bool {
 	return func(err error) bool {
 		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 	}
+}
+
+// with returns a function that wraps an error together with target.
+func with(target error) func(error) error {
+	return func(err error) error { return fmt.Errorf("%w (%w)", err, target) }
+}
+
+// Kind returns the name of the kind of err, by which another process gives an error of
+// its own the same exit code, see [OfKind]. It is "" if err is of none.
+func Kind(err error) string {
+	for _, k := range kinds {
+		if k.is(err) {
+			return k.name
+		}
+	}
+	return ""
+}
+
+// OfKind returns an error that wraps err and is of the kind of that name. It returns err
+// if there is no such kind.
+func OfKind(name string, err error) error {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.mark(err)
+		}
+	}
+	return err
 }
 
 // ExitCode returns the exit code of a program that ends with err; ExitOK for nil.

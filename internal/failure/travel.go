@@ -47,7 +47,7 @@ func NewReport(err error, where string) Report {
 	}
 	r := Report{Text: clip(err.Error(), maxText), Where: where, Permanent: permanent(err)}
 	for _, k := range kinds {
-		if k.name != "" && k.is(err) {
+		if !k.system && k.is(err) {
 			r.Kinds = append(r.Kinds, k.name)
 		}
 	}
@@ -86,8 +86,8 @@ func permanent(err error) bool {
 	passes := errors.Is(err, context.Canceled)
 	for _, k := range kinds {
 		switch {
-		case k.name == "" || !k.is(err):
-		case k.name != "network":
+		case k.system || !k.is(err):
+		case k.name != KindNetwork:
 			return true
 		default:
 			passes = true
@@ -105,7 +105,7 @@ func (r Report) Err() error {
 	err := error(&reported{r})
 	for _, k := range kinds {
 		for _, name := range r.Kinds {
-			if name == k.name {
+			if name == k.name && !k.system {
 				err = k.mark(err)
 			}
 		}

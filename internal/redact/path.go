@@ -69,7 +69,8 @@ var secretNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^([a-z0-9]+[-_])?(token|secret|signature|sig|password|passwd|pwd|api[-_]?key|access[-_]?key|auth|authorization|bearer|credentials?|session[-_]?id|jsessionid|jwt|sas)$`)
 })
 
-// keys matches keys of well-known services, and JSON Web Tokens.
+// keys matches keys of well-known services, and JSON Web Tokens. The prefixes of GitHub
+// (changelog of 2021-03-31) and GitLab are documented; the others are those in common use.
 var keys = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(gh[a-z]_|github_pat_|glpat-|hf_|sk-|xox[a-z]-|AKIA|ASIA)[A-Za-z0-9_-]{10,}$|^bot[0-9]+:|^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$`)
 })

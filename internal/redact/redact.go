@@ -103,7 +103,7 @@ var addresses = sync.OnceValue(func() *regexp.Regexp {
 		in    = `[^\s` + quote + `]`
 		last  = `[^\s` + quote + `:;,.)\]]`
 	)
-	// A quote is one of the address if that goes on behind it.
+	// A quote belongs to the address if the address goes on behind it.
 	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://(?:` + in + `*` + last + `|[` + quote + `]` + last + `)+`)
 })
 

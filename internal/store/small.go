@@ -22,9 +22,9 @@ type Small struct {
 // Kinds of small files.
 var (
 	Settings  = Small{1 << 20, 64}  // of a program or a model; with every setting they have 10 kB
-	Tokens    = Small{64 << 20, 10} // vocab.txt and tokenizer.json; the largest published one, Gemma 3's, has 33 MB
+	Tokens    = Small{64 << 20, 10} // vocab.txt and tokenizer.json; a few dozen MB for the largest vocabularies
 	Templates = Small{64 << 20, 8}  // templates collect writes 12 MiB of definitions at most
-	Rows      = Small{2 << 30, 8}   // questions and tables to train on, and answers; SQuAD has 44 MB, QQP 58 MB
+	Rows      = Small{2 << 30, 8}   // questions and tables to train on, and answers; dozens of MB as published
 	Parts     = Small{4 << 30, 1}   // of a data set; a manifest of a million files has 200 MB
 )
 

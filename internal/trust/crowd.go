@@ -7,8 +7,8 @@ import (
 )
 
 // A Crowd bounds the connections that have not shown who they are. When it is full, the
-// oldest has to go, not the newest: who can prove it does so in milliseconds, and is not
-// kept out by any number of others who wait.
+// oldest has to go, not the newest: a peer that can prove who it is does so in
+// milliseconds, so peers that only wait cannot keep it out, however many they are.
 type Crowd struct {
 	Max int
 

@@ -155,7 +155,7 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	start, cpu := time.Now(), usage.CPU()
 	meter := &Meter{Stage: c.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: c.Tasks.Len}
 	if err := c.runTasks(ctx, folder, r, spec, meter); err != nil {
-		if c.Refit && isUsage(err) {
+		if c.Refit && failure.IsUsage(err) {
 			err = errors.Join(err, Empty(ctx, folder))
 		}
 		return nil, err
@@ -173,11 +173,6 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	info := r.info(spec, start, cpu)
 	info.Tasks = meter.watch.of(r.Workers)
 	return m, store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(info))
-}
-
-func isUsage(err error) bool {
-	var u interface{ Usage() bool }
-	return errors.As(err, &u) && u.Usage()
 }
 
 // runTasks runs the job of a planned stage.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pretext/internal/failure"
 )
 
 // A worker of a pool with a secret does only what a holder of the secret has told it: a
@@ -55,7 +57,7 @@ func TestAWorkerRefusesAStageThatIsNotSealed(t *testing.T) {
 		"memory":  func(fn *taskFn) { fn.Limits.Memory = 1 << 60 },
 		"build":   func(fn *taskFn) { fn.Limits.Build = "" },
 	} {
-		if err := find(change); !isUsage(err) || !strings.Contains(err.Error(), "was not submitted with the secret of this worker's pool") {
+		if err := find(change); !failure.IsUsage(err) || !strings.Contains(err.Error(), "was not submitted with the secret of this worker's pool") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -85,7 +85,7 @@ func TestAJobOfAWorkerLivesForOneAttempt(t *testing.T) {
 func TestAWorkerOfAnotherBuildRefusesTheJob(t *testing.T) {
 	AsWorker(t)
 	_, err := findJob(t.Context(), t.Name(), Limits{Build: "v9 sha256:123"}, planned(t))
-	if !isUsage(err) || !strings.Contains(err.Error(), "v9 sha256:123") || !strings.Contains(err.Error(), build()) {
+	if !failure.IsUsage(err) || !strings.Contains(err.Error(), "v9 sha256:123") || !strings.Contains(err.Error(), build()) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -97,7 +97,7 @@ func TestAWorkerThatDoesNotSeeTheDirectorySaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := findJob(t.Context(), t.Name(), Limits{Build: build()}, spec)
-	if !isUsage(err) || !strings.Contains(err.Error(), "where every worker reaches them") {
+	if !failure.IsUsage(err) || !strings.Contains(err.Error(), "where every worker reaches them") {
 		t.Errorf("got %v", err)
 	}
 	spec.Out += ".elsewhere"

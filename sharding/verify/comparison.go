@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 
+	"pretext/internal/failure"
 	"pretext/records"
 	"pretext/records/columns"
 	"pretext/records/tfrecord"
@@ -99,8 +100,7 @@ func (c *comparison) fault(r examples.Record, reason string) {
 // isDamage reports whether err is that of damaged data or of a missing file, which the
 // check of every file reports.
 func isDamage(err error) bool {
-	var damaged interface{ Damaged() bool }
-	return errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged) && damaged.Damaged()
+	return errors.Is(err, fs.ErrNotExist) || failure.IsDamaged(err)
 }
 
 // difference says where a record differs from what it should be.

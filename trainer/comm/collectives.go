@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pretext/internal/failure"
 	"pretext/trainer"
 )
 
@@ -146,7 +147,7 @@ func (g *Group) Agree(values map[string]string) error {
 			first = h
 		}
 		if reason := difference(first, h); reason != "" {
-			return &RankError{Rank: r, Host: h.Host, Reason: reason, kind: kindUsage}
+			return &RankError{Rank: r, Host: h.Host, Reason: reason, kind: failure.KindUsage}
 		}
 	}
 	return nil

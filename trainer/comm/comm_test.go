@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"pretext/internal/failure"
 	"pretext/trainer"
 )
 
@@ -329,7 +330,7 @@ func TestAnErrorOfOneRankEndsAll(t *testing.T) {
 	for culprit := range 3 {
 		errs := together(t, 3, func(g *Group) error {
 			if g.Rank() == culprit {
-				return fmt.Errorf("read shard: %w", kinds["damaged"])
+				return fmt.Errorf("read shard: %w", failure.Damaged("corrupt data"))
 			}
 			return g.AllReduce(make([]float64, 5))
 		})

@@ -1,11 +1,9 @@
 package comm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 	"syscall"
 
@@ -19,7 +17,7 @@ type RankError struct {
 	Rank   int
 	Host   string // the rank's host name; "" if it never arrived
 	Reason string
-	kind   string // a key of kinds
+	kind   string // see [failure.Kind]
 }
 
 // Error names the rank, its host and the reason.
@@ -31,55 +29,9 @@ func (e *RankError) Error() string {
 }
 
 // Unwrap returns an error of the kind of the failure.
-func (e *RankError) Unwrap() error { return kinds[e.kind] }
+func (e *RankError) Unwrap() error { return failure.OfKind(e.kind, errRank) }
 
-// kinds maps the kind of a rank's error, as sent to the other ranks, to an error that
-// gives them the same exit code.
-var kinds = map[string]error{
-	kindNetwork:    failure.Network("a rank was lost"),
-	kindUsage:      failure.Usage(errors.New("a rank was started wrongly")),
-	"damaged":      failure.Damaged("a rank found corrupt data"),
-	"locked":       failure.Locked("a rank found its directory in use"),
-	"does not fit": failure.DoesNotFit("a rank has too little memory"),
-	"disk full":    syscall.ENOSPC,
-	"permission":   fs.ErrPermission,
-	"interrupted":  context.Canceled,
-}
-
-const (
-	kindNetwork = "network"
-	kindUsage   = "usage"
-)
-
-// kindOf returns the key in kinds for err; "" if there is none.
-func kindOf(err error) string {
-	var (
-		network interface{ Network() bool }
-		usage   interface{ Usage() bool }
-		damaged interface{ Damaged() bool }
-		locked  interface{ Locked() bool }
-		big     interface{ DoesNotFit() bool }
-	)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return "interrupted"
-	case errors.As(err, &usage) && usage.Usage():
-		return kindUsage
-	case errors.As(err, &damaged) && damaged.Damaged():
-		return "damaged"
-	case errors.As(err, &locked) && locked.Locked():
-		return "locked"
-	case errors.As(err, &big) && big.DoesNotFit():
-		return "does not fit"
-	case errors.Is(err, syscall.ENOSPC):
-		return "disk full"
-	case errors.Is(err, fs.ErrPermission):
-		return "permission"
-	case errors.As(err, &network) && network.Network():
-		return kindNetwork
-	}
-	return ""
-}
+var errRank = errors.New("a rank failed")
 
 // errClosed is returned by collectives after Close.
 var errClosed = errors.New("the group of ranks is closed")

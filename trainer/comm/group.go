@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"pretext/internal/failure"
 )
 
 // timing holds the intervals of a group.
@@ -150,7 +152,7 @@ func (g *Group) Abort(cause error) {
 		return
 	}
 	g.post(func() {
-		g.fail(&RankError{Rank: g.o.Rank, Host: g.host, Reason: shorten(cause.Error(), maxReason), kind: kindOf(cause)})
+		g.fail(&RankError{Rank: g.o.Rank, Host: g.host, Reason: shorten(cause.Error(), maxReason), kind: failure.Kind(cause)})
 	})
 	<-g.ended
 }
@@ -370,7 +372,7 @@ func (g *Group) suspect(rank int, reason string) {
 
 // lost returns the error for a rank that cannot be reached.
 func (g *Group) lost(rank int, reason string) *RankError {
-	return &RankError{Rank: rank, Host: g.hostOf(rank), Reason: reason, kind: kindNetwork}
+	return &RankError{Rank: rank, Host: g.hostOf(rank), Reason: reason, kind: failure.KindNetwork}
 }
 
 // hostOf returns the host name of a rank; "" if the rank has not connected.

@@ -203,7 +203,7 @@ func (g *Group) arrive(conn net.Conn, h hello) {
 	}
 	g.addLink(l)
 	if reason != "" && g.misfitting == nil {
-		g.misfitting = &RankError{Rank: h.Rank, Host: l.host, Reason: reason, kind: kindUsage}
+		g.misfitting = &RankError{Rank: h.Rank, Host: l.host, Reason: reason, kind: failure.KindUsage}
 		time.AfterFunc(g.timing.handshake, func() { g.post(func() { g.fail(g.misfitting) }) })
 	}
 	if len(g.links) < g.o.Ranks-1 {
@@ -311,13 +311,12 @@ func (j *joining) reach(ctx context.Context) (net.Conn, error) {
 	begin, told := time.Now(), false
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
 		conn, err := j.dial(ctx, j.o.address())
-		var usage interface{ Usage() bool }
 		switch waited := time.Since(begin); {
 		case err == nil:
 			return conn, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
-		case errors.As(err, &usage):
+		case failure.IsUsage(err):
 			return nil, fmt.Errorf("rank 0 at %s: %w", j.o.address(), err)
 		case waited > j.o.Wait:
 			return nil, failure.Network(fmt.Sprintf("rank 0 did not answer at %s within %v: %v", j.o.address(), j.o.Wait, err))
@@ -357,8 +356,7 @@ func (j *joining) dial(ctx context.Context, address string) (net.Conn, error) {
 func (j *joining) persist(ctx context.Context, address string) (net.Conn, error) {
 	for begin := time.Now(); ; {
 		conn, err := j.dial(ctx, address)
-		var usage interface{ Usage() bool }
-		if err == nil || errors.As(err, &usage) || ctx.Err() != nil || time.Since(begin) > j.timing.handshake {
+		if err == nil || failure.IsUsage(err) || ctx.Err() != nil || time.Since(begin) > j.timing.handshake {
 			return conn, err
 		}
 		select {

@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -167,16 +166,13 @@ func (s *Source) check(r Record) error {
 	return nil
 }
 
-// A usageError reports that the options do not suit the data, which is then not
-// corrupt.
-type usageError interface{ Usage() bool }
-
 // settle calls Quarantine for every bad example of the step, in order of
 // position. It returns the error that ends the run, or nil.
 func (s *Source) settle(d *stepData) error {
 	for i := range d.parts {
 		for _, bad := range d.parts[i].bad {
-			if unsuitable := usageError(nil); s.opts.Quarantine == nil || errors.As(bad, &unsuitable) {
+			// An error of usage says that the options do not suit the data, which is then not corrupt.
+			if s.opts.Quarantine == nil || failure.IsUsage(bad) {
 				return bad
 			}
 			if err := s.opts.Quarantine(bad); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"pretext/internal/onefile"
+	"pretext/cmd/internal/onefile"
 	"pretext/internal/store"
 )
 

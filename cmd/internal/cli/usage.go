@@ -72,8 +72,7 @@ func (h Hints) complain(c *cobra.Command) {
 	}
 	c.Args = func(cmd *cobra.Command, a []string) error {
 		err := args(cmd, a)
-		var usage interface{ Usage() bool }
-		if err != nil && !errors.As(err, &usage) {
+		if err != nil && !failure.IsUsage(err) {
 			err = wrongArguments(cmd, a)
 		}
 		return err

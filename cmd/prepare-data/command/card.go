@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pretext/internal/onefile"
+	"pretext/cmd/internal/onefile"
 	"pretext/sharding/survey"
 	"pretext/sharding/survey/card"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/internal/cli"
+	"pretext/cmd/internal/onefile"
 	"pretext/internal/humanize"
-	"pretext/internal/onefile"
 	"pretext/sharding/survey"
 	"pretext/sharding/survey/report"
 )

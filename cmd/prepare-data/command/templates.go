@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/onefile"
 	"pretext/extract/wiki"
 	"pretext/extract/wiki/rendering"
 	"pretext/internal/humanize"
-	"pretext/internal/onefile"
 	"pretext/internal/store"
 )
 

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
+	"pretext/cmd/internal/onefile"
 	"pretext/extract"
 	"pretext/extract/wiki/learn"
 	"pretext/internal/failure"
 	"pretext/internal/humanize"
-	"pretext/internal/onefile"
 	"pretext/internal/store"
 	"pretext/pipeline"
 )

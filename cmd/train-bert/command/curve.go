@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/onefile"
 	"pretext/internal/failure"
-	"pretext/internal/onefile"
 	"pretext/trainer/session"
 )
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/onefile"
 	"pretext/cmd/train-bert/internal/demoshards"
 	"pretext/internal/failure"
 	"pretext/internal/humanize"
-	"pretext/internal/onefile"
 	"pretext/internal/store"
 	"pretext/internal/usage"
 	"pretext/sharding"

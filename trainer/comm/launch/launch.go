@@ -134,11 +134,8 @@ func (l *launcher) signal(s syscall.Signal) {
 	}
 }
 
-// lostRank is the exit code for errors of the network.
-const lostRank = 5
-
-// codeOf returns the exit code of a process, given the result of exec.Cmd.Wait; lostRank
-// if a signal ended it.
+// codeOf returns the exit code of a process, given the result of exec.Cmd.Wait; that of
+// errors of the network if a signal ended it.
 func codeOf(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -147,7 +144,7 @@ func codeOf(err error) int {
 	case errors.As(err, &exit) && exit.Exited():
 		return exit.ExitCode()
 	}
-	return lostRank
+	return failure.ExitNetwork
 }
 
 // signalOf returns the signal that ended a process, given the result of exec.Cmd.Wait; 0

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"syscall"
 	"time"
-)
 
-// interrupted is the exit code of a rank that was stopped by a signal.
-const interrupted = 130
+	"pretext/internal/failure"
+)
 
 // waitNotes is the time between two lines about a checkpoint that is waited for.
 const waitNotes = 30 * time.Second
@@ -69,7 +68,7 @@ func (w *waiting) end(e end) {
 		return
 	case w.exitCode == 0:
 		w.exitCode, w.failed = code, time.Now()
-	case w.exitCode == interrupted && code != lostRank:
+	case w.exitCode == failure.ExitInterrupted && code != failure.ExitNetwork:
 		w.exitCode = code // such as of rank 0, whose disk is full
 	}
 	if s := signalOf(e.err); s != 0 {

@@ -481,8 +481,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	within(t, second, "an answer").want(t, http.StatusOK, `"classes"`)
 }
 
-// Connections of others that say nothing, or nonsense, cost time and no answer, as long as
-// there are fewer than the server has room for.
+// Connections of others that say nothing, or nonsense, may make the server slower. As long
+// as there are fewer than it has room for, no question stays without an answer.
 func TestAServerThatIsFloodedAnswers(t *testing.T) {
 	x := start(t, trainer.Heads{Labels: 2}, false, nil)
 	run := func() time.Duration {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"pretext/internal/onefile"
+	"pretext/cmd/internal/onefile"
 )
 
 func TestNothingButAFileIsReplaced(t *testing.T) {

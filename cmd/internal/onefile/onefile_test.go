@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/onefile"
+	"pretext/cmd/internal/onefile"
 	"pretext/internal/tinydata"
 )
 
