@@ -8,7 +8,7 @@ import (
 
 // longest is the maximum number of lines of a function. Aim at 40; what is longer than
 // longest has a reason here.
-const longest = 60
+const longest = 80
 
 // longer are the functions that may have more lines, with the reason.
 var longer = map[string]string{
