@@ -17,21 +17,21 @@ test:
 # Everything that is too dear for go test: lint, the race detector, generated files,
 # other projects' readers, other platforms, fuzzing, a real Flink cluster. A check runs
 # only if something that it reads has changed since it last succeeded; CHECKFLAGS=-force
-# runs it anyway. The checks are the scripts in internal/checks/scripts, and each of
+# runs it anyway. The checks are the scripts in internal/dev/checks/scripts, and each of
 # them is a target here.
 check:
-	go run ./internal/checks $(CHECKFLAGS)
+	go run ./internal/dev/checks $(CHECKFLAGS)
 
-CHECKS := $(basename $(notdir $(wildcard internal/checks/scripts/*.sh)))
+CHECKS := $(basename $(notdir $(wildcard internal/dev/checks/scripts/*.sh)))
 .PHONY: $(CHECKS)
 $(CHECKS):
-	go run ./internal/checks -force $@
+	go run ./internal/dev/checks -force $@
 
 # All checks whatever has changed, every fuzz target for ten minutes, and the tests of
 # faults in full: many hours.
 nightly: CLUSTERFLAGS =
 nightly: torture
-	CLUSTERFLAGS="$(CLUSTERFLAGS)" go run ./internal/checks -force -fuzztime 10m
+	CLUSTERFLAGS="$(CLUSTERFLAGS)" go run ./internal/dev/checks -force -fuzztime 10m
 
 # The kernels' PTX: one version of NVRTC, so that it is the same everywhere. It is
 # committed, and no GPU is needed.
@@ -40,12 +40,12 @@ ptx-write:
 
 # What the driver of a stage does alone, for 10,000,000 blocks and 100,000 shards.
 bench-scale:
-	go run ./internal/bench/scale
+	go run ./internal/dev/bench/scale
 
 # Every fuzz target for FUZZTIME, on one processor each. The seeds and all earlier
 # findings run with the tests. FUZZBELOW=extract takes a part.
 fuzz:
-	@internal/checks/fuzzall.sh $(FUZZTIME) $(FUZZBELOW)
+	@internal/dev/checks/fuzzall.sh $(FUZZTIME) $(FUZZBELOW)
 
 # The tests of faults as long as it takes to trust the result, where go test runs
 # a share: kills, failpoints, signals, full disks, damage, hostile files; hours.
@@ -53,7 +53,7 @@ fuzz:
 .PHONY: torture
 torture:
 	PRETEXT_TORTURE=1 go test -count=1 -timeout 24h -v ./internal/store ./sharding/... ./pipeline ./extract/... ./cmd/prepare-data ./cmd/train-bert/...
-	internal/checks/fuzzall.sh 10m
+	internal/dev/checks/fuzzall.sh 10m
 
 # A real Flink cluster on loopback: bytes, faults, errors, Ctrl-C. It needs Java 17 and
 # Maven, and caches 300 MB in the user's cache folder. CLUSTERFLAGS='-times 1' takes less
@@ -61,13 +61,13 @@ torture:
 .PHONY: cluster-test
 cluster-test:
 	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Java and Maven are needed: apt-get install openjdk-17-jre-headless maven"; exit 1; }
-	PRETEXT_MINIO=$$(internal/clustertest/minio.sh) go test -count=1 -timeout 10m ./internal/store/s3
-	PRETEXT_MINIO=$$(internal/clustertest/minio.sh) go test -tags cluster -count=1 -timeout 40m -v ./internal/clustertest $(CLUSTERFLAGS)
+	PRETEXT_MINIO=$$(internal/dev/clustertest/minio.sh) go test -count=1 -timeout 10m ./internal/store/s3
+	PRETEXT_MINIO=$$(internal/dev/clustertest/minio.sh) go test -tags cluster -count=1 -timeout 40m -v ./internal/dev/clustertest $(CLUSTERFLAGS)
 
 # Every stage and the whole run, in CPU time and against bzip2: docs/benchmarks.md.
 # BENCHFLAGS='-dump F -books P' measures other input, -json prints all samples.
 bench: build
-	go run ./internal/bench $(BENCHFLAGS)
+	go run ./internal/dev/bench $(BENCHFLAGS)
 
 # The whole run beside that of another commit, in turns: CPU time of both, and how
 # far their outputs are equal. COMMIT=NAME; BENCHFLAGS='-rounds 5 -run-flags "--shards 9"'.
@@ -78,18 +78,18 @@ bench-against: build
 	git archive $(COMMIT) | tar -x -C $(AGAINST)/tree
 	cd $(AGAINST)/tree && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o .. ./cmd/prepare-data
 	rm -r $(AGAINST)/tree
-	go run ./internal/bench -against $(AGAINST)/prepare-data $(BENCHFLAGS)
+	go run ./internal/dev/bench -against $(AGAINST)/prepare-data $(BENCHFLAGS)
 
 # The tools that others use for the same work, and ours beside them.
 bench-peers: build
 	@command -v bzip2 >/dev/null && command -v lbzip2 >/dev/null || { echo "bzip2 and lbzip2 are needed: apt-get install bzip2 lbzip2"; exit 1; }
-	go run ./internal/bench -peers $$(internal/checks/env.sh peers) -write docs/benchmarks.md $(BENCHFLAGS)
+	go run ./internal/dev/bench -peers $$(internal/dev/checks/env.sh peers) -write docs/benchmarks.md $(BENCHFLAGS)
 
 # Training beside PyTorch, in one run. Installs PyTorch: some GB.
 bench-torch: build
 	rm -rf bin/bench-torch && bin/prepare-data demo --out bin/bench-torch/demo --quiet
 	bin/prepare-data inspect bin/bench-torch/demo/shards --records > bin/bench-torch/records.jsonl
-	internal/checks/env.sh bench internal/bench/peers/torch_step.py bin/train-bert bin/bench-torch/demo/shards bin/bench-torch/records.jsonl $(BENCHFLAGS)
+	internal/dev/checks/env.sh bench internal/dev/bench/peers/torch_step.py bin/train-bert bin/bench-torch/demo/shards bin/bench-torch/records.jsonl $(BENCHFLAGS)
 
 # A folder to copy to a machine with an NVIDIA GPU, without Go and network: programs,
 # tests, data and run.sh, which checks and measures them. The packed file, which is what is
@@ -97,12 +97,12 @@ bench-torch: build
 PACK := bin/gpu-pack
 gpu-pack:
 	rm -rf $(PACK) && mkdir -p $(PACK)
-	CGO_ENABLED=1 go build -tags osusergo,netgo -trimpath -ldflags='-s -w' -o $(PACK)/ ./cmd/train-bert ./internal/gpubench
+	CGO_ENABLED=1 go build -tags osusergo,netgo -trimpath -ldflags='-s -w' -o $(PACK)/ ./cmd/train-bert ./internal/dev/gpubench
 	CGO_ENABLED=1 go test -c -tags gpu,osusergo,netgo -trimpath -ldflags='-s -w' -o $(PACK)/kernels.test ./trainer/cuda/kernels
 	CGO_ENABLED=1 go test -c -tags gpu,osusergo,netgo -trimpath -ldflags='-s -w' -o $(PACK)/driver.test ./trainer/cuda/driver
 	go run ./cmd/prepare-data demo --out $(PACK)/demo.tmp --quiet
 	mv $(PACK)/demo.tmp/shards $(PACK)/demo && rm -rf $(PACK)/demo.tmp
-	cp internal/gpubench/pack/* internal/gpubench/lengths/* $(PACK)/
+	cp internal/dev/gpubench/pack/* internal/dev/gpubench/lengths/* $(PACK)/
 	tar -cJf $(PACK).tar.xz -C $(dir $(PACK)) $(notdir $(PACK))
 	@size=$$(du -sm $(PACK).tar.xz | cut -f1); du -sh $(PACK) $(PACK).tar.xz; [ $$size -le 64 ]
 
@@ -117,4 +117,4 @@ clean:
 # PLATFORMS=linux/amd64 makes a part.
 .PHONY: release
 release:
-	go run ./internal/release $(if $(PLATFORMS),-platforms $(PLATFORMS))
+	go run ./internal/dev/release $(if $(PLATFORMS),-platforms $(PLATFORMS))

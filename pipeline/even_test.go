@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/internal/dev/torture"
 	"pretext/internal/store"
-	"pretext/internal/torture"
 	"pretext/pipeline/stage"
 	"pretext/records/pretrain"
 	"pretext/sharding"

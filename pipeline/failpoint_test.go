@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract/download"
+	"pretext/internal/dev/torture"
 	"pretext/internal/store"
-	"pretext/internal/torture"
 	"pretext/pipeline/convert"
 	"pretext/pipeline/stage"
 	"pretext/records"

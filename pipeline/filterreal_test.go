@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"pretext/extract/quality"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/pipeline/stage"
 )
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/pipeline/stage"
 	"pretext/records/tfrecord"
 	"pretext/sharding"

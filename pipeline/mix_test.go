@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/records"

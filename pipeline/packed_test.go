@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 	"pretext/tokenize"

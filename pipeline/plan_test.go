@@ -9,7 +9,7 @@ import (
 
 	"pretext/extract/download"
 	"pretext/internal/democorpus"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"
 	"pretext/records"

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/powerloss"
-	"pretext/internal/torture"
+	"pretext/internal/dev/powerloss"
+	"pretext/internal/dev/torture"
 	"pretext/pipeline/convert"
 	"pretext/pipeline/stage"
 	"pretext/sharding"

@@ -35,7 +35,7 @@ const (
 
 	// Driver: CPU seconds per block of documents to read its table, assign it and
 	// write it to the plan; per task to pass through the runner; per task in the
-	// manifest. internal/bench/scale.
+	// manifest. internal/dev/bench/scale.
 	planCPU     = 2e-6
 	taskCPU     = 0.1e-3
 	manifestCPU = 0.06e-3

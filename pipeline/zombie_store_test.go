@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/store/storetest"
+	"pretext/internal/dev/storetest"
 	"pretext/sharding"
 )
 

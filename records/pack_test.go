@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"pretext/internal/realdata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/torture"
 )
 
 // checkPacked packs values with every version and compares the results with

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/records/tfrecord"
 )
 

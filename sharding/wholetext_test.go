@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pretext/extract"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/tokenize/hf"
 	"pretext/tokenize/sentence"
 )

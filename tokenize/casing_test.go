@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 func TestTheVocabulariesOfBERTLookAsTheyAre(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // A cutResult is what take and fill find in a text.

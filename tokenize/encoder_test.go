@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/tokenize"
 )
 

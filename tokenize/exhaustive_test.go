@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/tokenize"
 )
 

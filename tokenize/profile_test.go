@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/torture"
 	"pretext/tokenize"
 )
 

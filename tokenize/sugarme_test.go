@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sugarme/tokenizer/model/wordpiece"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 func TestASugarmeModelGivesTheSamePieces(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/trainer"
 )
 

@@ -14,7 +14,7 @@ import (
 )
 
 // realdataPath is the package with the functions by which a test declares its needs.
-const realdataPath = "pretext/internal/realdata"
+const realdataPath = "pretext/internal/dev/realdata"
 
 // A need is something outside of the repository that a test requires.
 type need struct {

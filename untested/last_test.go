@@ -55,7 +55,7 @@ func TestThisPackageIsTheLast(t *testing.T) {
 // fixture is a module with tests that need things.
 var fixture = map[string]string{
 	"a/a_test.go": `package a
-import ("testing"; "pretext/internal/realdata")
+import ("testing"; "pretext/internal/dev/realdata")
 func TestDirect(t *testing.T) { realdata.Read(t, "wiki/x") }
 func TestThroughHelper(t *testing.T) { t.Run("sub", func(t *testing.T) { helper(t, name()) }) }
 func TestHere(t *testing.T) { realdata.Path(t, "here") }
@@ -65,7 +65,7 @@ func name() string { return "" }
 func BenchmarkData(b *testing.B) { realdata.Read(b, "wiki/x") }
 `,
 	"a/other_test.go": `package a_test
-import ("testing"; real "pretext/internal/realdata")
+import ("testing"; real "pretext/internal/dev/realdata")
 func helper(t *testing.T, name string) { var d data; d.read(t, name) }
 type data struct{}
 func (data) read(t *testing.T, name string) { real.Path(t, name) }

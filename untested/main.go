@@ -5,7 +5,7 @@
 //	not run, or only in part: 67 of 1190 tests: 66 need the real data (PRETEXT_DATA), 1 needs mandoc; README.md, "Tests"
 //
 // It reads the source of the tests: those that call a function of
-// internal/realdata whose data, program, variable or instructions are absent are skipped.
+// internal/dev/realdata whose data, program, variable or instructions are absent are skipped.
 //
 // Its own test writes the same line at the end of "go test ./...". Since go test hides
 // the output of a passing package, the test writes to the standard error of the go
@@ -20,7 +20,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 func main() {

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"pretext/internal/realdata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/torture"
 )
 
 // bareRoot returns a folder that holds both programs, built as make build does, an

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 )
 
 // named wants a message to name a file as a person knows it: below root, by its

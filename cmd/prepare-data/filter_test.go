@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract"
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 )
 
 // A planted corpus is documents among which lie copies, nearly equal ones, and

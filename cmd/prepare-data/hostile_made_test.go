@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract"
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/sharding/verify"
 )
 

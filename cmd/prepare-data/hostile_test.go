@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // A hostileCase says what becomes of a hostile file: an exit code and words of

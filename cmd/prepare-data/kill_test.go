@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 )
 
 // A killer ends runs at random times.

@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"pretext/extract"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // The program of docs/own-stage.md in Python is run as it stands there, between

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 )
 
 // graceful is how long a run may take to end after a signal. It is promised to

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/records"
 	"pretext/records/columns"
 	"pretext/records/columns/formats"

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pretext/cmd/internal/clitest"
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/tinydata"
 	"pretext/records"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/trainer/checkpoint"
 )
 

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"pretext/internal/tinydata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/tinydata"
+	"pretext/internal/dev/torture"
 	"pretext/trainer/checkpoint"
 )
 

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"testing"
 
-	"pretext/internal/realdata"
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/tinydata"
 )
 
 // The program that make build writes, without cgo, trains on the CPU and says in one

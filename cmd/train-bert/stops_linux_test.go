@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/trainer/checkpoint"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 func TestMarkupIsRecognized(t *testing.T) {

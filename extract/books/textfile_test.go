@@ -13,7 +13,7 @@ import (
 
 	"pretext/extract"
 	"pretext/extract/text"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 const wrapped = `CHAPTER I

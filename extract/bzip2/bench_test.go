@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 var benchFiles = []struct{ name, file string }{

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // fileOf returns a file of one stream of the blocks.

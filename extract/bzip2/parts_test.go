@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 func TestTheChecksumEqualsThePlainOne(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // owned returns the blocks of a range, as testBlockAt.

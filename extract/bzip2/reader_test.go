@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // fixtures returns the files of testdata by name.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 )
 
 func Example() {

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"pretext/internal/dev/torture"
 	"pretext/internal/store"
-	"pretext/internal/torture"
 )
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"pretext/internal/dev/torture"
 	"pretext/internal/store"
-	"pretext/internal/torture"
 )
 
 // A moving file has no published checksum and is replaced at the server while it

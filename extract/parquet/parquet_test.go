@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 )
 
 func Example() {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 func gzipped(s string) []byte {

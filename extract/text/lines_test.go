@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pretext/extract"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // memory makes a source of a string.

@@ -10,7 +10,7 @@ import (
 	"pretext/extract/wiki/definitions"
 	"pretext/extract/wiki/rendering"
 	"pretext/extract/wiki/wikitext"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 func openDump(t *testing.T, path string) Dump {

@@ -19,7 +19,7 @@ import (
 
 	"pretext/extract"
 	"pretext/extract/bzip2"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // dumpFacts is what the README of the test data says of a dump.

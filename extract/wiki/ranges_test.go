@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pretext/internal/democorpus"
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 )
 
 // birds reads a dump that lies beside the test.

@@ -11,7 +11,7 @@ import (
 
 	"pretext/extract"
 	"pretext/extract/bzip2"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // readAll returns everything that a reader gives for a range: documents, rejects,

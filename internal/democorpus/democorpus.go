@@ -27,7 +27,7 @@ import (
 	"io/fs"
 )
 
-//go:generate go run ./gen
+//go:generate go run ../dev/demogen
 
 // DumpName is the file name of the dump, in the form
 // WIKI-DATE-pages-articles-multistream.xml.bz2.

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/torture"
 )
 
 // golden is one seed of testdata/golden.json, written by testdata/golden.py.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/internal/recognize"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"pretext/internal/dev/storetest"
 	"pretext/internal/store"
-	"pretext/internal/store/storetest"
 )
 
 // Requests fail before or after the server acts, so that answers to writes that

@@ -46,7 +46,7 @@ var intercept atomic.Pointer[func(Step, string) error]
 // the caller of the operation gets the error as if it came from the system.
 // restore ends the interception.
 //
-// Intercept is for tests of failures only; internal/archtest checks that.
+// Intercept is for tests of failures only; internal/dev/archtest checks that.
 func Intercept(before func(step Step, path string) error) (restore func()) {
 	old := intercept.Swap(&before)
 	return func() { intercept.Store(old) }

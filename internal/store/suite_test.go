@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pretext/internal/dev/storetest"
 	"pretext/internal/store"
-	"pretext/internal/store/storetest"
 )
 
 func TestFolders(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"pretext/internal/realdata"
-	"pretext/internal/stranger"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/stranger"
 )
 
 // dialVariable makes this program a process that connects to its value, and closes the

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // checkValid compares Valid and ValidString with the library's function.

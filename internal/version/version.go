@@ -3,7 +3,7 @@ package version
 
 import "runtime/debug"
 
-// release is the version of a release. internal/release sets it with
+// release is the version of a release. internal/dev/release sets it with
 // -ldflags -X, from the first heading of CHANGELOG.md.
 var release string
 

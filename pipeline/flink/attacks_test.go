@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"pretext/internal/stranger"
+	"pretext/internal/dev/stranger"
 )
 
 // A doorway is one way to a pool, and the stranger who takes it.

@@ -1,8 +1,8 @@
-"""What the tests share: the folder PRETEXT_SHARDS, which internal/checks/scripts/release.sh makes.
+"""What the tests share: the folder PRETEXT_SHARDS, which internal/dev/checks/scripts/release.sh makes.
 
     NAME/         shards: google, mlm, tokens, packed, bins, gzip, bpe, many, large
     NAME.jsonl    prepare-data inspect --records
-    NAME.order    positions by the Go reader (internal/interop/order); words: google with whole-word masks
+    NAME.order    positions by the Go reader (internal/dev/interop/order); words: google with whole-word masks
 """
 
 import json

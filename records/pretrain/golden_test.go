@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"pretext/internal/realdata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/torture"
 )
 
 // checkVectors compares putCandidates and widenVector with the plain loops, and looks

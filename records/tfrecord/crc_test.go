@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"pretext/internal/realdata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/torture"
 )
 
 // checkFold compares foldCRC with package crc32 from every alignment.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // hostileFile is an entry of hostile/hostile.json.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/pipeline"
 	"pretext/pipeline/convert"
 	"pretext/pipeline/stage"

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"pretext/extract"
+	"pretext/internal/dev/torture"
 	"pretext/internal/failure"
-	"pretext/internal/torture"
 	"pretext/pipeline"
 	"pretext/records"
 	"pretext/records/tfrecord"

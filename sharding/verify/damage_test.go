@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/sharding"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"pretext/extract/dedup"
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/pipeline"
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/tokenize/hf"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/internal/usage"
 	"pretext/tokenize/hf"
 )

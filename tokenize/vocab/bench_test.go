@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/tokenize/vocab"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/trainer"
 	"pretext/trainer/backendtest"
 	"pretext/trainer/cpu"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/internal/dev/realdata"
 	"pretext/internal/failure"
-	"pretext/internal/realdata"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 	"pretext/trainer/cpu"

@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/trainer"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"pretext/internal/stranger"
+	"pretext/internal/dev/stranger"
 )
 
 // asNobody makes ranks run as another user, in a network namespace or, for "", in this

@@ -3,7 +3,7 @@ package cpu_test
 import (
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 	"pretext/trainer/cpu"

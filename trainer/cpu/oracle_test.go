@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 	"pretext/trainer/cpu"

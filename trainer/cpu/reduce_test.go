@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/trainer"
 	"pretext/trainer/comm"
 	"pretext/trainer/cpu/internal/kernel"

@@ -3,7 +3,7 @@ package cuda
 import (
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/trainer"
 	"pretext/trainer/backendtest"
 	"pretext/trainer/cuda/device"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/trainer"
 	"pretext/trainer/cpu"
 )

@@ -5,7 +5,7 @@ import (
 	"context"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/tokenize"
 	"pretext/tokenize/vocab"
 	"pretext/trainer"

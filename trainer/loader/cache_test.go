@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/trainer/loader"

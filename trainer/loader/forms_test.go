@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/tinydata"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"

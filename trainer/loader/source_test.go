@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"

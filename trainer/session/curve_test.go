@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/trainer"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/internal/dev/torture"
 	"pretext/internal/store"
-	"pretext/internal/torture"
 	"pretext/trainer/checkpoint"
 )
 

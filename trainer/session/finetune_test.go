@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/trainer/finetune/glue"
 	"pretext/trainer/finetune/squad"
 )

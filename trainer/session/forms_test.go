@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/tinydata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/tinydata"
+	"pretext/internal/dev/torture"
 	"pretext/records"
 	"pretext/sharding"
 	"pretext/tokenize/hf"

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"pretext/internal/realdata"
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/tinydata"
 	"pretext/trainer"
 	"pretext/trainer/comm"
 )

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"pretext/internal/dev/torture"
 	"pretext/internal/store"
-	"pretext/internal/torture"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 	"pretext/trainer/comm"

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/realdata"
-	"pretext/internal/tinydata"
-	"pretext/internal/torture"
+	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/tinydata"
+	"pretext/internal/dev/torture"
 	"pretext/records/tfrecord"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/tinydata"
 	"pretext/sharding"
 	"pretext/trainer/loader"
 )

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/dev/realdata"
 	"pretext/internal/failure"
-	"pretext/internal/realdata"
 )
 
 // program is a small command line.

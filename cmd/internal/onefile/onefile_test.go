@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"pretext/cmd/internal/onefile"
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/tinydata"
 )
 
 const card = "---\npretty_name: x\n---\n\nBERT pre-training data: no examples yet.\n"

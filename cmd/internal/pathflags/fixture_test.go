@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"pretext/internal/democorpus"
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/tinydata"
 )
 
 // A thing is what a flag is made to name.

@@ -22,7 +22,7 @@ import (
 
 	preparedata "pretext/cmd/prepare-data/command"
 	trainbert "pretext/cmd/train-bert/command"
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/pipeline/stage"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/records"
 	"pretext/records/tfrecord"
 )

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"pretext/internal/dev/tinydata"
 	"pretext/internal/failure"
-	"pretext/internal/tinydata"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"

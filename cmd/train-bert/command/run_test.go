@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/tinydata"
 )
 
 // testOptions are those of a run of twelve steps on a folder of its own.

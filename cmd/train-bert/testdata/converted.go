@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/tinydata"
 	"pretext/pipeline/convert"
 	"pretext/pipeline/stage"
 	"pretext/records"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // A case is a line of a case list: wikitext, and what its text must be.

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"pretext/extract/wiki/rendering"
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // englishWords matches what English templates write: names of months, units and

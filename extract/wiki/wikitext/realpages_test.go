@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // A realPage is a page of a dump, as a plain splitter finds it.

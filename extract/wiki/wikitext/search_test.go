@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 // plainIsDisambiguation is IsDisambiguation written for the reader: every run

@@ -15,9 +15,9 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"pretext/internal/dev/storetest"
 	"pretext/internal/store"
 	"pretext/internal/store/s3"
-	"pretext/internal/store/storetest"
 )
 
 // The credentials of the server of the tests.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/records"
 	"pretext/records/columns"
 	"pretext/records/columns/formats"

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 )
 
 func TestTheTablesAreThoseThatTheGeneratorWrites(t *testing.T) {

@@ -10,7 +10,7 @@ from the answers of the library itself. A line is
     map NAME CODE=CODE,... ...
 
 Two properties cannot be read from answers and come from elsewhere; differences to the
-library are found by internal/interop/check_encoding.py: grapheme clusters (module
+library are found by internal/dev/interop/check_encoding.py: grapheme clusters (module
 regex) and the values of canonical combining classes (unicodedata; whether the library
 has one for a character is read from its answers).
 """

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/internal/usage"
 )
 

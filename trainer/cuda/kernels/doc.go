@@ -20,7 +20,7 @@
 // # How they are built
 //
 // The sources include no headers of NVIDIA. go generate (make ptx-write) compiles them
-// with NVRTC, in the version that internal/checks/envs pins. The PTX is committed, so a
+// with NVRTC, in the version that internal/dev/checks/envs pins. The PTX is committed, so a
 // user's machine needs only the driver. make ptx compiles the sources for
 // sm_80 and sm_90 with a newer NVRTC, and fails if a kernel has a stack or spilled
 // registers. Neither command needs a GPU.

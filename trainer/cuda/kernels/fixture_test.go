@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"pretext/internal/torture"
+	"pretext/internal/dev/torture"
 	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/kernels"
 	"pretext/trainer/cuda/sim"

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-//go:generate ../../../internal/checks/env.sh nvrtc nvrtc.py ptx auto
+//go:generate ../../../internal/dev/checks/env.sh nvrtc nvrtc.py ptx auto
 
 //go:embed *.ptx
 var files embed.FS

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/records/tfrecord"
 	"pretext/tokenize"
 	"pretext/trainer"

@@ -7,7 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/tokenize"
 	"pretext/trainer/finetune/squad"
 )

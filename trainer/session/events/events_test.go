@@ -10,7 +10,7 @@ import (
 	"math"
 	"testing"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/records/tfrecord"
 	"pretext/trainer/session/events"
 )

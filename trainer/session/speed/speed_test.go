@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pretext/internal/tinydata"
+	"pretext/internal/dev/tinydata"
 	"pretext/trainer/session/speed"
 )
 

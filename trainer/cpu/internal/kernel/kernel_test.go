@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"pgregory.net/rapid"
 
-	"pretext/internal/realdata"
+	"pretext/internal/dev/realdata"
 	"pretext/trainer"
 	"pretext/trainer/optim"
 )
