@@ -93,7 +93,7 @@ func runFilter(t *testing.T, r stage.Runner, c FilterConfig) *sharding.Manifest 
 	return m
 }
 
-// A rejectLine is a line of a list of rejects, as docs/format.md describes it.
+// A rejectLine is a line of a list of rejects, as docs/file-format.md describes it.
 type rejectLine struct {
 	ID         string   `json:"id"`
 	Reason     string   `json:"reason"`

@@ -17,7 +17,7 @@ import (
 //
 // A large plan has millions of blocks, so the JSON form is a string: the base64
 // (standard alphabet, no padding) of variable-length integers, about 20 bytes a
-// block. docs/format.md describes them. The array of objects that earlier
+// block. docs/file-format.md describes them. The array of objects that earlier
 // versions wrote is read as well.
 type BlockList []FileBlocks
 

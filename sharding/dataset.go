@@ -21,7 +21,7 @@ const (
 	ShardsFolder    = "shards"
 )
 
-// Directories that stages make in their own, see docs/format.md. They are
+// Directories that stages make in their own, see docs/file-format.md. They are
 // finished stage folders themselves.
 const (
 	ImportedFolder   = "imported"   // documents made from files that pretext did not write

@@ -24,7 +24,7 @@ const FormatVersion = 1
 // one file, [TasksName]; with 1, each is in a file of its own, [OldTaskFile].
 const PlanVersion = 2
 
-// Counts are totals by name. docs/format.md lists the names. The JSON form is
+// Counts are totals by name. docs/file-format.md lists the names. The JSON form is
 // sorted by name.
 type Counts map[string]int64
 

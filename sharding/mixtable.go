@@ -19,7 +19,7 @@ import (
 //
 // All documents are read Passes times. In the next pass, those are chosen whose
 // key is below Below or in Extra, so that the chosen tokens are as close to Wanted as
-// whole documents come; see docs/format.md.
+// whole documents come; see docs/file-format.md.
 type MixRow struct {
 	Source   string    `json:"source"`             // name of the source, or the key that names several
 	Parts    []MixPart `json:"parts,omitempty"`    // these sources; nil if it is one of the first folder, called Source

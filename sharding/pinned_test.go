@@ -1,6 +1,6 @@
 package sharding
 
-// Computed from the descriptions in docs/format.md by a program of its own, in
+// Computed from the descriptions in docs/file-format.md by a program of its own, in
 // another language.
 var pinnedPlan = [][]int{{0, 1, 4, 9}, {3, 5, 10, 11}, {2, 6, 7, 8}}
 

@@ -1,4 +1,4 @@
-"""The wire form of tf.train.Example: what docs/format.md calls the payload."""
+"""The wire form of tf.train.Example: what docs/file-format.md calls the payload."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""A folder of shards: its manifest, files and vocabulary. See docs/format.md."""
+"""A folder of shards: its manifest, files and vocabulary. See docs/file-format.md."""
 
 import hashlib
 import json

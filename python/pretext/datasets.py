@@ -45,7 +45,7 @@ class _Dataset:
 
     @property
     def form(self) -> str:
-        """What a record is: pairs, masked, tokens or packed (docs/format.md)."""
+        """What a record is: pairs, masked, tokens or packed (docs/file-format.md)."""
         return self._sequences.form
 
     @property

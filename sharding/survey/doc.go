@@ -10,7 +10,7 @@
 //	if err == nil && !d.Equal { … }
 //
 // A path is a run, a stage's folder, a directory of TFRecord files or one such file,
-// see [sharding.Open]. The package relies only on docs/format.md, so folders of
+// see [sharding.Open]. The package relies only on docs/file-format.md, so folders of
 // third-party stages work too.
 //
 // # What is counted

@@ -194,7 +194,7 @@ func (s *documentScan) run(ctx context.Context, f store.File, blocks []extract.B
 	return nil
 }
 
-// check checks a document against the rules of docs/format.md.
+// check checks a document against the rules of docs/file-format.md.
 func (s *documentScan) check(b extract.Block, number int64, d *extract.Document) {
 	s.ids.Add(d.ID)
 	fault := func(reason string) {

@@ -105,7 +105,7 @@ var allowed = map[string][]string{
 	"cmd/internal/clitest":      {"cmd/internal/cli"},
 	"cmd/internal/gencommands":  {"cmd/internal/cli", "cmd/prepare-data/command", "cmd/train-bert/command"},
 	"cmd/prepare-data":          {"*"},
-	// Never pipeline: what they share is the files of docs/format.md.
+	// Never pipeline: what they share is the files of docs/file-format.md.
 	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/comm", "trainer/comm/launch", "trainer/session", "trainer/session/speed", "trainer/checkpoint", "trainer/cuda/doctor", "trainer/loader",
 		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "internal/failure", "cmd/internal/onefile", "internal/store", "internal/store/s3", "internal/usage", "internal/humanize"},
 	// What tests and developers run stands on all; nothing stands on it.

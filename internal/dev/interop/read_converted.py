@@ -219,20 +219,20 @@ def same(hdf5_folder, npy_folder):
 
 
 def document(kind, folder, want):
-    """Runs the reader of docs/formats.md: it leaves the ids of the first training example."""
-    text = open(os.path.join(os.path.dirname(__file__), "..", "..", "..", "docs", "formats.md")).read()
+    """Runs the reader of docs/convert.md: it leaves the ids of the first training example."""
+    text = open(os.path.join(os.path.dirname(__file__), "..", "..", "..", "docs", "convert.md")).read()
     lists = "input_mask" not in want and "sequence_lengths" not in want
     section = text.partition(f"\n## {kind}\n")[2].partition("\n## ")[0]
     blocks = {head: code for head, _, code in (b.partition("\n") for b in section.split("```python")[1:])}
     code = blocks.get(" tokens") if lists else None
     code = (code or blocks.get("") or "").partition("```")[0]
-    assert code, f"docs/formats.md has no reader of {kind}"
+    assert code, f"docs/convert.md has no reader of {kind}"
     if kind == "megatron":
         load_megatron()
     scope = {"DIR": folder}
     exec(code, scope)
     got = numpy.asarray(scope["ids"]).reshape(-1)
-    assert numpy.array_equal(got, numpy.asarray(want["input_ids"])[:len(got)]) and len(got) > 1, f"docs/formats.md, {kind}: {got}"
+    assert numpy.array_equal(got, numpy.asarray(want["input_ids"])[:len(got)]) and len(got) > 1, f"docs/convert.md, {kind}: {got}"
 
 
 def main(kind, folder, records):

@@ -1,5 +1,5 @@
 // Package tinydata writes small directories of shards for tests of training, in
-// the format of docs/format.md. In its language each segment repeats one token,
+// the format of docs/file-format.md. In its language each segment repeats one token,
 // so a small model learns it in some hundred steps.
 //
 //	err := tinydata.Write(dir, tinydata.Options{Train: 96, Eval: 24, Vocab: 40})

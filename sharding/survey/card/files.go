@@ -40,7 +40,7 @@ type column struct {
 	Struct []column `yaml:"struct,omitempty"`
 }
 
-// documentFeatures are the fields of a document; see docs/format.md.
+// documentFeatures are the fields of a document; see docs/file-format.md.
 var documentFeatures = []column{{Name: "id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "source", Type: "string"},
 	{Name: "metadata", Struct: []column{{Name: "title", Type: "string"}, {Name: "lang", Type: "string"},
 		{Name: "url", Type: "string"}, {Name: "revision", Type: "int64"}, {Name: "timestamp", Type: "string"}, {Name: "license", Type: "string"}}}}

@@ -64,7 +64,7 @@ func form(r *survey.RecordStats) records.Form {
 	return records.Pairs
 }
 
-// features returns the features of a record; see docs/format.md. It returns nil for
+// features returns the features of a record; see docs/file-format.md. It returns nil for
 // formats with columns of their own.
 func features(r *survey.RecordStats) []feature {
 	switch r.Format {
