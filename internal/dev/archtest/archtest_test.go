@@ -323,6 +323,12 @@ func root() string {
 // walk parses every file of the module that is no test.
 func walk(t *testing.T, mode parser.Mode, visit func(pkg string, f *ast.File)) {
 	t.Helper()
+	walkFiles(t, mode, false, func(pkg string, f *ast.File, _ bool) { visit(pkg, f) })
+}
+
+// walkFiles parses every file of the module, if wanted tests too.
+func walkFiles(t *testing.T, mode parser.Mode, tests bool, visit func(pkg string, f *ast.File, test bool)) {
+	t.Helper()
 	root := root()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -331,7 +337,8 @@ func walk(t *testing.T, mode parser.Mode, visit func(pkg string, f *ast.File)) {
 		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		test := strings.HasSuffix(path, "_test.go")
+		if !strings.HasSuffix(path, ".go") || test && !tests {
 			return nil
 		}
 		f, err := parser.ParseFile(sources, path, nil, mode)
@@ -342,7 +349,7 @@ func walk(t *testing.T, mode parser.Mode, visit func(pkg string, f *ast.File)) {
 		if err != nil {
 			return err
 		}
-		visit(filepath.ToSlash(rel), f)
+		visit(filepath.ToSlash(rel), f, test)
 		return nil
 	})
 	if err != nil {
