@@ -36,7 +36,7 @@ func (s *Scanner) block(i, e int) int {
 			return next
 		}
 	case '{':
-		if s.tableStart(i, e) {
+		if startsTable(s.src[i:e]) {
 			return s.tableLine(i, e)
 		}
 		s.residue = s.residue || i+1 < e && src[i+1] == '{'
@@ -118,7 +118,7 @@ func (s *Scanner) indented(i, e int) int {
 	case s.src[j] == '\n':
 		s.endLine()
 		return j + 1
-	case s.tableStart(j, e):
+	case startsTable(s.src[j:e]):
 		return s.tableLine(j, e)
 	}
 	if s.src[i] != ' ' {
@@ -139,7 +139,7 @@ func (s *Scanner) isResidue(i, e int) bool {
 // residueLine drops the line of a table for which [Scanner.isResidue] is true.
 // Text after the mark that ends the table is rendered.
 func (s *Scanner) residueLine(i, e int) int {
-	if n := s.tableStop(i, e); n > 0 {
+	if n := tableStop(s.src[i:e]); n > 0 {
 		s.endLine()
 		return s.paragraphLine(i+n, e)
 	}
@@ -162,11 +162,11 @@ func (s *Scanner) list(i, e int) int {
 	for text < e && isBlank(s.src[text]) {
 		text++
 	}
-	if text < e && s.tableStart(text, e) && s.skipIndent(i) == text {
+	if text < e && startsTable(s.src[text:e]) && s.skipIndent(i) == text {
 		return s.tableLine(text, e)
 	}
 	start, heads := len(s.out), s.heads.n
-	s.tags, s.freeURL = 0, 0
+	s.openTags, s.freeURL = 0, 0
 	for ; terms > 0; terms-- {
 		text = s.inline(text, e, modeTerm)
 		if text >= e || s.src[text] != ':' {

@@ -51,33 +51,33 @@ func mayBeInclusion(tag []byte) bool {
 }
 
 // inclusionEnd returns the end of the tag <noinclude> or <onlyinclude> at
-// s.src[i], opening or closing; or i if there is none. They are removed before
+// c.src[i], opening or closing; or i if there is none. They are removed before
 // the page is parsed, because a list, heading or attribute may follow. The same
 // holds for an <includeonly> with its content at the start of a line or inside a
 // tag; others are left for [Scanner.extension], which repairs the place.
 // tag follows the tags before.
-func (s *Scanner) inclusionEnd(i int, tag *openTag) int {
-	if !mayBeInclusion(s.src[i+1:]) {
+func (c *comments) inclusionEnd(i int, tag *openTag) int {
+	if !mayBeInclusion(c.src[i+1:]) {
 		return i
 	}
-	e := len(s.src)
+	e := len(c.src)
 	j := i + 1
-	closing := j < e && s.src[j] == '/'
+	closing := j < e && c.src[j] == '/'
 	if closing {
 		j++
 	}
-	info, end := s.tagName(j, e)
+	info, end := tagName(c.src, j, e)
 	switch info.kind {
 	case tagInclusion:
-		for end < e && (isBlank(s.src[end]) || s.src[end] == '/') {
+		for end < e && (isBlank(c.src[end]) || c.src[end] == '/') {
 			end++
 		}
-		if end < e && s.src[end] == '>' {
+		if end < e && c.src[end] == '>' {
 			return end + 1
 		}
 	case tagIncludeOnly:
-		atStart := i == 0 || s.src[i-1] == '\n'
-		if t, ok := s.extTagAt(i, e); !closing && ok && (atStart || tag.at(i)) {
+		atStart := i == 0 || c.src[i-1] == '\n'
+		if t, ok := c.extTagAt(i, e); !closing && ok && (atStart || tag.at(i)) {
 			return t.next
 		}
 	}
@@ -112,40 +112,47 @@ func (t *openTag) skip(i, next int) {
 	t.seen = next
 }
 
-// withoutComments returns src without comments. They are removed first, as in
+// comments removes comments, and the tags that tell what pages include, before a
+// page is parsed. Its tags are those of the page with them.
+type comments struct {
+	tags
+	clean      []byte // buffer: a page without its comments
+	asTemplate bool   // the page is read as a template, see Included
+}
+
+// remove returns src without comments. They are removed first, as in
 // MediaWiki's preprocessor, because a comment may be inside any markup. So are
 // the tags <noinclude> and <onlyinclude>, unless the page is read as a template.
 // Comments in the content of extension tags are kept. An unclosed comment
 // extends to the end of the page. If a line contains only comments and white
 // space, the whole line is removed.
 //
-// The result is src itself, or is in s.clean until the next call.
-func (s *Scanner) withoutComments(src []byte) []byte {
+// The result is src itself, or is in c.clean until the next call.
+func (c *comments) remove(src []byte) []byte {
 	if !mayVanish(src) {
 		return src
 	}
-	s.src = src
-	s.finder.reset(len(src))
-	if cap(s.clean) > maxKeptPage {
-		s.clean = nil
+	c.load(src)
+	if cap(c.clean) > maxKeptPage {
+		c.clean = nil
 	}
-	out, start, tag := slices.Grow(s.clean[:0], len(src)), 0, openTag{src: src}
+	out, start, tag := slices.Grow(c.clean[:0], len(src)), 0, openTag{src: src}
 	for i := 0; ; {
 		k := bytes.IndexByte(src[i:], '<')
 		if k < 0 {
 			break
 		}
 		i += k
-		if next := s.inclusionEnd(i, &tag); next > i && !s.asTemplate {
+		if next := c.inclusionEnd(i, &tag); next > i && !c.asTemplate {
 			tag.skip(i, next)
 			out = append(out, src[start:i]...)
 			i, start = next, next
 			continue
 		}
-		if next := s.opaqueEnd(i, len(src)); next > i {
+		if next := c.opaqueEnd(i, len(src)); next > i {
 			tag.skip(i, next)
 			i = next
-		} else if from, to := s.commentAt(i, start); to > from {
+		} else if from, to := c.commentAt(i, start); to > from {
 			out = append(out, src[start:from]...)
 			if i = to; to < len(src) && src[to] == ' ' && len(out) > 0 && out[len(out)-1] == ' ' {
 				to++ // keep one of the two spaces around the comment
@@ -157,43 +164,43 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 			i++
 		}
 	}
-	s.work += len(src)
-	s.clean = append(out, src[start:]...)
-	return s.clean
+	c.work += len(src)
+	c.clean = append(out, src[start:]...)
+	return c.clean
 }
 
-// commentAt returns the range of bytes to remove for the comment at s.src[i].
+// commentAt returns the range of bytes to remove for the comment at c.src[i].
 // The range is empty if there is no comment, and does not begin before start.
-func (s *Scanner) commentAt(i, start int) (from, to int) {
-	to = s.commentEndAt(i)
+func (c *comments) commentAt(i, start int) (from, to int) {
+	to = c.commentEndAt(i)
 	if to == i {
 		return i, i
 	}
-	for from = i; from > start && isBlank(s.src[from-1]); {
+	for from = i; from > start && isBlank(c.src[from-1]); {
 		from--
 	}
-	if from == 0 || s.src[from-1] != '\n' {
+	if from == 0 || c.src[from-1] != '\n' {
 		return i, to
 	}
 	end := to
-	for end < len(s.src) && (isBlank(s.src[end]) || s.commentEndAt(end) > end) {
-		end = max(end+1, s.commentEndAt(end))
+	for end < len(c.src) && (isBlank(c.src[end]) || c.commentEndAt(end) > end) {
+		end = max(end+1, c.commentEndAt(end))
 	}
-	if end < len(s.src) && s.src[end] == '\n' {
+	if end < len(c.src) && c.src[end] == '\n' {
 		return from, end + 1
 	}
 	return i, to
 }
 
-// commentEndAt returns the end of the comment at s.src[i], or i if there is
+// commentEndAt returns the end of the comment at g.src[i], or i if there is
 // none.
-func (s *Scanner) commentEndAt(i int) int {
-	if !bytes.HasPrefix(s.src[i:], commentStart) {
+func (g *tags) commentEndAt(i int) int {
+	if !bytes.HasPrefix(g.src[i:], commentStart) {
 		return i
 	}
-	k := s.next(&s.ext.comment, i+len(commentStart), commentEnd)
+	k := g.next(&g.comment, i+len(commentStart), commentEnd)
 	if k < 0 {
-		return len(s.src)
+		return len(g.src)
 	}
 	return k + len(commentEnd)
 }

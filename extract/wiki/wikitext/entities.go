@@ -9,6 +9,9 @@ import (
 // reference such as "&amp;". The longest name that HTML defines has 31 letters.
 const maxEntity = 40
 
+// entities parses character references and remembers the names met so far.
+type entities struct{ met map[string]string }
+
 // An entity is a parsed character reference, such as "&amp;". If text is "" and
 // char is 0, it is invisible.
 type entity struct {
@@ -17,11 +20,11 @@ type entity struct {
 	next int    // offset after the reference
 }
 
-// entityAt parses the character reference at src[i], which is "&". The
+// at parses the character reference at src[i], which is "&". The
 // reference must end in ";" and name a character that MediaWiki shows
 // (Sanitizer::normalizeCharReferences); otherwise ok is false and "&" is plain
 // text.
-func (s *Scanner) entityAt(src []byte, i int) (ent entity, ok bool) {
+func (n *entities) at(src []byte, i int) (ent entity, ok bool) {
 	j := i + 1
 	if j < len(src) && src[j] >= utf8.RuneSelf {
 		return foreignEntity(src, i)
@@ -43,14 +46,14 @@ func (s *Scanner) entityAt(src []byte, i int) (ent entity, ok bool) {
 		ent.char = shown(ent.char)
 		return ent, ok
 	}
-	ent.text, ok = s.namedEntity(name, src[i:ent.next])
+	ent.text, ok = n.named(name, src[i:ent.next])
 	return ent, ok
 }
 
-// namedEntity returns the text of the reference src, which is "&name;". ok is
+// named returns the text of the reference src, which is "&name;". ok is
 // false if HTML defines no such name. The names come from package html;
-// s.entities caches those met so far.
-func (s *Scanner) namedEntity(name, src []byte) (text string, ok bool) {
+// n.met caches those met so far.
+func (n *entities) named(name, src []byte) (text string, ok bool) {
 	switch string(name) {
 	case "nbsp", "thinsp", "ensp", "emsp":
 		return " ", true
@@ -59,17 +62,17 @@ func (s *Scanner) namedEntity(name, src []byte) (text string, ok bool) {
 	case "semi":
 		return ";", true
 	}
-	if text, ok = s.entities[string(name)]; ok {
+	if text, ok = n.met[string(name)]; ok {
 		return text, true
 	}
 	text = html.UnescapeString(string(src))
 	if text[len(text)-1] == ';' { // html knows a part of the name, or nothing
 		return "", false
 	}
-	if s.entities == nil {
-		s.entities = make(map[string]string)
+	if n.met == nil {
+		n.met = make(map[string]string)
 	}
-	s.entities[string(name)] = text
+	n.met[string(name)] = text
 	return text, true
 }
 
@@ -134,11 +137,11 @@ func shown(r rune) rune {
 }
 
 // entity writes the text that a character reference stands for.
-func (s *Scanner) entity(ent entity) {
+func (w *writer) entity(ent entity) {
 	if ent.char != 0 {
 		var buf [utf8.UTFMax]byte
-		s.text(utf8.AppendRune(buf[:0], ent.char))
+		w.text(utf8.AppendRune(buf[:0], ent.char))
 		return
 	}
-	s.str(ent.text)
+	w.str(ent.text)
 }

@@ -70,51 +70,6 @@ func (s *Scanner) expand(given span, i, e int) (ok bool) {
 // the last text of [Scanner.AppendText].
 func (s *Scanner) PageExpanded() int { return s.budget.expanded }
 
-// definition returns the definition of the template with a title: the user's, or
-// that of the wiki itself; "" if there is none.
-func (s *Scanner) definition(title []byte) string {
-	own := s.templateTitle(title)
-	name := s.templateName(title)
-	if source := s.table.TextOf(rendering.Definition, name); source != "" || s.page.Definitions == nil {
-		return source
-	}
-	return s.page.Definitions.Definition(name, own)
-}
-
-// templateTitle returns the title of a template without its namespace.
-func (s *Scanner) templateTitle(title []byte) []byte {
-	title = trimSpace(title)
-	if k := bytes.IndexByte(title, ':'); k > 0 && k <= maxTemplateName {
-		if word := trimSpace(fold(&s.name, title[:k])); templateWords[string(word)] || string(word) == s.page.Template {
-			return trimSpace(title[k+1:])
-		}
-	}
-	return title
-}
-
-// urlFunctions are the parser functions that give a URL.
-var urlFunctions = makeSet("fullurl", "fullurle", "canonicalurl", "canonicalurle", "filepath", "localurl", "localurle")
-
-// givesURL reports whether a template begins at s.src[i] that gives the URL of an
-// external link: a parser function, or a template whose definition begins with one.
-func (s *Scanner) givesURL(i, e int) bool {
-	if i+1 >= e || s.src[i] != '{' || s.src[i+1] != '{' {
-		return false
-	}
-	el, ok := s.elementAt(i)
-	if !ok || int(el.end) > e || el.width != 2 {
-		return false
-	}
-	name := s.bytes(s.trim(i+2, s.nameEnd(i+2, int(el.end)-2)))
-	if function, _, ok := bytes.Cut(name, []byte(":")); ok && urlFunctions[string(fold(&s.name, function))] {
-		return true
-	}
-	return s.expands() && protocolLength([]byte(s.definition(name))) > 0
-}
-
-// expands reports whether there are definitions of templates.
-func (s *Scanner) expands() bool { return s.page.Definitions != nil || s.table.HasDefinitions() }
-
 // renderAlias renders a template whose name is a redirect to one that the data
 // know.
 func (s *Scanner) renderAlias(t rendering.Rule, given span, i, e int) bool {
@@ -133,15 +88,14 @@ func (s *Scanner) renderAlias(t rendering.Rule, given span, i, e int) bool {
 func (s *Scanner) putExpanded(source []byte) {
 	if s.inner == nil {
 		s.inner = NewScanner(s.opt)
-		s.inner.rendered, s.inner.budget = s.rendered, s.budget
+		s.inner.wiki.tables, s.inner.budget = s.wiki.tables, s.budget
 		s.inner.opt.Headings, s.inner.opt.Lists = true, true
 	}
 	s.budget.depth++
 	s.expanded = s.inner.AppendText(s.expanded[:0], source, s.page)
 	s.budget.depth--
 	for name, hole := range s.inner.Holes() {
-		s.holes.page += hole.Uses
-		s.addHoles([]byte(name), hole.Uses)
+		s.holes.add([]byte(name), hole.Uses, s.page.Title)
 	}
 	for name, n := range s.inner.Dropped() {
 		s.dropped.Add([]byte(name), n)
@@ -168,23 +122,21 @@ func startsBlank(source []byte) bool {
 // false if the result is longer than a limit.
 func (s *Scanner) substitute(definition string, args []argument) (text []byte, ok bool) {
 	if s.subst == nil {
-		s.subst = &substitution{page: s}
+		s.subst = &substitution{page: &s.source}
 	}
 	b := s.subst
 	b.args, b.out, b.left = args, b.out[:0], maxExpandedBytes-s.budget.bytes
-	b.src = append(b.src[:0], definition...)
-	b.finder.reset(len(b.src))
-	b.special = b.special.mark(b.src)
+	b.load(append(b.src[:0], definition...))
 	b.append(0, len(b.src), 0)
 	s.budget.bytes += len(b.out)
 	return b.out, b.left >= 0
 }
 
 // A substitution replaces the parameters of a definition, which is the source of
-// its scanner.
+// its braces.
 type substitution struct {
-	Scanner
-	page *Scanner // whose source has the arguments
+	braces
+	page *source // has the arguments
 	args []argument
 	out  []byte
 	left int // bytes that may be written; negative: too long

@@ -123,9 +123,9 @@ func TestTheWorkOfExpansionsIsLinear(t *testing.T) {
 	work := func(source string, defs ...string) int {
 		s := definitions(t, defs...)
 		s.AppendText(nil, []byte(source), Page{})
-		total := s.work + s.budget.bytes
+		total := s.finder.work + s.comments.work + s.budget.bytes
 		for inner := s.inner; inner != nil; inner = inner.inner {
-			total += inner.work
+			total += inner.finder.work + inner.comments.work
 		}
 		if s.subst != nil {
 			total += s.subst.work

@@ -48,60 +48,74 @@ type extLink struct {
 	next            int // offset after the link
 }
 
-// extLinkAt parses the external link at s.src[i], which is "[": a URL, then a
+// extLinkAt parses the external link at f.src[i], which is "[": a URL, then a
 // label up to the next "]" on the line. A "]" inside a link or template in the
 // label does not end it (Parser::handleExternalLinks). ok is false if there is
 // no external link.
-func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
-	if s.near.url.covers(i, e) {
+func (f *finder) extLinkAt(i, e int) (l extLink, ok bool) {
+	if f.near.url.covers(i, e) {
 		return l, false
 	}
-	n := protocolLength(s.src[i+1 : e])
-	if n == 0 && !s.givesURL(i+1, e) {
+	n := protocolLength(f.src[i+1 : e])
+	if n == 0 && !f.givesURL(i+1, e) {
 		return l, false
 	}
 	first := i + 1 + n
-	j := s.urlEnd(first, e)
+	j := f.urlEnd(first, e)
 	if j == first {
 		return l, false
 	}
 	k := j
-	for k < e && s.src[k] != ']' && s.src[k] != '\n' {
-		s.work++
-		k = s.skipInLabel(k, e)
+	for k < e && f.src[k] != ']' && f.src[k] != '\n' {
+		f.work++
+		k = f.skipInLabel(k, e)
 	}
-	if k >= e || s.src[k] != ']' {
-		s.near.url = failure{from: i, to: k, limit: e}
+	if k >= e || f.src[k] != ']' {
+		f.near.url = failure{from: i, to: k, limit: e}
 		return l, false
 	}
 	return extLink{label: j, labelEnd: k, next: k + 1}, true
 }
 
+// givesURL reports whether a template begins at f.src[i] that gives the URL of an
+// external link: a parser function, or a template whose definition begins with one.
+func (f *finder) givesURL(i, e int) bool {
+	if i+1 >= e || f.src[i] != '{' || f.src[i+1] != '{' {
+		return false
+	}
+	el, ok := f.elementAt(i)
+	if !ok || int(el.end) > e || el.width != 2 {
+		return false
+	}
+	name := f.bytes(f.trim(i+2, f.nameEnd(i+2, int(el.end)-2)))
+	return f.wiki.givesURL(name)
+}
+
 // skipInLabel returns the end of the link, template, comment or extension tag
-// at s.src[k], or k+1 if there is none.
-func (s *Scanner) skipInLabel(k, e int) int {
-	if k+1 < e && s.src[k] == '[' && s.src[k+1] == '[' {
-		if inner, ok := s.linkAt(k, e); ok {
+// at f.src[k], or k+1 if there is none.
+func (f *finder) skipInLabel(k, e int) int {
+	if k+1 < e && f.src[k] == '[' && f.src[k+1] == '[' {
+		if inner, ok := f.linkAt(k, e); ok {
 			return inner.next
 		}
 	}
-	return s.stepInLabel(k, e)
+	return f.stepInLabel(k, e)
 }
 
-// urlEnd returns the end of the URL whose rest begins at s.src[i]. Templates
+// urlEnd returns the end of the URL whose rest begins at f.src[i]. Templates
 // belong to the URL; italics and the character references of < and > end it.
-func (s *Scanner) urlEnd(i, e int) int {
+func (f *finder) urlEnd(i, e int) int {
 	for i < e {
-		switch c := s.src[i]; {
+		switch c := f.src[i]; {
 		case class[c]&classURL != 0:
-			end := s.addressEnd(i, e)
+			end := addressEnd(f.src, i, e)
 			if end == i {
 				return i
 			}
 			i = end
 		case c == '{':
-			i = s.step(i, e)
-		case (c == '\'' || c == '&' || c == 0xC2 || c == 0xE3) && s.endsURL(i, e):
+			i = f.step(i, e)
+		case (c == '\'' || c == '&' || c == 0xC2 || c == 0xE3) && f.endsURL(i, e):
 			return i
 		default:
 			i++
@@ -110,29 +124,29 @@ func (s *Scanner) urlEnd(i, e int) int {
 	return i
 }
 
-// addressEnd returns the end of the IPv6 address in brackets at s.src[i], such
+// addressEnd returns the end of the IPv6 address in brackets at src[i], such
 // as [2001:db8::1] in [http://[2001:db8::1]/ x]; or i if there is none.
-func (s *Scanner) addressEnd(i, e int) int {
-	if s.src[i] != '[' || s.src[i-1] != '/' || s.src[i-2] != '/' {
+func addressEnd(src []byte, i, e int) int {
+	if src[i] != '[' || src[i-1] != '/' || src[i-2] != '/' {
 		return i
 	}
 	j := i + 1
-	for j < e && class[s.src[j]]&classURL == 0 {
+	for j < e && class[src[j]]&classURL == 0 {
 		j++
 	}
-	if j >= e || s.src[j] != ']' || j == i+1 {
+	if j >= e || src[j] != ']' || j == i+1 {
 		return i
 	}
 	return j + 1
 }
 
-// endsURL reports whether s.src[i:e] begins with something that ends a URL:
+// endsURL reports whether f.src[i:e] begins with something that ends a URL:
 // italics, a character reference of < or >, a no-break space or an ideographic
 // space.
-func (s *Scanner) endsURL(i, e int) bool {
-	rest := s.src[i:e]
+func (f *finder) endsURL(i, e int) bool {
+	rest := f.src[i:e]
 	if rest[0] == '&' {
-		ent, ok := s.entityAt(s.src[:e], i)
+		ent, ok := f.entities.at(f.src[:e], i)
 		return ok && (ent.text == "<" || ent.text == ">")
 	}
 	return bytes.HasPrefix(rest, []byte("''")) || bytes.HasPrefix(rest, []byte("\u00a0")) || bytes.HasPrefix(rest, []byte("\u3000"))

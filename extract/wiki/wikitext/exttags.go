@@ -2,19 +2,27 @@ package wikitext
 
 import "bytes"
 
-// An extFinder caches the locations of the closing tags of extension tags.
-type extFinder struct {
-	tagClose [tagCount]nextFinder // by tagInfo.id
+// A tags finds the ends of extension tags, HTML elements and comments, which the
+// parser of MediaWiki takes out first.
+type tags struct {
+	source
+	tagClose [tagCount]nextFinder // closing tags of extension tags, by tagInfo.id
 	gt       nextFinder           // '>'
 	comment  nextFinder           // "-->"
+	html     tableFinder          // <table>
+	hidden   hiddenFinder
 }
 
-func (f *extFinder) reset(size int) {
-	for k := range f.tagClose {
-		f.tagClose[k] = nextFinder{none: size}
+// load starts a page with the source src.
+func (g *tags) load(src []byte) {
+	g.src = src
+	for k := range g.tagClose {
+		g.tagClose[k] = nextFinder{none: len(src)}
 	}
-	f.gt = nextFinder{none: size}
-	f.comment = f.gt
+	g.gt = nextFinder{none: len(src)}
+	g.comment = g.gt
+	g.html.reset()
+	g.hidden.reset()
 }
 
 // A nextFinder caches the last result of searching the page for the next
@@ -38,19 +46,19 @@ func (f *nextFinder) cached(i int) (to, end int, known bool) {
 
 func (f *nextFinder) found(i, to, end int) { f.from, f.to, f.end = i, to, end }
 
-// next returns the offset of the first sub in s.src[i:], or -1. f caches the
+// next returns the offset of the first sub in g.src[i:], or -1. f caches the
 // result.
-func (s *Scanner) next(f *nextFinder, i int, sub []byte) int {
+func (g *tags) next(f *nextFinder, i int, sub []byte) int {
 	if to, _, known := f.cached(i); known {
 		return to
 	}
-	k := bytes.Index(s.src[i:], sub)
+	k := bytes.Index(g.src[i:], sub)
 	if k < 0 {
 		f.none = i
-		s.work += len(s.src) - i
+		g.work += len(g.src) - i
 		return -1
 	}
-	s.work += k
+	g.work += k
 	f.found(i, i+k, i+k+len(sub))
 	return i + k
 }
@@ -66,33 +74,33 @@ type extTag struct {
 	next          int  // offset after the closing tag
 }
 
-// extTagAt parses the extension tag at s.src[i], which is "<", by the rules of
+// extTagAt parses the extension tag at g.src[i], which is "<", by the rules of
 // MediaWiki's preprocessor: the tag ends at the first ">", its content at the
 // first closing tag. ok is false if there is no extension tag or it is not
 // closed before e. Only includeonly need not be closed.
-func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
-	info, nameEnd := s.tagName(i+1, e)
+func (g *tags) extTagAt(i, e int) (t extTag, ok bool) {
+	info, nameEnd := tagName(g.src, i+1, e)
 	if info.kind < firstOpaque {
 		return t, false
 	}
-	end := s.next(&s.ext.gt, nameEnd, gt)
-	if end < 0 || end >= e || end > nameEnd && !endsTagName(s.src[nameEnd]) {
+	end := g.next(&g.gt, nameEnd, gt)
+	if end < 0 || end >= e || end > nameEnd && !endsTagName(g.src[nameEnd]) {
 		return t, false
 	}
 	t = extTag{tagInfo: info, body: end + 1, next: end + 1}
-	if s.src[end-1] == '/' {
+	if g.src[end-1] == '/' {
 		t.bodyEnd = t.body
 		return t, true
 	}
-	to, next := s.closingTag(info, end+1)
+	to, next := g.closingTag(info, end+1)
 	if to < 0 && info.kind == tagIncludeOnly {
-		to, next = len(s.src), len(s.src)
+		to, next = len(g.src), len(g.src)
 	}
 	if to < 0 || next > e {
 		return t, false
 	}
 	t.bodyEnd, t.next = to, next
-	t.inline = info.kind == tagCode && hasWord(s.src[nameEnd:end], "inline")
+	t.inline = info.kind == tagCode && hasWord(g.src[nameEnd:end], "inline")
 	return t, true
 }
 
@@ -108,28 +116,28 @@ func hasWord(attributes []byte, word string) bool {
 }
 
 // closingTag returns the range [to, end) of the next closing tag with info's
-// name in s.src[i:], or -1 twice.
-func (s *Scanner) closingTag(info tagInfo, i int) (to, end int) {
-	f := &s.ext.tagClose[info.id]
+// name in g.src[i:], or -1 twice.
+func (g *tags) closingTag(info tagInfo, i int) (to, end int) {
+	f := &g.tagClose[info.id]
 	if to, end, known := f.cached(i); known {
 		return to, end
 	}
 	start := i
 	for {
-		k := bytes.Index(s.src[i:], []byte("</"))
+		k := bytes.Index(g.src[i:], []byte("</"))
 		if k < 0 {
 			f.none = start
-			s.work += len(s.src) - start
+			g.work += len(g.src) - start
 			return -1, -1
 		}
 		i += k
-		closing, j := s.tagName(i+2, len(s.src))
+		closing, j := tagName(g.src, i+2, len(g.src))
 		if closing.id == info.id {
-			for j < len(s.src) && (isBlank(s.src[j]) || s.src[j] == '\n') {
+			for j < len(g.src) && (isBlank(g.src[j]) || g.src[j] == '\n') {
 				j++
 			}
-			if j < len(s.src) && s.src[j] == '>' {
-				s.work += j - start
+			if j < len(g.src) && g.src[j] == '>' {
+				g.work += j - start
 				f.found(start, i, j+1)
 				return i, j + 1
 			}
@@ -138,13 +146,13 @@ func (s *Scanner) closingTag(info tagInfo, i int) (to, end int) {
 	}
 }
 
-// opaqueEnd returns the end of the extension tag with its content at s.src[i],
+// opaqueEnd returns the end of the extension tag with its content at g.src[i],
 // which is "<"; or i if there is none.
-func (s *Scanner) opaqueEnd(i, e int) int {
-	if i+1 >= e || class[s.src[i+1]]&classLetter == 0 {
+func (g *tags) opaqueEnd(i, e int) int {
+	if i+1 >= e || class[g.src[i+1]]&classLetter == 0 {
 		return i
 	}
-	if t, ok := s.extTagAt(i, e); ok {
+	if t, ok := g.extTagAt(i, e); ok {
 		return t.next
 	}
 	return i
@@ -202,7 +210,7 @@ func (s *Scanner) literal(i, e int) {
 func (s *Scanner) literalByte(i, e int) int {
 	switch s.src[i] {
 	case '&':
-		if ent, ok := s.entityAt(s.src[:e], i); ok {
+		if ent, ok := s.entities.at(s.src[:e], i); ok {
 			s.entity(ent)
 			return ent.next
 		}

@@ -36,17 +36,18 @@ func (h *pendingHeadings) push(level int, text []byte) {
 	h.n++
 }
 
-// flush writes the pending headings, each as a line.
-func (h *pendingHeadings) flush(s *Scanner) {
+// writeHeadings writes the pending headings, each as a line.
+func (w *writer) writeHeadings() {
+	h := &w.heads
 	for _, p := range h.head[:h.n] {
 		if p.end > p.start {
-			s.out = append(s.out, h.buf[p.start:p.end]...)
-			s.out = append(s.out, '\n')
+			w.out = append(w.out, h.buf[p.start:p.end]...)
+			w.out = append(w.out, '\n')
 		}
 	}
 	if h.n > 0 {
-		s.line = len(s.out)
-		s.chunk = max(s.chunk, s.line)
+		w.line = len(w.out)
+		w.chunk = max(w.chunk, w.line)
 		h.n = 0
 	}
 }
@@ -58,20 +59,20 @@ type headingLine struct {
 	next       int // where the next line begins
 }
 
-// headingAt parses the line at s.src[i], which is "=". ok is false if the line
+// headingAt parses the line at b.src[i], which is "=". ok is false if the line
 // is not a heading. White space may follow the closing signs.
-func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
-	eol := s.lineEnd(i, e)
+func (b *braces) headingAt(i, e int) (h headingLine, ok bool) {
+	eol := b.lineEnd(i, e)
 	end := eol
-	for end > i && isBlank(s.src[end-1]) {
+	for end > i && isBlank(b.src[end-1]) {
 		end--
 	}
 	open := i
-	for open < end && s.src[open] == '=' {
+	for open < end && b.src[open] == '=' {
 		open++
 	}
 	shut := end
-	for shut > open && s.src[shut-1] == '=' {
+	for shut > open && b.src[shut-1] == '=' {
 		shut--
 	}
 	level := min(open-i, end-shut, maxHeadingLevel)
@@ -121,18 +122,18 @@ const maxBackMatterLevel = 3
 
 // sectionEnd returns the offset of the next heading whose level is at most
 // level, or e.
-func (s *Scanner) sectionEnd(i, e, level int) int {
+func (b *braces) sectionEnd(i, e, level int) int {
 	for i < e {
-		if s.src[i] == '=' {
-			if h, ok := s.headingAt(i, e); ok && h.level <= level {
+		if b.src[i] == '=' {
+			if h, ok := b.headingAt(i, e); ok && h.level <= level {
 				return i
 			}
 		}
-		i = min(s.lineEnd(i, e)+1, e)
+		i = min(b.lineEnd(i, e)+1, e)
 	}
 	return e
 }
 
-// lineEnd returns the end of the source line at s.src[i]: the next line feed
+// lineEnd returns the end of the source line at b.src[i]: the next line feed
 // that is not inside a template, comment or extension tag.
-func (s *Scanner) lineEnd(i, e int) int { return s.outside(i, e, '\n') }
+func (b *braces) lineEnd(i, e int) int { return b.outside(i, e, '\n') }

@@ -61,51 +61,51 @@ func hasHiddenClass(tag []byte) bool {
 	return false
 }
 
-// hiddenEnd returns the end of the element whose opening tag is s.src[i:next], if
+// hiddenEnd returns the end of the element whose opening tag is g.src[i:next], if
 // that is closed before e and hides it.
-func (s *Scanner) hiddenEnd(i, next, e int) (end int, ok bool) {
-	if !hides(s.src[i:next]) {
+func (g *tags) hiddenEnd(i, next, e int) (end int, ok bool) {
+	if !hides(g.src[i:next]) {
 		return 0, false
 	}
-	if !s.finder.hidden.known {
-		s.matchHidden(i)
+	if !g.hidden.known {
+		g.matchHidden(i)
 	}
-	end, ok = s.finder.hidden.ends[i]
+	end, ok = g.hidden.ends[i]
 	return end, ok && end <= e
 }
 
 // matchHidden finds the ends of the elements that are not prose from the tag at
-// s.src[i] on. A closing tag belongs to the last open tag of its name.
-func (s *Scanner) matchHidden(i int) {
-	f := &s.finder.hidden
+// g.src[i] on. A closing tag belongs to the last open tag of its name.
+func (g *tags) matchHidden(i int) {
+	f := &g.hidden
 	if f.ends == nil {
 		f.ends = map[int]int{}
 	}
 	f.known = true
 	open := map[string][]int{} // offsets of open tags by name; of those that are prose, -1
-	for at, tag := range s.tagsFrom(i) {
-		s.pairHidden(open, tag, at)
+	for at, tag := range g.tagsFrom(i) {
+		g.pairHidden(open, tag, at)
 	}
 }
 
-// pairHidden adds the tag at s.src[i] to the open tags, or finds the one that it
+// pairHidden adds the tag at g.src[i] to the open tags, or finds the one that it
 // closes.
-func (s *Scanner) pairHidden(open map[string][]int, tag htmlTag, i int) {
+func (g *tags) pairHidden(open map[string][]int, tag htmlTag, i int) {
 	from := i + 1
 	if tag.closing {
 		from++
 	}
-	_, to := s.tagName(from, tag.next)
-	name := string(bytes.ToLower(s.src[from:to]))
+	_, to := tagName(g.src, from, tag.next)
+	name := string(bytes.ToLower(g.src[from:to]))
 	at := open[name]
 	switch {
 	case tag.closing && len(at) > 0:
 		if last := at[len(at)-1]; last >= 0 {
-			s.finder.hidden.ends[last] = tag.next
+			g.hidden.ends[last] = tag.next
 		}
 		open[name] = at[:len(at)-1]
 	case tag.closing || tag.selfClosed:
-	case hides(s.src[i:tag.next]):
+	case hides(g.src[i:tag.next]):
 		open[name] = append(at, i)
 	default:
 		open[name] = append(at, -1)

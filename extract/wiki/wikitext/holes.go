@@ -21,12 +21,29 @@ type holeTally struct {
 	page  int               // holes of the last page
 }
 
+// losses counts the templates that were dropped.
+type losses struct {
+	dropped Tally
+	holes   holeTally
+}
+
+// Dropped yields the names of the templates that were dropped because the
+// scanner does not know them, with the number of uses so far, the most frequent
+// first. Names are folded to lower case.
+func (l *losses) Dropped() iter.Seq2[string, int] { return l.dropped.All() }
+
+// Tally returns the counts behind [Scanner.Dropped]. It changes with the next page.
+func (l *losses) Tally() *Tally { return &l.dropped }
+
+// ResetTally sets all counts behind [Scanner.Dropped] and [Scanner.Holes] to 0.
+func (l *losses) ResetTally() { *l = losses{} }
+
 // Holes yields the templates whose uses left holes, the most frequent first.
 // Names are folded to lower case.
-func (s *Scanner) Holes() iter.Seq2[string, Hole] {
+func (l *losses) Holes() iter.Seq2[string, Hole] {
 	return func(yield func(string, Hole) bool) {
-		for name, n := range s.holes.uses.All() {
-			if !yield(name, Hole{n, s.holes.first[name]}) {
+		for name, n := range l.holes.uses.All() {
+			if !yield(name, Hole{n, l.holes.first[name]}) {
 				return
 			}
 		}
@@ -35,31 +52,21 @@ func (s *Scanner) Holes() iter.Seq2[string, Hole] {
 
 // PageHoles returns the number of holes in the last text of
 // [Scanner.AppendText].
-func (s *Scanner) PageHoles() int { return s.holes.page }
-
-// hole records that the template being rendered is dropped though it is part of
-// a sentence.
-func (s *Scanner) hole() { s.countHole(s.given) }
+func (l *losses) PageHoles() int { return l.holes.page }
 
 // maxFirst is the maximum number of pages that a holeTally remembers.
 const maxFirst = 2 * tallySize
 
-// countHole counts a hole of the template with the name in given.
-func (s *Scanner) countHole(given span) {
-	s.holes.page++
-	s.addHoles(s.templateName(s.bytes(given)), 1)
-}
-
-// addHoles counts n holes of a template on the page.
-func (s *Scanner) addHoles(name []byte, n int) {
-	h := &s.holes
+// add counts n holes of a template on the page with a title.
+func (h *holeTally) add(name []byte, n int, title string) {
+	h.page += n
 	name = cutName(name)
 	h.uses.Add(name, n)
 	if h.first == nil {
 		h.first = map[string]string{}
 	}
 	if _, ok := h.first[string(name)]; !ok && len(h.first) < maxFirst {
-		h.first[string(name)] = s.page.Title
+		h.first[string(name)] = title
 	}
 }
 

@@ -6,8 +6,8 @@ import "bytes"
 // includes: without <noinclude>, without the tags <includeonly>, and only the
 // text in <onlyinclude> if there is any. Comments are removed.
 func Included(source []byte) []byte {
-	s := Scanner{asTemplate: true}
-	source = s.withoutComments(source)
+	c := comments{asTemplate: true}
+	source = c.remove(source)
 	if only := between(source, "onlyinclude", true); len(only) > 0 {
 		source = only
 	}

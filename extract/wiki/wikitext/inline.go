@@ -35,7 +35,7 @@ func (s *Scanner) inline(i, e int, m mode) int {
 func (s *Scanner) scan(i, e int) int {
 	src := s.src[:e] // no bounds check below
 	start, counted := i, i
-	for mask := s.mode.mask | s.variants; ; {
+	for mask := s.mode.mask | s.variantClass; ; {
 		if mask&^classSpecial == 0 {
 			i = s.skip(i, e, mask)
 		} else {
@@ -70,7 +70,7 @@ func (s *Scanner) markup(start, i, e int) (next int, stop bool) {
 		s.text(s.src[start:i])
 		return s.lineFeed(i)
 	case ':':
-		if s.tags <= 0 && s.bold&1 == 0 && s.italic&1 == 0 && !s.inURL(start, i, e) {
+		if s.openTags <= 0 && s.bold&1 == 0 && s.italic&1 == 0 && !s.inURL(start, i, e) {
 			s.text(s.src[start:i])
 			return i, true
 		}
@@ -102,7 +102,7 @@ func (s *Scanner) element(start, i, e int) (next int) {
 	case '<':
 		return s.angle(start, i, e)
 	case '&':
-		if ent, ok := s.entityAt(src, i); ok {
+		if ent, ok := s.entities.at(src, i); ok {
 			s.text(src[start:i])
 			s.entity(ent)
 			return ent.next

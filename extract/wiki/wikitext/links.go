@@ -13,38 +13,38 @@ type link struct {
 	odd               bool // the target has bytes of classOdd and must be checked
 }
 
-// linkAt parses the internal link at s.src[i], which is "[[", by the rules of
+// linkAt parses the internal link at f.src[i], which is "[[", by the rules of
 // MediaWiki's Parser::handleInternalLinks2: the target is one line of
 // characters that a title may have; the label ends at the first "]]" and has no
 // "[["; only the caption of a file may contain links. ok is false if there is
 // no link.
-func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
+func (f *finder) linkAt(i, e int) (l link, ok bool) {
 	l = link{target: i + 2, label: -1}
-	j, odd := s.targetEnd(i+2, e)
+	j, odd := f.targetEnd(i+2, e)
 	l.targetEnd, l.odd = j, odd
 	if j >= e || j == l.target {
 		return l, false
 	}
-	if s.src[j] == ']' {
+	if f.src[j] == ']' {
 		l.next = j + 2
-		return l, j+1 < e && s.src[j+1] == ']' && s.validTarget(l)
+		return l, j+1 < e && f.src[j+1] == ']' && f.validTarget(l)
 	}
-	bar := s.barAt(j, e)
-	if bar == 0 || !s.validTarget(l) {
+	bar := barAt(f.src[j:e])
+	if bar == 0 || !f.validTarget(l) {
 		return l, false
 	}
 	l.label = j + bar
-	at, closed := s.labelEnd(l.label, e)
+	at, closed := f.labelEnd(l.label, e)
 	if !closed {
-		if !l.odd || namespaceOf(s.src[l.target:l.targetEnd], &s.name) != wordFile {
+		if !l.odd || namespaceOf(f.src[l.target:l.targetEnd], &f.name) != wordFile {
 			return l, false
 		}
-		end, ok := s.fileLinkEnd(i, at, e)
+		end, ok := f.fileLinkEnd(i, at, e)
 		l.labelEnd, l.next = end-2, end
 		return l, ok
 	}
 	l.labelEnd, l.next = at, at+2
-	if l.next < e && s.src[l.next] == ']' && bytes.IndexByte(s.src[l.label:at], '[') >= 0 {
+	if l.next < e && f.src[l.next] == ']' && bytes.IndexByte(f.src[l.label:at], '[') >= 0 {
 		l.labelEnd++ // [[a|[b]]]: the label ends with a bracket
 		l.next++
 	}
@@ -53,28 +53,28 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 
 // afterLink returns the offset after the link l: after a file also a single "]",
 // whose "[" is in the dropped caption, or nowhere.
-func (s *Scanner) afterLink(l link, e int) int {
+func (f *finder) afterLink(l link, e int) int {
 	i := l.next
-	if l.odd && i < e && s.src[i] == ']' && (i+1 == e || s.src[i+1] != ']') && namespaceOf(s.src[l.target:l.targetEnd], &s.name) == wordFile {
+	if l.odd && i < e && f.src[i] == ']' && (i+1 == e || f.src[i+1] != ']') && namespaceOf(f.src[l.target:l.targetEnd], &f.name) == wordFile {
 		return i + 1
 	}
 	return i
 }
 
-// targetEnd returns the end of the link target at s.src[i]: the first byte that
+// targetEnd returns the end of the link target at f.src[i]: the first byte that
 // no title may have, outside of templates. odd reports whether the target has
 // bytes of classOdd.
-func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
+func (f *finder) targetEnd(i, e int) (end int, odd bool) {
 	var seen uint16
 	for i < e {
-		c := s.src[i]
+		c := f.src[i]
 		if class[c]&classTarget == 0 {
 			seen |= class[c]
 			i++
 			continue
 		}
-		if c == '{' && s.barAt(i, e) == 0 {
-			if j := s.bracesEnd(i, e); j > i {
+		if c == '{' && barAt(f.src[i:e]) == 0 {
+			if j := f.bracesEnd(i, e); j > i {
 				i = j
 				seen |= classOdd
 				continue
@@ -88,48 +88,48 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 // barTemplate is the template that renders as "|".
 const barTemplate = "{{!}}"
 
-// barAt returns the length of the separator "|" or "{{!}}" at s.src[i], or 0 if
-// there is none.
-func (s *Scanner) barAt(i, e int) int {
+// barAt returns the length of the separator "|" or "{{!}}" with which rest begins,
+// or 0.
+func barAt(rest []byte) int {
 	switch {
-	case i < e && s.src[i] == '|':
+	case len(rest) > 0 && rest[0] == '|':
 		return 1
-	case e-i >= len(barTemplate) && string(s.src[i:i+len(barTemplate)]) == barTemplate:
+	case len(rest) >= len(barTemplate) && string(rest[:len(barTemplate)]) == barTemplate:
 		return len(barTemplate)
 	}
 	return 0
 }
 
-// labelEnd returns the offset of the first "]]" or "[[" in s.src[i:e] outside
+// labelEnd returns the offset of the first "]]" or "[[" in f.src[i:e] outside
 // of templates, comments and extension tags. closed reports whether it is "]]".
-func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
-	if s.near.label.covers(i, e) {
+func (f *finder) labelEnd(i, e int) (at int, closed bool) {
+	if f.near.label.covers(i, e) {
 		return e, false
 	}
-	start, src := i, s.src[:e]
+	start, src := i, f.src[:e]
 	for {
-		s.work -= i
-		i = s.skip(i, e, classLabel)
-		s.work += i + 1
+		f.work -= i
+		i = f.skip(i, e, classLabel)
+		f.work += i + 1
 		if i >= e {
 			break
 		}
 		if c := src[i]; (c == '[' || c == ']') && i+1 < e && src[i+1] == c {
 			return i, c == ']'
 		}
-		i = s.stepInLabel(i, e)
+		i = f.stepInLabel(i, e)
 	}
-	s.near.label = failure{from: start, to: e, limit: e}
+	f.near.label = failure{from: start, to: e, limit: e}
 	return e, false
 }
 
 // stepInLabel returns the end of the template, comment, extension tag or HTML
-// tag at s.src[i], or i+1 if there is none. MediaWiki cleans HTML tags before it
+// tag at f.src[i], or i+1 if there is none. MediaWiki cleans HTML tags before it
 // looks for links, so brackets in their attributes are no ends of links.
-func (s *Scanner) stepInLabel(i, e int) int {
-	next := s.step(i, e)
-	if s.src[i] == '<' && next == i+1 {
-		if t, ok := s.tagAt(i, e); ok && !t.closing {
+func (f *finder) stepInLabel(i, e int) int {
+	next := f.step(i, e)
+	if f.src[i] == '<' && next == i+1 {
+		if t, ok := f.tagAt(i, e); ok && !t.closing {
 			return t.next
 		}
 	}
@@ -154,38 +154,38 @@ type imageFinder struct {
 	last     int // end of the file link, -1: not closed
 }
 
-// fileLinkEnd returns the end of the file link at s.src[i] whose caption has
-// its first "[[" at s.src[j]. ok is false if the link is not closed before e.
-func (s *Scanner) fileLinkEnd(i, j, e int) (end int, ok bool) {
-	f := &s.near.image
-	if f.to > 0 && i >= f.from && j <= f.to && e == f.limit {
-		return f.last, f.last >= 0
+// fileLinkEnd returns the end of the file link at f.src[i] whose caption has
+// its first "[[" at f.src[j]. ok is false if the link is not closed before e.
+func (f *finder) fileLinkEnd(i, j, e int) (end int, ok bool) {
+	image := &f.near.image
+	if image.to > 0 && i >= image.from && j <= image.to && e == image.limit {
+		return image.last, image.last >= 0
 	}
-	*f = imageFinder{from: i, limit: e, last: -1}
+	*image = imageFinder{from: i, limit: e, last: -1}
 	for {
 		if j >= e {
 			break
 		}
-		at, closed := s.labelEnd(j+2, e)
+		at, closed := f.labelEnd(j+2, e)
 		if !closed {
 			j = at
 			break
 		}
-		at, closed = s.labelEnd(at+2, e)
+		at, closed = f.labelEnd(at+2, e)
 		if closed {
-			f.last = at + 2
+			image.last = at + 2
 			break
 		}
 		j = at
 	}
-	f.to = j
-	return f.last, f.last >= 0
+	image.to = j
+	return image.last, image.last >= 0
 }
 
 // validTarget reports whether the target of l is a valid title. If it is not,
 // MediaWiki shows the source as text.
-func (s *Scanner) validTarget(l link) bool {
-	t := trimSpace(s.src[l.target:l.targetEnd])
+func (f *finder) validTarget(l link) bool {
+	t := trimSpace(f.src[l.target:l.targetEnd])
 	if !l.odd {
 		return len(t) > 0 && len(t) <= maxTitleBytes && string(t) != "." && string(t) != ".."
 	}
@@ -201,9 +201,9 @@ func (s *Scanner) validTarget(l link) bool {
 	switch {
 	case len(t) == 0, t[0] == ':', len(t) > maxTitleBytes, bytes.Contains(t, []byte("~~~")):
 		return false
-	case bytes.IndexByte(t, '%') >= 0 && badPercent(t), bytes.IndexByte(t, '&') >= 0 && s.badEntity(t):
+	case bytes.IndexByte(t, '%') >= 0 && badPercent(t), bytes.IndexByte(t, '&') >= 0 && f.badEntity(t):
 		return false
-	case t[len(t)-1] == ':' && isShownNamespace(fold(&s.name, trimSpace(t[:len(t)-1]))):
+	case t[len(t)-1] == ':' && isShownNamespace(fold(&f.name, trimSpace(t[:len(t)-1]))):
 		return false // a link of another namespace is dropped even with an empty title
 	}
 	return !relative(t)
@@ -238,12 +238,12 @@ func badPercent(t []byte) bool {
 
 // badEntity reports whether a title has a character reference (&#124;) of a
 // character that is not allowed in titles.
-func (s *Scanner) badEntity(t []byte) bool {
+func (f *finder) badEntity(t []byte) bool {
 	for i, c := range t {
 		if c != '&' {
 			continue
 		}
-		ent, ok := s.entityAt(t, i)
+		ent, ok := f.entities.at(t, i)
 		if !ok {
 			continue
 		}
@@ -325,15 +325,15 @@ func isSister(target []byte, scratch *[]byte) bool {
 }
 
 // standsAlone reports whether a link is the only text of its line.
-func (s *Scanner) standsAlone(l link) bool {
+func (f *finder) standsAlone(l link) bool {
 	i, e := l.target-2, l.next
-	for i > 0 && isBlank(s.src[i-1]) {
+	for i > 0 && isBlank(f.src[i-1]) {
 		i--
 	}
-	for e < len(s.src) && isBlank(s.src[e]) {
+	for e < len(f.src) && isBlank(f.src[e]) {
 		e++
 	}
-	return (i == 0 || s.src[i-1] == '\n') && (e == len(s.src) || s.src[e] == '\n')
+	return (i == 0 || f.src[i-1] == '\n') && (e == len(f.src) || f.src[e] == '\n')
 }
 
 // title renders the target of a link without a label. It decodes percent

@@ -19,7 +19,7 @@ func (q *quotes) reset(at int) {
 
 // quote records a run of n ≥ 2 apostrophes at the end of the output.
 // Apostrophes that are text are written.
-func (s *Scanner) quote(n int) {
+func (w *writer) quote(n int) {
 	surplus := 0 // apostrophes shown: 4 are one and bold, above 5 all but five
 	switch {
 	case n == 4:
@@ -28,42 +28,42 @@ func (s *Scanner) quote(n int) {
 		surplus, n = n-5, 5
 	}
 	if surplus > 0 {
-		s.apostrophes(surplus)
+		w.apostrophes(surplus)
 	}
 	if n != 3 {
-		s.italic++
+		w.italic++
 	}
 	if n != 2 {
-		s.bold++
+		w.bold++
 	}
 	if n == 3 {
-		s.noteBold()
+		w.noteBold()
 	}
-	s.chunk = len(s.out)
+	w.chunk = len(w.out)
 }
 
 // apostrophes writes n apostrophes.
-func (s *Scanner) apostrophes(n int) {
-	s.str("'")
+func (w *writer) apostrophes(n int) {
+	w.str("'")
 	for ; n > 1; n-- {
-		s.out = append(s.out, '\'')
+		w.out = append(w.out, '\'')
 	}
 }
 
 // noteBold records a run of three apostrophes, classified by the two characters
 // before it (Parser::doQuotes).
-func (s *Scanner) noteBold() {
-	p := len(s.out)
+func (w *writer) noteBold() {
+	p := len(w.out)
 	var x1, x2 byte
-	if p > s.chunk && p != s.linkEnd {
-		x1, x2 = s.out[p-1], s.out[max(p-2, s.chunk)]
+	if p > w.chunk && p != w.linkEnd {
+		x1, x2 = w.out[p-1], w.out[max(p-2, w.chunk)]
 	}
-	first := &s.afterWord
+	first := &w.afterWord
 	switch {
 	case x1 == ' ':
-		first = &s.afterSpace
+		first = &w.afterSpace
 	case x2 == ' ':
-		first = &s.afterLetter
+		first = &w.afterLetter
 	}
 	if *first < 0 {
 		*first = p
@@ -72,36 +72,36 @@ func (s *Scanner) noteBold() {
 
 // endQuotes ends a source line: it writes the apostrophe that turned out to be
 // text, if any, and resets the counts.
-func (s *Scanner) endQuotes() {
-	if s.bold|s.italic == 0 { // most lines
-		s.chunk, s.linkEnd = len(s.out), -1
+func (w *writer) endQuotes() {
+	if w.bold|w.italic == 0 { // most lines
+		w.chunk, w.linkEnd = len(w.out), -1
 		return
 	}
-	if s.bold&1 == 1 && s.italic&1 == 1 {
-		p := s.afterLetter
+	if w.bold&1 == 1 && w.italic&1 == 1 {
+		p := w.afterLetter
 		if p < 0 {
-			p = s.afterWord
+			p = w.afterWord
 		}
 		if p < 0 {
-			p = s.afterSpace
+			p = w.afterSpace
 		}
-		if p >= 0 && p <= len(s.out) {
-			s.insertApostrophe(p)
+		if p >= 0 && p <= len(w.out) {
+			w.insertApostrophe(p)
 		}
 	}
-	s.quotes.reset(len(s.out))
+	w.quotes.reset(len(w.out))
 }
 
 // insertApostrophe inserts an apostrophe in the output at offset p.
-func (s *Scanner) insertApostrophe(p int) {
-	if p == len(s.out) {
-		s.str("'")
+func (w *writer) insertApostrophe(p int) {
+	if p == len(w.out) {
+		w.str("'")
 		return
 	}
-	s.out = append(s.out, 0)
-	copy(s.out[p+1:], s.out[p:])
-	s.out[p] = '\''
-	if p < s.line {
-		s.line++
+	w.out = append(w.out, 0)
+	copy(w.out[p+1:], w.out[p:])
+	w.out[p] = '\''
+	if p < w.line {
+		w.line++
 	}
 }

@@ -19,90 +19,112 @@ type output struct {
 	head bool // a heading is being rendered: it must not write headings before it
 }
 
+// A writer writes the text of a page. It knows nothing of the source.
+type writer struct {
+	output
+	quotes
+	heads pendingHeadings
+}
+
+// start begins the text of a page, which is appended to dst.
+func (w *writer) start(dst []byte) {
+	w.output = output{out: dst, base: len(dst), line: len(dst), bol: true}
+	w.quotes.reset(len(dst))
+	w.heads.reset()
+}
+
+// finish returns the text without trailing white space. The writer keeps no
+// reference to the caller's memory.
+func (w *writer) finish() []byte {
+	out := w.out[:w.base+len(bytes.TrimRight(w.out[w.base:], " \t\r\n"))]
+	w.out = nil
+	return out
+}
+
 // removed marks the end of the output as a place where markup was removed.
-func (s *Scanner) removed() { s.seam = true }
+func (w *writer) removed() { w.seam = true }
 
 // text writes plain text.
-func (s *Scanner) text(p []byte) {
+func (w *writer) text(p []byte) {
 	if len(p) == 0 {
 		return
 	}
-	if s.bol || s.seam {
-		if p = s.join(p); len(p) == 0 {
+	if w.bol || w.seam {
+		if p = w.join(p); len(p) == 0 {
 			return
 		}
 	}
-	s.out = append(s.out, p...)
+	w.out = append(w.out, p...)
 }
 
 // str writes a string of plain text.
-func (s *Scanner) str(t string) {
-	if s.bol || s.seam {
+func (w *writer) str(t string) {
+	if w.bol || w.seam {
 		var buf [64]byte // strings written here are short: no allocation
-		s.text(append(buf[:0], t...))
+		w.text(append(buf[:0], t...))
 		return
 	}
-	s.out = append(s.out, t...)
+	w.out = append(w.out, t...)
 }
 
 // breakLine ends the output line. It writes no empty line.
-func (s *Scanner) breakLine() {
-	n := len(s.out)
-	for n > s.line && isBlank(s.out[n-1]) {
+func (w *writer) breakLine() {
+	n := len(w.out)
+	for n > w.line && isBlank(w.out[n-1]) {
 		n--
 	}
-	s.out = s.out[:n]
-	if n > s.line {
-		s.out = append(s.out, '\n')
-		s.line = len(s.out)
+	w.out = w.out[:n]
+	if n > w.line {
+		w.out = append(w.out, '\n')
+		w.line = len(w.out)
 	}
-	s.bol, s.seam, s.soft = true, false, false
+	w.bol, w.seam, w.soft = true, false, false
 }
 
 // endLine ends both the source line and the output line.
-func (s *Scanner) endLine() {
-	s.endQuotes()
-	s.breakLine()
+func (w *writer) endLine() {
+	w.endQuotes()
+	w.breakLine()
 }
 
 // softBreak ends a source line inside a paragraph: it writes a space.
-func (s *Scanner) softBreak() {
-	s.endQuotes()
-	if !s.bol {
-		s.str(" ")
+func (w *writer) softBreak() {
+	w.endQuotes()
+	if !w.bol {
+		w.str(" ")
 	}
-	s.soft = false
+	w.soft = false
 }
 
 // begin starts an output line. It writes pending headings first.
-func (s *Scanner) begin() {
-	if !s.head {
-		s.heads.flush(s)
+func (w *writer) begin() {
+	if !w.head {
+		w.writeHeadings()
 	}
-	s.bol = false
+	w.bol = false
 }
 
 // join repairs the seam between the last line of the output and the text p, and
 // returns the part of p that is still to be written. The seam stays open while
 // only white space is written.
-func (s *Scanner) join(p []byte) []byte {
-	if s.bol {
-		return s.joinAtStart(p)
+func (w *writer) join(p []byte) []byte {
+	if w.bol {
+		return w.joinAtStart(p)
 	}
 	for len(p) > 0 {
-		rest, next := s.joinOnce(p)
+		rest, next := w.joinOnce(p)
 		switch next {
 		case joinNothing:
 			return nil
 		case joinStart:
-			return s.joinAtStart(rest)
+			return w.joinAtStart(rest)
 		case joinAgain:
 			p = rest
 			continue
 		}
 		break
 	}
-	s.seam = len(p) == 0
+	w.seam = len(p) == 0
 	return p
 }
 
@@ -124,37 +146,37 @@ type leftEdge struct {
 	length int  // of that character, in bytes
 }
 
-func (s *Scanner) leftEdge() leftEdge {
-	end := len(s.out)
-	for end > s.line && s.out[end-1] == ' ' {
+func (w *writer) leftEdge() leftEdge {
+	end := len(w.out)
+	for end > w.line && w.out[end-1] == ' ' {
 		end--
 	}
-	last, length := lastMark(s.out[s.line:end])
-	return leftEdge{end: end, spaced: end < len(s.out), last: last, length: length}
+	last, length := lastMark(w.out[w.line:end])
+	return leftEdge{end: end, spaced: end < len(w.out), last: last, length: length}
 }
 
 // joinOnce makes the first repair that the text on both sides of the seam
 // needs. It returns the part of p still to be written.
-func (s *Scanner) joinOnce(p []byte) ([]byte, joinResult) {
-	left := s.leftEdge()
+func (w *writer) joinOnce(p []byte) ([]byte, joinResult) {
+	left := w.leftEdge()
 	first, n := firstMark(p)
 	if first == markSpace {
-		return s.joinSpace(p, left)
+		return w.joinSpace(p, left)
 	}
 	switch {
 	case left.last == markOpen && first == markSeparator: // "(, 1900"
 		return p[n:], joinAgain
-	case left.last == markOpen && first == markClose && s.out[left.end-left.length] != '[':
-		return s.joinEmptyBrackets(p[n:], left)
+	case left.last == markOpen && first == markClose && w.out[left.end-left.length] != '[':
+		return w.joinEmptyBrackets(p[n:], left)
 	case left.last == markOpen && isConnector(p): // "(A – B)", where both were removed
 		return nil, joinNothing
 	case left.last == markSeparator && (first == markClose || first == markStop && standsAlone(p, n)): // ",)"
-		s.out = s.out[:left.end-left.length]
+		w.out = w.out[:left.end-left.length]
 		return p, joinAgain
 	case left.last == markSeparator && first == markSeparator && standsAlone(p, n): // ", ,"
 		return p[n:], joinAgain
 	case left.spaced && closesUp(p): // " ,"
-		s.out = s.out[:left.end]
+		w.out = w.out[:left.end]
 		return p, joinAgain
 	}
 	return p, joinWrite
@@ -162,14 +184,14 @@ func (s *Scanner) joinOnce(p []byte) ([]byte, joinResult) {
 
 // joinSpace is the repair for text p that begins with a space. It returns the
 // part of p still to be written.
-func (s *Scanner) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
+func (w *writer) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
 	if left.spaced || left.last == markOpen {
 		return p[1:], joinAgain
 	}
 	rest := bytes.TrimLeft(p, " ")
 	switch {
 	case len(rest) == 0:
-		s.out = append(s.out, ' ')
+		w.out = append(w.out, ' ')
 		return nil, joinNothing
 	case closesUp(rest):
 		return rest, joinAgain
@@ -180,10 +202,10 @@ func (s *Scanner) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
 // joinEmptyBrackets removes the opening bracket that ends at left.end. The
 // closing bracket that followed it at once is already removed from p, the text
 // after the seam.
-func (s *Scanner) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult) {
-	s.out = bytes.TrimRight(s.out[:left.end-left.length], " ")
-	s.out = s.out[:max(len(s.out), s.line)]
-	if len(s.out) == s.line {
+func (w *writer) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult) {
+	w.out = bytes.TrimRight(w.out[:left.end-left.length], " ")
+	w.out = w.out[:max(len(w.out), w.line)]
+	if len(w.out) == w.line {
 		return p, joinStart
 	}
 	return p, joinAgain
@@ -192,9 +214,9 @@ func (s *Scanner) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult
 // joinAtStart removes white space at the start of a line and, after a removal,
 // also the punctuation that belonged to the removed markup. It returns the part
 // of p still to be written.
-func (s *Scanner) joinAtStart(p []byte) []byte {
+func (w *writer) joinAtStart(p []byte) []byte {
 	p = trimBlankLeft(p)
-	for s.seam && len(p) > 0 {
+	for w.seam && len(p) > 0 {
 		first, n := firstMark(p)
 		if first != markSeparator && !(first == markStop && len(p) == n) {
 			break
@@ -204,8 +226,8 @@ func (s *Scanner) joinAtStart(p []byte) []byte {
 	if len(p) == 0 {
 		return nil
 	}
-	s.begin()
-	s.seam = false
+	w.begin()
+	w.seam = false
 	return p
 }
 

@@ -6,6 +6,13 @@ import "math/bits"
 // bits for them.
 const classSpecial = classInline | classLine | classBrace | classLabel | classArgument
 
+// A source is the wikitext of a page.
+type source struct {
+	src     []byte
+	special specialMap
+	work    int // bytes scanned, for tests of linear time
+}
+
 // A specialMap marks the bytes of classSpecial in a page, so that plain text is
 // skipped 64 bytes at a time. It is made once for each page, with vector
 // instructions; on a CPU without AVX2 it is nil.
@@ -45,7 +52,7 @@ func (m specialMap) mark(src []byte) specialMap {
 // skip returns the offset of the first byte in s.src[i:e] that has one of the
 // classes, or e. The classes must be in classSpecial. It uses the specialMap if
 // there is one.
-func (s *Scanner) skip(i, e int, classes uint16) int {
+func (s *source) skip(i, e int, classes uint16) int {
 	if s.special == nil || i >= e {
 		return skip(s.src[:e], i, classes)
 	}
@@ -71,7 +78,7 @@ func (s *Scanner) skip(i, e int, classes uint16) int {
 
 // skipToBracket returns the offset of the first brace, bracket or "<" in
 // s.src[i:e], or e.
-func (s *Scanner) skipToBracket(i, e int) int {
+func (s *source) skipToBracket(i, e int) int {
 	if s.special == nil || i >= e {
 		return skip(s.src[:e], i, classBrace)
 	}

@@ -46,21 +46,18 @@ func (f *tableFinder) finish(end int) bool {
 	return len(f.open) == 0
 }
 
-// tableStart reports whether a table begins at s.src[i], after the white space
-// of a line: "{|", or "{" or the bar written as a template, "{{{!}}" and
-// "{{(!}}".
-func (s *Scanner) tableStart(i, e int) bool {
-	rest := s.src[i:e]
+// startsTable reports whether a table begins with rest, after the white space of a
+// line: "{|", or "{" or the bar written as a template, "{{{!}}" and "{{(!}}".
+func startsTable(rest []byte) bool {
 	return len(rest) > 1 && rest[0] == '{' &&
 		(rest[1] == '|' && !bytes.HasPrefix(rest, []byte("{|}}")) ||
 			bytes.HasPrefix(rest, []byte("{{{!}}")) || bytes.HasPrefix(rest, []byte("{{(!}}")))
 }
 
-// tableStop returns the length of the mark "|}" that ends a table at s.src[i],
-// or 0. "|}}" is not such a mark: it ends a template whose last argument is
-// empty.
-func (s *Scanner) tableStop(i, e int) int {
-	rest := s.src[i:e]
+// tableStop returns the length of the mark "|}" with which rest begins and that
+// ends a table, or 0. "|}}" is not such a mark: it ends a template whose last
+// argument is empty.
+func tableStop(rest []byte) int {
 	switch {
 	case bytes.HasPrefix(rest, []byte("|}")) && !bytes.HasPrefix(rest, []byte("|}}")):
 		return 2
@@ -70,57 +67,51 @@ func (s *Scanner) tableStop(i, e int) int {
 	return 0
 }
 
-// tableEnd returns the end of the table that begins at s.src[i]; ok is false if
+// tableEnd returns the end of the table that begins at f.src[i]; ok is false if
 // it is not closed before e.
-func (s *Scanner) tableEnd(i, e int) (end int, ok bool) {
-	end, known := s.tables.find(i)
+func (f *finder) tableEnd(i, e int) (end int, ok bool) {
+	end, known := f.tables.find(i)
 	if !known {
-		s.matchTables(i)
-		end, _ = s.tables.find(i)
+		f.matchTables(i)
+		end, _ = f.tables.find(i)
 	}
 	return end, end >= 0 && end <= e
 }
 
-// matchTables pairs the starts and ends of tables from the table at s.src[i]
+// matchTables pairs the starts and ends of tables from the table at f.src[i]
 // on, until all are closed.
-func (s *Scanner) matchTables(i int) {
-	n := len(s.src)
+func (f *finder) matchTables(i int) {
+	n := len(f.src)
 	start := i
 	for atStart := true; i < n; {
 		if atStart {
 			atStart = false
-			switch at := s.skipIndent(i); {
-			case s.tableStart(at, n):
-				s.tables.begin(at)
+			switch at := f.skipIndent(i); {
+			case startsTable(f.src[at:n]):
+				f.tables.begin(at)
 				i = at + 2
 				continue
-			case s.tableStop(at, n) > 0:
-				i = at + s.tableStop(at, n)
-				if len(s.tables.open) > 0 && s.tables.finish(i) {
-					s.tables.matched = i
-					s.work += i - start
+			case tableStop(f.src[at:n]) > 0:
+				i = at + tableStop(f.src[at:n])
+				if len(f.tables.open) > 0 && f.tables.finish(i) {
+					f.tables.matched = i
+					f.work += i - start
 					return
 				}
 				continue
 			}
 		}
-		if i = s.skip(i, n, classLine); i < n {
-			i, atStart = s.skipLinePart(i, n)
+		if i = f.skip(i, n, classLine); i < n {
+			i, atStart = f.step(i, n), f.src[i] == '\n'
 		}
 	}
-	s.tables.matched, s.tables.open = n, s.tables.open[:0]
-	s.work += n - start
-}
-
-// skipLinePart returns the end of the template, comment or extension tag at
-// s.src[i], or i+1. newLine reports whether s.src[i] is a line feed.
-func (s *Scanner) skipLinePart(i, n int) (next int, newLine bool) {
-	return s.step(i, n), s.src[i] == '\n'
+	f.tables.matched, f.tables.open = n, f.tables.open[:0]
+	f.work += n - start
 }
 
 // skipIndent returns the offset after the spaces, tabs and colons at s.src[i],
 // which may precede a table.
-func (s *Scanner) skipIndent(i int) int {
+func (s *source) skipIndent(i int) int {
 	for i < len(s.src) {
 		switch s.src[i] {
 		case ' ', '\t', ':':
@@ -190,7 +181,7 @@ var rowMark = []byte("\n|-")
 // the text after the first line is rendered.
 func (s *Scanner) fostered(i, end int) {
 	s.fosteredLines(i, end)
-	if k, found := slices.BinarySearchFunc(s.tables.tables, i+1, func(t tableSpan, start int) int { return t.start - start }); found || k < len(s.tables.tables) && s.tables.tables[k].start < end {
+	if k, found := slices.BinarySearchFunc(s.finder.tables.tables, i+1, func(t tableSpan, start int) int { return t.start - start }); found || k < len(s.finder.tables.tables) && s.finder.tables.tables[k].start < end {
 		return
 	}
 	for {
@@ -244,22 +235,22 @@ func hasTableTag(line []byte) bool {
 	}
 }
 
-// htmlTableEnd returns the end of the <table> element at s.src[i]; ok is false
+// htmlTableEnd returns the end of the <table> element at g.src[i]; ok is false
 // if it is not closed before e.
-func (s *Scanner) htmlTableEnd(i, e int) (end int, ok bool) {
-	end, known := s.finder.html.find(i)
+func (g *tags) htmlTableEnd(i, e int) (end int, ok bool) {
+	end, known := g.html.find(i)
 	if !known {
-		s.matchHTMLTables(i)
-		end, _ = s.finder.html.find(i)
+		g.matchHTMLTables(i)
+		end, _ = g.html.find(i)
 	}
 	return end, end >= 0 && end <= e
 }
 
-// matchHTMLTables pairs <table> tags from the tag at s.src[i] on, until all are
+// matchHTMLTables pairs <table> tags from the tag at g.src[i] on, until all are
 // closed.
-func (s *Scanner) matchHTMLTables(i int) {
-	f := &s.finder.html
-	for at, tag := range s.tagsFrom(i) {
+func (g *tags) matchHTMLTables(i int) {
+	f := &g.html
+	for at, tag := range g.tagsFrom(i) {
 		if tag.kind == tagTable && !tag.closing {
 			f.begin(at)
 		} else if tag.kind == tagTable && len(f.open) > 0 && f.finish(tag.next) {
@@ -267,5 +258,5 @@ func (s *Scanner) matchHTMLTables(i int) {
 			return
 		}
 	}
-	f.matched, f.open = len(s.src), f.open[:0]
+	f.matched, f.open = len(g.src), f.open[:0]
 }

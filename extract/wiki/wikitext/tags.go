@@ -98,13 +98,13 @@ func buildTags() map[string]tagInfo {
 	return table
 }
 
-// tagName parses the name of a tag at s.src[i], in upper or lower case. It
+// tagName parses the name of a tag at src[i], in upper or lower case. It
 // returns what is known about the name, and the end of the name.
-func (s *Scanner) tagName(i, e int) (info tagInfo, end int) {
+func tagName(src []byte, i, e int) (info tagInfo, end int) {
 	var name [maxTagName]byte
 	n := 0
 	for ; i < e; i++ {
-		c := s.src[i]
+		c := src[i]
 		if class[c]&classLetter == 0 && (n == 0 || c < '0' || c > '9') {
 			break
 		}
@@ -135,59 +135,59 @@ type htmlTag struct {
 	next                int  // offset after the tag
 }
 
-// tagAt parses the tag at s.src[i], which is "<". The tag ends at the first ">"
+// tagAt parses the tag at g.src[i], which is "<". The tag ends at the first ">"
 // outside of quoted attribute values and extension tags, which MediaWiki takes
 // out first. ok is false if its name is unknown or another "<" comes first: then
 // it is text.
-func (s *Scanner) tagAt(i, e int) (t htmlTag, ok bool) {
+func (g *tags) tagAt(i, e int) (t htmlTag, ok bool) {
 	j := i + 1
-	if j < e && s.src[j] == '/' {
+	if j < e && g.src[j] == '/' {
 		t.closing = true
 		j++
 	}
-	t.tagInfo, j = s.tagName(j, e)
-	if t.kind == tagUnknown || j >= e || !endsTagName(s.src[j]) {
+	t.tagInfo, j = tagName(g.src, j, e)
+	if t.kind == tagUnknown || j >= e || !endsTagName(g.src[j]) {
 		return t, false
 	}
 	for ; j < e; j++ {
-		switch s.src[j] {
+		switch g.src[j] {
 		case '>':
-			t.selfClosed = s.src[j-1] == '/'
+			t.selfClosed = g.src[j-1] == '/'
 			t.next = j + 1
 			return t, true
 		case '<':
-			ext, ok := s.extTagAt(j, e)
+			ext, ok := g.extTagAt(j, e)
 			if !ok {
 				return t, false
 			}
 			j = ext.next - 1
 		case '"':
-			if s.src[j-1] == '=' {
-				j = s.quotedEnd(j, e)
+			if g.src[j-1] == '=' {
+				j = g.quotedEnd(j, e)
 			}
 		}
 	}
 	return t, false
 }
 
-// tagsFrom yields the HTML tags from s.src[i] to the end of the page with their
+// tagsFrom yields the HTML tags from g.src[i] to the end of the page with their
 // offsets, without those inside of extension tags. It counts the work.
-func (s *Scanner) tagsFrom(i int) iter.Seq2[int, htmlTag] {
+func (g *tags) tagsFrom(i int) iter.Seq2[int, htmlTag] {
 	return func(yield func(int, htmlTag) bool) {
-		n, start := len(s.src), i
-		defer func() { s.work += i - start }()
+		n, start := len(g.src), i
+		defer func() { g.work += i - start }()
 		for i < n {
-			k := bytes.IndexByte(s.src[i:], '<')
+			k := bytes.IndexByte(g.src[i:], '<')
 			if k < 0 {
 				i = n
 				return
 			}
 			i += k
-			if j := s.opaqueEnd(i, n); j > i {
+			if j := g.opaqueEnd(i, n); j > i {
 				i = j
 				continue
 			}
-			tag, ok := s.tagAt(i, n)
+			tag, ok := g.tagAt(i, n)
 			if !ok {
 				i++
 				continue
@@ -202,13 +202,13 @@ func (s *Scanner) tagsFrom(i int) iter.Seq2[int, htmlTag] {
 
 // quotedEnd returns the end of the quoted attribute value at j, or j if it is
 // not closed on the same line.
-func (s *Scanner) quotedEnd(j, e int) int {
+func (g *tags) quotedEnd(j, e int) int {
 	for k := j + 1; k < e; k++ {
-		switch s.src[k] {
+		switch g.src[k] {
 		case '"':
 			return k
 		case '<':
-			ext, ok := s.extTagAt(k, e)
+			ext, ok := g.extTagAt(k, e)
 			if !ok {
 				return j
 			}
@@ -224,9 +224,9 @@ func (s *Scanner) quotedEnd(j, e int) int {
 // trace.
 func (s *Scanner) tag(t htmlTag) {
 	if t.closing {
-		s.tags--
+		s.openTags--
 	} else if !t.selfClosed {
-		s.tags++
+		s.openTags++
 	}
 	switch t.kind {
 	case tagInline, tagInclusion, tagMeta:

@@ -1,7 +1,6 @@
 package wikitext
 
 import (
-	"bytes"
 	"iter"
 
 	"pretext/extract/wiki/rendering"
@@ -107,7 +106,9 @@ func (s *Scanner) unknown(given span, i, e int) {
 	if given.empty() {
 		return
 	}
-	if s.isCountryName(given) && s.inSentence(i-2, e+2) {
+	// On many wikis, such as {{Polen}} on the German Wikipedia, the name of a country
+	// shows a flag and the name; on English ones it is a navigation box.
+	if !s.table.English() && s.table.IsOwnCountry(s.bytes(given)) && s.inSentence(i-2, e+2) {
 		s.put(given)
 		return
 	}
@@ -117,92 +118,26 @@ func (s *Scanner) unknown(given span, i, e int) {
 	}
 	s.dropped.Add(s.templateName(s.bytes(given)), 1)
 	if inSentence {
-		s.countHole(given)
+		s.hole(given)
 	}
 }
 
-// resolve returns the template or function with the name given, as it stands in
-// the source; known is false if there is none.
-func (s *Scanner) resolve(given []byte) (t rendering.Rule, f function, known bool) {
-	slot := s.names.slot(given)
-	if slot != nil && string(slot.name[:slot.length]) == string(given) {
-		return slot.template, slot.function, true
-	}
-	name := s.templateName(given)
-	if f = functionOf(name); f == funcNone {
-		if t, known = s.lookUp(name, given); !known {
-			return t, f, false
-		}
-		if t.Op == rendering.OpVariable {
-			f = function(t.N)
-		}
-	}
-	if slot != nil {
-		slot.length = uint8(copy(slot.name[:], given))
-		slot.template, slot.function = t, f
-	}
-	return t, f, true
-}
-
-// A nameCache caches what template names in the source refer to. It is a
-// direct-mapped hash table: most templates of a page have one of few names.
-type nameCache [64]nameSlot
-
-type nameSlot struct {
-	name     [23]byte // as in the source
-	length   uint8
-	template rendering.Rule
-	function function
-}
-
-// slot returns the cache slot for a name; nil for an empty name or one that is
-// too long.
-func (c *nameCache) slot(name []byte) *nameSlot {
-	n := len(name)
-	if n == 0 || n > len(c[0].name) {
-		return nil
-	}
-	return &c[(uint(name[0])+3*uint(name[n-1])+7*uint(name[n/2])+13*uint(n))%uint(len(c))]
-}
-
-// nameEnd returns the end of the name of the template whose text is s.src[i:e]:
+// nameEnd returns the end of the name of the template whose text is b.src[i:e]:
 // the first bar outside of templates and comments.
-func (s *Scanner) nameEnd(i, e int) int { return s.outside(i, e, '|') }
+func (b *braces) nameEnd(i, e int) int { return b.outside(i, e, '|') }
 
 // outside returns the offset of the first byte stop, a line feed or a bar, in
-// s.src[i:e] outside of templates, comments and extension tags; e if there is
+// b.src[i:e] outside of templates, comments and extension tags; e if there is
 // none.
-func (s *Scanner) outside(i, e int, stop byte) int {
+func (b *braces) outside(i, e int, stop byte) int {
 	mask := class[stop] & (classLine | classArgument) // these have "{" and "<" too
 	for {
-		if i = s.skip(i, e, mask); i >= e || s.src[i] == stop {
+		if i = b.skip(i, e, mask); i >= e || b.src[i] == stop {
 			return i
 		}
-		i = s.step(i, e)
+		i = b.step(i, e)
 	}
 }
-
-// templateName returns the name of a template in lower case, without its
-// namespace ("Template:"). The result is valid until the next use of s.name.
-func (s *Scanner) templateName(b []byte) []byte {
-	if len(b) > maxTemplateName && bytes.IndexByte(b[:maxTemplateName], ':') < 0 {
-		return nil
-	}
-	b = b[:min(len(b), maxTemplateName)]
-	name := fold(&s.name, trimSpace(b))
-	if k := bytes.IndexByte(name, ':'); k > 0 && (templateWords[string(name[:k])] || string(name[:k]) == s.page.Template) {
-		name = trimSpace(name[k+1:])
-	}
-	return name
-}
-
-// maxTemplateName is the maximum length of a title in bytes.
-const maxTemplateName = 255
-
-// templateWords are the names of the template namespace in some languages, and
-// the words that may precede a name for substitution ("subst:").
-var templateWords = makeSet("template", "vorlage", "modèle", "plantilla", "шаблон", "predefinição", "sjabloon",
-	"szablon", "mall", "πρότυπο", "subst", "safesubst", "msg", "msgnw")
 
 // split pushes the name and the arguments of the template text s.src[i:e] on
 // the stack s.args. They are separated by bars outside of templates, links,
@@ -263,7 +198,7 @@ func isKey(b []byte) bool {
 }
 
 // trim returns the span of s.src[i:e] without white space at both ends.
-func (s *Scanner) trim(i, e int) span {
+func (s *source) trim(i, e int) span {
 	for i < e && class[s.src[i]]&classSpace != 0 {
 		i++
 	}
@@ -330,7 +265,7 @@ func (s *Scanner) is(args []argument, key string) bool {
 	return true
 }
 
-func (s *Scanner) bytes(p span) []byte { return s.src[p.start:p.end] }
+func (s *source) bytes(p span) []byte { return s.src[p.start:p.end] }
 
 // put renders the markup in p.
 func (s *Scanner) put(p span) {
@@ -358,3 +293,8 @@ func (s *Scanner) capture(p span) (text []byte, mark int) {
 
 // release removes what was captured since capture returned mark.
 func (s *Scanner) release(mark int) { s.aside = s.aside[:mark] }
+
+// hole counts a hole of the template with the name in given.
+func (s *Scanner) hole(given span) {
+	s.holes.add(s.templateName(s.bytes(given)), 1, s.page.Title)
+}

@@ -70,7 +70,7 @@ func (s *Scanner) etymon(t rendering.Rule, args []argument) {
 	case name != "":
 		s.str(name)
 	case len(code) > 0:
-		s.hole()
+		s.hole(s.given)
 	}
 	if word := s.arg(args, t.N+1); t.Text == "" && string(s.bytes(word)) != "-" {
 		s.affixed(" ", word, "")
@@ -122,10 +122,6 @@ func (s *Scanner) languageLabel(name string) {
 	s.str(name)
 	s.str(after)
 }
-
-// label returns a word that an operation writes, in the language of the wiki; ""
-// if the data have none.
-func (s *Scanner) label(name string) string { return s.table.Text(rendering.Label, name) }
 
 // japanese renders {{nihongo|Tokyo|東京|Tōkyō|capital}} as "Tokyo (東京, Tōkyō,
 // capital)". With t.N = 3, {{nihongo3|Tokyo|東京|Tōkyō}} is "Tōkyō (東京, Tokyo)".

@@ -40,9 +40,9 @@ func parseNumber(b []byte) (v int, ok bool) {
 }
 
 // decimal writes v in decimal digits.
-func (s *Scanner) decimal(v int) {
+func (w *writer) decimal(v int) {
 	var buf [20]byte
-	s.text(strconv.AppendInt(buf[:0], int64(v), 10))
+	w.text(strconv.AppendInt(buf[:0], int64(v), 10))
 }
 
 // circa renders {{circa|1350|1400}} as "c. 1350 – c. 1400", with the text of the

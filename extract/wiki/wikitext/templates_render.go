@@ -156,11 +156,11 @@ func (s *Scanner) renderRare(t rendering.Rule, args []argument) {
 
 // spaced writes a text, but not its leading space if the output ends with a
 // space.
-func (s *Scanner) spaced(text string) {
-	if n := len(s.out); text[0] == ' ' && n > s.line && s.out[n-1] == ' ' {
+func (w *writer) spaced(text string) {
+	if n := len(w.out); text[0] == ' ' && n > w.line && w.out[n-1] == ' ' {
 		text = text[1:]
 	}
-	s.str(text)
+	w.str(text)
 }
 
 // affixed renders an argument between two strings. It writes nothing if the
@@ -273,8 +273,8 @@ const parenthesisReach = 256
 
 // inParentheses reports whether a parenthesis is open at the end of the output
 // line.
-func (s *Scanner) inParentheses() bool {
-	tail := s.out[s.line:]
+func (w *writer) inParentheses() bool {
+	tail := w.out[w.line:]
 	tail = tail[max(0, len(tail)-parenthesisReach):]
 	return bytes.LastIndexByte(tail, '(') > bytes.LastIndexByte(tail, ')') ||
 		bytes.LastIndex(tail, []byte("（")) > bytes.LastIndex(tail, []byte("）"))

@@ -148,7 +148,7 @@ func (s *Scanner) amount(t rendering.Rule, args []argument) {
 	case p.empty():
 		return
 	case power != "" && word == "":
-		s.hole()
+		s.hole(s.given)
 		return
 	}
 	s.str(t.Text)

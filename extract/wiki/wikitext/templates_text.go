@@ -98,17 +98,10 @@ func (s *Scanner) country(args []argument) {
 		return
 	}
 	if !s.table.English() && rendering.IsCountry(code) {
-		s.hole() // CLDR does not know the wiki's language or the country
+		s.hole(s.given) // CLDR does not know the wiki's language or the country
 		return
 	}
 	s.put(p)
-}
-
-// isCountryName reports whether a template is named after a country. On many
-// wikis, such as {{Polen}} on the German Wikipedia, it shows a flag and the name;
-// on English ones it is a navigation box.
-func (s *Scanner) isCountryName(given span) bool {
-	return !s.table.English() && s.table.IsOwnCountry(s.bytes(given))
 }
 
 // ship renders {{ship|USS|Enterprise|CVN-65}} and, with t.Text = "USS",

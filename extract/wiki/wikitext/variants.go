@@ -88,18 +88,18 @@ func (f *variantFinder) match(src []byte) {
 }
 
 // variantEnd returns the offset of the "}-" that closes the "-{" that ends at
-// s.src[i], or -1 if it is not closed before e.
-func (s *Scanner) variantEnd(i, e int) int {
-	f := &s.variant
-	if !f.matched {
-		f.match(s.src)
-		s.work += len(s.src)
+// f.src[i], or -1 if it is not closed before e.
+func (f *finder) variantEnd(i, e int) int {
+	v := &f.variants
+	if !v.matched {
+		v.match(f.src)
+		f.work += len(f.src)
 	}
-	k, found := slices.BinarySearchFunc(f.pairs, i, func(p span, start int) int { return p.start - start })
-	if !found || f.pairs[k].end == 0 || f.pairs[k].end+2 > e {
+	k, found := slices.BinarySearchFunc(v.pairs, i, func(p span, start int) int { return p.start - start })
+	if !found || v.pairs[k].end == 0 || v.pairs[k].end+2 > e {
 		return -1
 	}
-	return f.pairs[k].end
+	return v.pairs[k].end
 }
 
 // alternative renders the first alternative in s.src[i:e] if it has the form
@@ -151,7 +151,7 @@ func (s *Scanner) endsReference(b []byte) bool {
 	if k < 0 {
 		return false
 	}
-	ent, ok := s.entityAt(tail, k)
+	ent, ok := s.entities.at(tail, k)
 	return ok && ent.next == len(tail)
 }
 

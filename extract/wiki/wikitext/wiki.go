@@ -1,0 +1,251 @@
+package wikitext
+
+import (
+	"bytes"
+	"strings"
+
+	"pretext/extract/wiki/rendering"
+)
+
+// A Page holds what the text may depend on besides the wikitext.
+type Page struct {
+	Title string // for {{PAGENAME}}; may be empty
+	Lang  string // code of the wiki's language, "en"; may be empty
+	Wiki  string // name of the wiki, "enwiktionary"; may be empty
+
+	// Definitions are those of the wiki's own templates, which fill holes; may be nil.
+	Definitions Definitions
+	// Template is the wiki's name of the namespace of templates, in lower case;
+	// may be empty.
+	Template string
+}
+
+// Definitions are the definitions of a wiki's own templates.
+type Definitions interface {
+	// Definition returns the definition of the template with a folded name ("" if
+	// there is none), in the form of a line of kind definition in package rendering.
+	// The title of the template, as the page has it, tells names apart that differ
+	// in case.
+	Definition(name, title []byte) string
+}
+
+// A wiki is what the text of a page depends on besides its source: what the names
+// of templates refer to, and the words of the language.
+type wiki struct {
+	page   Page
+	files  []*rendering.File // the user's, see Options
+	table  *rendering.Table  // what templates show on the wiki of the page
+	tables wikiTables        // of the wikis met so far
+	key    [2]string         // of table
+	names  nameCache         // resolved template names
+	name   []byte            // scratch: a folded name
+}
+
+// wikiTables are the tables of wikis, by language and name. Only the text filter
+// meets more than one wiki.
+type wikiTables map[[2]string]*rendering.Table
+
+// maxTables is the maximum number of tables that a wiki keeps.
+const maxTables = 64
+
+// enter selects the table of the wiki that the page belongs to.
+func (w *wiki) enter(page Page) {
+	w.page = page
+	key := [2]string{page.Lang, page.Wiki}
+	if w.table != nil && key == w.key {
+		return
+	}
+	t := w.tables[key]
+	if t == nil {
+		if w.tables == nil || len(w.tables) >= maxTables {
+			w.tables = wikiTables{}
+		}
+		t = rendering.NewSet(w.files...).Table(page.Lang, page.Wiki)
+		w.tables[key] = t
+	}
+	w.table, w.key, w.names = t, key, nameCache{}
+}
+
+// resolve returns the template or function with the name given, as it stands in
+// the source; known is false if there is none.
+func (w *wiki) resolve(given []byte) (t rendering.Rule, f function, known bool) {
+	slot := w.names.slot(given)
+	if slot != nil && string(slot.name[:slot.length]) == string(given) {
+		return slot.template, slot.function, true
+	}
+	name := w.templateName(given)
+	if f = functionOf(name); f == funcNone {
+		if t, known = w.lookUp(name, given); !known {
+			return t, f, false
+		}
+		if t.Op == rendering.OpVariable {
+			f = function(t.N)
+		}
+	}
+	if slot != nil {
+		slot.length = uint8(copy(slot.name[:], given))
+		slot.template, slot.function = t, f
+	}
+	return t, f, true
+}
+
+// A nameCache caches what template names in the source refer to. It is a
+// direct-mapped hash table: most templates of a page have one of few names.
+type nameCache [64]nameSlot
+
+type nameSlot struct {
+	name     [23]byte // as in the source
+	length   uint8
+	template rendering.Rule
+	function function
+}
+
+// slot returns the cache slot for a name; nil for an empty name or one that is
+// too long.
+func (c *nameCache) slot(name []byte) *nameSlot {
+	n := len(name)
+	if n == 0 || n > len(c[0].name) {
+		return nil
+	}
+	return &c[(uint(name[0])+3*uint(name[n-1])+7*uint(name[n/2])+13*uint(n))%uint(len(c))]
+}
+
+// lookUp returns how to render the template with the given name; ok is false if
+// it is unknown. name is the name in lower case, given is the name as it stands
+// in the source.
+func (w *wiki) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
+	if f, ok := variables[string(name)]; ok {
+		return rendering.Rule{Op: rendering.OpVariable, N: int(f)}, true
+	}
+	if len(given) == 3 && rendering.IsCountry(given) { // {{ESP}} is Spain, {{esp}} another template
+		if t, ok = w.byShape(given); ok {
+			return t, true
+		}
+	}
+	if t, ok = w.table.Template(name); !ok {
+		return w.byShape(given)
+	}
+	if t.Op == rendering.OpLang && t.N == 1 {
+		_, code, _ := bytes.Cut(name, []byte("-"))
+		t.Text = rendering.LanguageCode(code)
+	}
+	return t, true
+}
+
+// byShape returns how to render a template whose name has a certain form; ok is
+// false if it has none of these forms:
+//
+//   - "2e" and "XIVe" of the French Wikipedia are shown themselves.
+//   - "FRA" is shown as the name of the country in the language of the wiki.
+//   - "enS" of the German Wikipedia shows a language and text in it.
+//   - "en", where it is not a word of the wiki, shows text in the language; as a
+//     mark after a link it has no text.
+func (w *wiki) byShape(given []byte) (t rendering.Rule, ok bool) {
+	switch lang := w.baseLang(); {
+	case lang == "fr" && isOrdinal(given):
+		return rendering.Rule{Op: rendering.OpGiven}, true
+	case len(given) >= 3 && len(given) <= 4 && rendering.IsCountry(given):
+		if name := w.table.CountryName(given); name != "" {
+			return rendering.Rule{Op: rendering.OpText, Text: name}, true
+		}
+	case len(given) == 2 && lang != "en" && given[1] >= 'a' && given[1] <= 'z' && rendering.IsLanguage(fold(&w.name, given)):
+		return rendering.Rule{Op: rendering.OpArg, N: 1}, true
+	case lang == "de" && len(given) >= 3 && len(given) <= 4 && bytes.HasSuffix(given, []byte("S")):
+		if code := fold(&w.name, given[:len(given)-1]); rendering.IsLanguage(code) {
+			return rendering.Rule{Op: rendering.OpLang, N: 1, Text: rendering.LanguageCode(code)}, true
+		}
+	}
+	return rendering.Rule{}, false
+}
+
+// baseLang returns the code of the wiki's language without region and script.
+func (w *wiki) baseLang() string {
+	base, _, _ := strings.Cut(w.page.Lang, "-")
+	return base
+}
+
+// templateName returns the name of a template in lower case, without its
+// namespace ("Template:"). The result is valid until the next use of w.name.
+func (w *wiki) templateName(b []byte) []byte {
+	if len(b) > maxTemplateName && bytes.IndexByte(b[:maxTemplateName], ':') < 0 {
+		return nil
+	}
+	b = b[:min(len(b), maxTemplateName)]
+	name := fold(&w.name, trimSpace(b))
+	if k := bytes.IndexByte(name, ':'); k > 0 && (templateWords[string(name[:k])] || string(name[:k]) == w.page.Template) {
+		name = trimSpace(name[k+1:])
+	}
+	return name
+}
+
+// maxTemplateName is the maximum length of a title in bytes.
+const maxTemplateName = 255
+
+// templateWords are the names of the template namespace in some languages, and
+// the words that may precede a name for substitution ("subst:").
+var templateWords = makeSet("template", "vorlage", "modèle", "plantilla", "шаблон", "predefinição", "sjabloon",
+	"szablon", "mall", "πρότυπο", "subst", "safesubst", "msg", "msgnw")
+
+// definition returns the definition of the template with a title: the user's, or
+// that of the wiki itself; "" if there is none.
+func (w *wiki) definition(title []byte) string {
+	own := w.templateTitle(title)
+	name := w.templateName(title)
+	if source := w.table.TextOf(rendering.Definition, name); source != "" || w.page.Definitions == nil {
+		return source
+	}
+	return w.page.Definitions.Definition(name, own)
+}
+
+// templateTitle returns the title of a template without its namespace.
+func (w *wiki) templateTitle(title []byte) []byte {
+	title = trimSpace(title)
+	if k := bytes.IndexByte(title, ':'); k > 0 && k <= maxTemplateName {
+		if word := trimSpace(fold(&w.name, title[:k])); templateWords[string(word)] || string(word) == w.page.Template {
+			return trimSpace(title[k+1:])
+		}
+	}
+	return title
+}
+
+// urlFunctions are the parser functions that give a URL.
+var urlFunctions = makeSet("fullurl", "fullurle", "canonicalurl", "canonicalurle", "filepath", "localurl", "localurle")
+
+// givesURL reports whether what a template's name begins, or its definition, is a
+// URL.
+func (w *wiki) givesURL(name []byte) bool {
+	if function, _, ok := bytes.Cut(name, []byte(":")); ok && urlFunctions[string(fold(&w.name, function))] {
+		return true
+	}
+	return w.expands() && protocolLength([]byte(w.definition(name))) > 0
+}
+
+// expands reports whether there are definitions of templates.
+func (w *wiki) expands() bool { return w.page.Definitions != nil || w.table.HasDefinitions() }
+
+// label returns a word that an operation writes, in the language of the wiki; ""
+// if the data have none.
+func (w *wiki) label(name string) string { return w.table.Text(rendering.Label, name) }
+
+var frenchMonths = makeSet("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre")
+
+// isOrdinal reports whether b is a French ordinal number in digits or Roman
+// numerals ("2e", "XIVe", "Ier"), with an optional month ("1er mars").
+func isOrdinal(b []byte) bool {
+	b, month, _ := bytes.Cut(b, []byte(" "))
+	if len(month) > 0 && !frenchMonths[string(month)] {
+		return false
+	}
+	number := bytes.TrimLeft(b, "0123456789")
+	if len(number) == len(b) {
+		number = bytes.TrimLeft(b, "IVXLCM")
+	}
+	if len(number) == len(b) {
+		return false
+	}
+	switch string(number) {
+	case "e", "er", "re", "ème", "ère", "nd", "nde":
+		return true
+	}
+	return false
+}
