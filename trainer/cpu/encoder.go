@@ -4,83 +4,241 @@ import (
 	"pretext/trainer"
 	"pretext/trainer/cpu/internal/kernel"
 	"pretext/trainer/dropout"
+	"pretext/trainer/internal/bert"
 )
 
-// encode computes the encoder's output, final.y of the last layer.
-func (m *model[T]) encode(b *trainer.Batch) {
-	m.embed(b)
-	for i := range m.p.blocks {
-		m.layer(b, i)
+// encoder computes the embeddings and the encoder layers, forward and backward. It owns
+// their activations and their gradients, and the selection of rows that the heads read.
+// Shapes in comments use the maximum number of tokens (T) of trainer.Options, the hidden
+// size (H), the feed-forward size (F) and the attention heads (A); a batch uses the first
+// rows.
+type encoder[T kernel.Float] struct {
+	*compute[T]
+	o    trainer.Options
+	h    trainer.Heads // whose rows are selected
+	p    *bert.Parameters[dense[T], norm[T], table[T]]
+	solo []*kernel.Gemm[T] // one for each thread, for attention
+
+	hidden, attention dropout.Mask // of the current pass
+	sequence          []int32      // (T) sequence number of each row
+	selected          bert.Selection
+
+	embedded normed[T]   // output of the embedding's LayerNorm
+	layers   []kept[T]   // one for each layer; without training they share memory. The first one's x is embedded after dropout
+	score    []scores[T] // one for each thread
+
+	g, out []T     // scratch: (T, F) output of the activation; (T, H) output of a block before its LayerNorm
+	d      grad[T] // gradients; nil without training
+}
+
+// kept is what a layer stores for the backward pass.
+type kept[T kernel.Float] struct {
+	x          []T // (T, H) its input
+	qkv        []T // (T, 3H)
+	lse        []T // (A, T) logarithm of the softmax's denominator
+	ctx        []T // (T, H)
+	mid, final normed[T]
+	u          []T // (T, F) before the activation
+}
+
+// grad is the memory for the gradients of one layer.
+type grad[T kernel.Float] struct {
+	y, z, o []T // (T, H): of the layer's output, later of its input; of a LayerNorm's input; of a block's output
+	qkv     []T // (T, 3H)
+	u       []T // (T, F)
+}
+
+func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Options, p *bert.Parameters[dense[T], norm[T], table[T]]) *encoder[T] {
+	tokens, hidden, wide := o.Tokens, c.config.HiddenSize, c.config.IntermediateSize
+	e := &encoder[T]{
+		compute: c, o: o, h: h, p: p,
+		sequence: make([]int32, tokens),
+		embedded: newNormed[T](tokens, hidden),
+		layers:   make([]kept[T], c.config.Layers),
+		score:    make([]scores[T], c.pool.Threads),
+		g:        make([]T, tokens*wide),
+		out:      make([]T, tokens*hidden),
 	}
+	one := kernel.NewPool(1)
+	for range c.pool.Threads {
+		e.solo = append(e.solo, kernel.NewGemm(c.set, one))
+	}
+	for i := range e.layers {
+		if !o.Train && i >= 2 { // a layer reads only the output of the one before it, so two sets alternate
+			e.layers[i] = e.layers[i-2]
+		} else {
+			e.layers[i] = kept[T]{
+				qkv: make([]T, 3*tokens*hidden),
+				lse: make([]T, c.config.AttentionHeads*tokens),
+				ctx: make([]T, tokens*hidden),
+				mid: newNormed[T](tokens, hidden), final: newNormed[T](tokens, hidden),
+				u: make([]T, tokens*wide),
+			}
+		}
+		if i > 0 {
+			e.layers[i].x = e.layers[i-1].final.y
+		}
+	}
+	e.layers[0].x = make([]T, tokens*hidden)
+	if o.Train {
+		e.d = grad[T]{make([]T, tokens*hidden), make([]T, tokens*hidden), make([]T, tokens*hidden), make([]T, 3*tokens*hidden), make([]T, tokens*wide)}
+	}
+	return e
+}
+
+// forward computes the encoder's output for the heads and the wanted outputs, with dropout
+// if train is set.
+func (e *encoder[T]) forward(b *trainer.Batch, want trainer.Output, train bool) {
+	e.hidden, e.attention = dropout.None(), dropout.None()
+	if train {
+		e.hidden = dropout.New(e.o.Seed, e.config.HiddenDropout)
+		e.attention = dropout.New(e.o.Seed, e.config.AttentionDropout)
+	}
+	e.selected.Choose(b, e.h, want)
+	for s := range b.Sequences() {
+		for r := b.CuSeqlens[s]; r < b.CuSeqlens[s+1]; r++ {
+			e.sequence[r] = int32(s)
+		}
+	}
+	e.embed(b)
+	for i := range e.layers {
+		e.layer(b, i)
+	}
+}
+
+// output returns the encoder's output: the selected rows, H wide.
+func (e *encoder[T]) output() []T { return e.layers[len(e.layers)-1].final.y }
+
+// embed sets the first layer's input to drop(LN(word + position + segment)).
+func (e *encoder[T]) embed(b *trainer.Batch) {
+	h, p := e.config.HiddenSize, e.p
+	e.rows(b.Tokens(), h, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			word, position, segment := int(b.IDs[r])*h, int(b.Positions[r])*h, int(b.Segments[r])*h
+			row := e.out[r*h : (r+1)*h]
+			copy(row, p.Word.w[word:word+h])
+			e.set.Add(row, p.Position.w[position:position+h])
+			e.set.Add(row, p.Segment.w[segment:segment+h])
+			e.normRow(r, row, &p.EmbedNorm, &e.embedded)
+			x := e.layers[0].x[r*h : (r+1)*h]
+			copy(x, e.embedded.y[r*h:(r+1)*h])
+			e.drop(b, x, r, dropout.At(dropout.Embeddings, 0))
+		}
+	})
 }
 
 // layer computes one encoder layer.
-func (m *model[T]) layer(b *trainer.Batch, i int) {
-	p, k, t := &m.p.blocks[i], &m.a.layers[i], b.Tokens()
-	m.linear(k.qkv, k.x, t, &p.qkv)
-	m.addBias(k.qkv, t, p.qkv.b)
-	m.attend(b, i)
-	s := m.behindAttention(b, i)
-	gather(k.ctx, s, m.c.HiddenSize)
-	m.linear(m.a.o, k.ctx, s.n, &p.attended)
-	m.addNorm(b, s, m.a.o, addend[T]{p.attended.b, k.x, s, dropout.At(dropout.AttentionOutput, i)}, &p.norm1, &k.mid)
-	m.linear(k.u, k.mid.y, s.n, &p.up)
-	m.activate(m.a.g, k.u, s.n, p.up.b)
-	m.linear(m.a.o, m.a.g, s.n, &p.down)
-	m.addNorm(b, s, m.a.o, addend[T]{p.down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.norm2, &k.final)
+func (e *encoder[T]) layer(b *trainer.Batch, i int) {
+	p, k, t := &e.p.Layers[i], &e.layers[i], b.Tokens()
+	e.affine(k.qkv, k.x, t, &p.QKV)
+	e.attend(b, i)
+	s := e.behindAttention(b, i)
+	gather(k.ctx, s, e.config.HiddenSize)
+	e.linear(e.out, k.ctx, s.n, &p.Attended)
+	e.addNorm(b, s, addend[T]{p.Attended.b, k.x, s, dropout.At(dropout.AttentionOutput, i)}, &p.Norm1, &k.mid)
+	e.linear(k.u, k.mid.y, s.n, &p.Up)
+	e.gelu(e.g, k.u, s.n, p.Up.out, p.Up.b)
+	e.linear(e.out, e.g, s.n, &p.Down)
+	e.addNorm(b, s, addend[T]{p.Down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.Norm2, &k.final)
 }
 
-// output returns the encoder's output: the selected rows (a.selected), H wide.
-func (m *model[T]) output() []T { return m.a.layers[len(m.a.layers)-1].final.y }
-
-// linear sets y (rows, out) to x·Wᵀ, without the bias; x is (rows, in).
-func (m *model[T]) linear(y, x []T, rows int, d *dense[T]) {
-	m.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(d.w, d.in).T(), y, d.out, false)
+// An addend is what a LayerNorm's input gets in addition to a block's output:
+// the bias and the residual, with the rows of the residual to use, and the
+// dropout site.
+type addend[T kernel.Float] struct {
+	bias, residual []T
+	of             rowset
+	site           dropout.Site
 }
 
-// linearGrad adds the gradient of W. If dx is not nil, it also sets dx to the
-// gradient of x, or adds it if add is set.
-func (m *model[T]) linearGrad(dy, x []T, rows int, d *dense[T], dx []T, add bool) {
-	m.gemm.Mul(d.out, d.in, rows, kernel.Rows(dy, d.out).T(), kernel.Rows(x, d.in), d.dw, d.in, true)
-	m.gemm.Mul(rows, d.in, d.out, kernel.Rows(dy, d.out), kernel.Rows(d.w, d.in), dx, d.in, add)
+// addNorm sets y to LN(drop(out + bias) + residual) and stores what the gradient
+// needs. e.out has the rows of s, and is overwritten.
+func (e *encoder[T]) addNorm(b *trainer.Batch, s rowset, with addend[T], p *norm[T], y *normed[T]) {
+	h := e.config.HiddenSize
+	e.rows(s.n, h, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			row, from := e.out[r*h:(r+1)*h], with.of.row(r)
+			e.set.Add(row, with.bias)
+			e.drop(b, row, s.row(r), with.site)
+			e.set.Add(row, with.residual[from*h:(from+1)*h])
+			e.normRow(r, row, p, y)
+		}
+	})
 }
 
-// backward propagates a.dy, the gradient of the encoder's output, to the
-// embeddings.
-func (m *model[T]) backward(b *trainer.Batch) {
-	for i := len(m.p.blocks) - 1; i >= 0; i-- {
-		m.layerGrad(b, i)
-		m.complete(i + 1)
+// drop applies dropout in place to x, the values of one row of the batch.
+// Without active dropout it does nothing.
+func (e *encoder[T]) drop(b *trainer.Batch, x []T, row int, site dropout.Site) {
+	if !e.hidden.Active() {
+		return
 	}
-	m.embedGrad(b)
-	m.complete(0)
+	s := e.sequence[row]
+	place := (row - int(b.CuSeqlens[s])) * len(x)
+	dropout.Hidden(e.hidden, x, b.Sequence[s], site, place)
 }
 
-// layerGrad replaces a.dy, the gradient of a layer's output, by the gradient of
-// its input.
-func (m *model[T]) layerGrad(b *trainer.Batch, i int) {
-	p, k, a, t := &m.p.blocks[i], &m.a.layers[i], &m.a, b.Tokens()
-	s, h := m.behindAttention(b, i), m.c.HiddenSize
+// backward propagates d.y, the gradient of the encoder's output, to the
+// embeddings. It calls complete with the number of each bucket of the layout
+// whose gradients it has completed.
+func (e *encoder[T]) backward(b *trainer.Batch, complete func(bucket int)) {
+	for i := len(e.layers) - 1; i >= 0; i-- {
+		e.layerGrad(b, i)
+		complete(1 + i)
+	}
+	e.embedGrad(b)
+	complete(0)
+}
 
-	// Feed-forward block. dz is the gradient of the LayerNorm's input, and also
+// layerGrad replaces d.y, the gradient of a layer's output, by the gradient of
+// its input.
+func (e *encoder[T]) layerGrad(b *trainer.Batch, i int) {
+	p, k, d, t := &e.p.Layers[i], &e.layers[i], &e.d, b.Tokens()
+	s, h, wide := e.behindAttention(b, i), e.config.HiddenSize, e.config.IntermediateSize
+
+	// Feed-forward block. d.z is the gradient of the LayerNorm's input, and also
 	// of the residual.
-	m.normGrad(a.dz, a.dy, s.n, &p.norm2, &k.final)
-	m.dropGrad(b, s, a.do, a.dz, dropout.At(dropout.FeedForward, i))
-	m.biasGrad(p.down.db, a.do, s.n)
-	m.activateAgain(a.g, k.u, s.n)
-	m.linearGrad(a.do, a.g, s.n, &p.down, a.du, false)
-	m.activateGrad(a.du, k.u, s.n)
-	m.biasGrad(p.up.db, a.du, s.n)
-	m.linearGrad(a.du, k.mid.y, s.n, &p.up, a.dz, true)
+	e.normGrad(d.z, d.y, s.n, &p.Norm2, &k.final)
+	e.dropGrad(b, s, d.z, dropout.At(dropout.FeedForward, i))
+	e.gelu(e.g, k.u, s.n, wide, nil) // again: it is not kept
+	e.denseGrad(d.o, e.g, s.n, &p.Down, d.u, false)
+	e.geluGrad(d.u, k.u, s.n, wide)
+	e.denseGrad(d.u, k.mid.y, s.n, &p.Up, d.z, true)
 
 	// Attention block.
-	m.normGrad(a.dy, a.dz, s.n, &p.norm1, &k.mid)
-	m.dropGrad(b, s, a.do, a.dy, dropout.At(dropout.AttentionOutput, i))
-	m.biasGrad(p.attended.db, a.do, s.n)
-	m.linearGrad(a.do, k.ctx, s.n, &p.attended, a.dz, false)
-	spread(a.dz, s, t, h)
-	spread(a.dy, s, t, h)
-	m.attendGrad(b, i)
-	m.biasGrad(p.qkv.db, a.dqkv, t)
-	m.linearGrad(a.dqkv, k.x, t, &p.qkv, a.dy, true)
+	e.normGrad(d.y, d.z, s.n, &p.Norm1, &k.mid)
+	e.dropGrad(b, s, d.y, dropout.At(dropout.AttentionOutput, i))
+	e.denseGrad(d.o, k.ctx, s.n, &p.Attended, d.z, false)
+	spread(d.z, s, t, h)
+	spread(d.y, s, t, h)
+	e.attendGrad(b, i)
+	e.denseGrad(d.qkv, k.x, t, &p.QKV, d.y, true)
+}
+
+// dropGrad sets d.o to the gradient of the input of a dropout whose output has
+// the gradient dz. Both have the rows of s.
+func (e *encoder[T]) dropGrad(b *trainer.Batch, s rowset, dz []T, site dropout.Site) {
+	h, do := e.config.HiddenSize, e.d.o
+	e.rows(s.n, h, func(lo, hi int) {
+		copy(do[lo*h:hi*h], dz[lo*h:hi*h])
+		for r := lo; r < hi; r++ {
+			e.drop(b, do[r*h:(r+1)*h], s.row(r), site)
+		}
+	})
+}
+
+// embedGrad adds the gradients of the embeddings, given d.y, the gradient of the
+// first layer's input. Tokens are added in order; each thread handles a range of
+// columns.
+func (e *encoder[T]) embedGrad(b *trainer.Batch) {
+	h, p, t := e.config.HiddenSize, e.p, b.Tokens()
+	e.dropGrad(b, rowset{n: t}, e.d.y, dropout.At(dropout.Embeddings, 0))
+	e.normGrad(e.d.z, e.d.o, t, &p.EmbedNorm, &e.embedded)
+	e.columns(h, func(lo, hi int) {
+		for r := range t {
+			d := e.d.z[r*h+lo : r*h+hi]
+			e.set.Add(p.Word.dw[int(b.IDs[r])*h+lo:], d)
+			e.set.Add(p.Position.dw[int(b.Positions[r])*h+lo:], d)
+			e.set.Add(p.Segment.dw[int(b.Segments[r])*h+lo:], d)
+		}
+	})
 }

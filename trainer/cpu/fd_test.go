@@ -68,20 +68,18 @@ func openRandom[T kernel.Float](t testing.TB, c trainer.Config, h trainer.Heads,
 	}
 	m := opened.(*model[T])
 	r := rand.New(rand.NewPCG(1, 2))
-	for i := range m.w {
-		m.w[i] = T(0.3 * r.NormFloat64())
+	for i := range m.params.w {
+		m.params.w[i] = T(0.3 * r.NormFloat64())
 	}
 	return m
 }
 
 // lossWithDropout returns the loss whose gradient Accumulate computes.
 func lossWithDropout(m *model[float64], b *trainer.Batch, coef trainer.Coef) float64 {
-	m.hidden = dropout.New(m.o.Seed, m.c.HiddenDropout)
-	m.attention = dropout.New(m.o.Seed, m.c.AttentionDropout)
-	m.pooled = dropout.New(m.o.Seed, m.c.PooledDropout())
-	m.place(b, trainer.OutputHidden) // all rows of the last layer, which Accumulate does without
-	m.encode(b)
-	s := m.heads(b, pass[float64]{out: &trainer.Outputs{}})
+	m.encoder.forward(b, trainer.OutputHidden, true) // all rows of the last layer, which Accumulate does without
+	p := m.pass(b, &trainer.Outputs{})
+	p.drop = true
+	s := m.heads.forward(p)
 	return coef.MLM*s.MLMLoss + coef.NSP*s.NSPLoss + coef.Label*s.LabelLoss
 }
 
@@ -128,13 +126,13 @@ func checkModel(t *testing.T, c trainer.Config, h trainer.Heads, padded bool) {
 	if err := m.Accumulate(b, coef, true); err != nil {
 		t.Fatal(err)
 	}
-	for i, s := range m.layout.specs {
-		w := m.w[m.layout.offset[i] : m.layout.offset[i]+s.Size()]
+	for i, s := range m.params.layout.Specs {
+		w := m.params.w[m.params.layout.Offset[i] : m.params.layout.Offset[i]+s.Size()]
 		start, direction := append([]float64{}, w...), make([]float64, len(w))
 		got := 0.0
 		for j := range w {
 			direction[j] = r.NormFloat64() / math.Sqrt(float64(len(w)))
-			got += direction[j] * m.g[m.layout.offset[i]+j]
+			got += direction[j] * m.params.g[m.params.layout.Offset[i]+j]
 		}
 		want := derivative(func(x float64) float64 {
 			for j := range w {
@@ -172,7 +170,7 @@ func TestEveryOperationsGradientEqualsFiniteDifferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &model[float64]{set: set, c: trainer.Config{LayerNormEps: 1e-12}}
+	m := &compute[float64]{set: set, config: trainer.Config{LayerNormEps: 1e-12}}
 
 	for _, tanh := range []bool{false, true} {
 		g := append([]float64{}, y...)
@@ -222,8 +220,8 @@ func TestAttentionGradientEqualsFiniteDifferences(t *testing.T) {
 	b := ragged(r, c, attentionRows+33, 5) // two blocks of rows
 	b.VisibleKeys = []int32{attentionRows + 20, 5}
 	m := openRandom[float64](t, c, trainer.PretrainHeads(), limitsOf(b, trainer.Float64), Backend{Threads: 1})
-	m.attention = dropout.New(1, 0.25)
-	qkv, n := m.a.layers[1].qkv, b.Tokens()*c.HiddenSize
+	m.encoder.attention = dropout.New(1, 0.25)
+	qkv, n := m.encoder.layers[1].qkv, b.Tokens()*c.HiddenSize
 	for i := range qkv {
 		qkv[i] = r.NormFloat64()
 	}
@@ -231,17 +229,17 @@ func TestAttentionGradientEqualsFiniteDifferences(t *testing.T) {
 	for i := range y {
 		y[i] = r.NormFloat64()
 	}
-	m.attend(b, 1)
-	copy(m.a.dz, y)
-	m.attendGrad(b, 1)
+	m.encoder.attend(b, 1)
+	copy(m.encoder.d.z, y)
+	m.encoder.attendGrad(b, 1)
 	for i := 0; i < len(qkv); i += 401 {
 		start := qkv[i]
 		want := derivative(func(e float64) float64 {
 			qkv[i] = start + e
-			m.attend(b, 1)
-			return dot(m.a.layers[1].ctx[:n], y)
+			m.encoder.attend(b, 1)
+			return dot(m.encoder.layers[1].ctx[:n], y)
 		})
 		qkv[i] = start
-		checkDerivative(t, fmt.Sprintf("qkv element %d", i), m.a.dqkv[i], want)
+		checkDerivative(t, fmt.Sprintf("qkv element %d", i), m.encoder.d.qkv[i], want)
 	}
 }

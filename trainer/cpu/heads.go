@@ -6,201 +6,220 @@ import (
 	"pretext/trainer"
 	"pretext/trainer/cpu/internal/kernel"
 	"pretext/trainer/dropout"
+	"pretext/trainer/internal/bert"
 )
 
-// A pass selects what the heads compute besides the sums of their losses.
-type pass[T kernel.Float] struct {
-	train bool         // compute gradients, including a.dy
-	coef  trainer.Coef // coefficients of the loss terms, if train is set
-	out   *trainer.Outputs
+// heads computes all heads on the encoder's output: their losses, outputs and gradients. It
+// owns the memory of the pooler and of the masked-LM head. Shapes in comments use the
+// maximum numbers of sequences (S) and masked tokens (M) of trainer.Options.
+type heads[T kernel.Float] struct {
+	*compute[T]
+	h    trainer.Heads
+	seed uint64 // of dropout
+	p    *bert.Parameters[dense[T], norm[T], table[T]]
+	mlm  mlmScratch[T]
+
+	mask    dropout.Mask // of the pooled output, in the current pass
+	pooled  []T          // (S, H) after tanh
+	first   []T          // (S, H) hidden rows of first tokens
+	dropped []T          // (S, H) pooled output, dropped out
+	dpooled []T          // (S, H) gradient of pooled
 }
 
-// heads computes all heads and their losses. With p.train it sets a.dy, the
-// gradient of the encoder's output.
-func (m *model[T]) heads(b *trainer.Batch, p pass[T]) trainer.Sums {
-	sums := trainer.Sums{Tokens: float64(b.Tokens()), Sequences: float64(b.Sequences())}
-	if p.train {
-		clear(m.a.dy[:m.behindAttention(b, m.c.Layers-1).n*m.c.HiddenSize])
+// A pass is the input and the output of the heads for one batch.
+type pass[T kernel.Float] struct {
+	batch  *trainer.Batch
+	hidden []T              // the encoder's output: the selected rows
+	rows   *bert.Selection  // of hidden
+	drop   bool             // apply dropout
+	dy     []T              // gets the gradient of hidden; nil: compute no gradients
+	coef   trainer.Coef     // coefficients of the loss terms, if dy is set
+	out    *trainer.Outputs // gets the outputs selected by out.Want
+	sums   *trainer.Sums    // set by forward
+}
+
+func newHeads[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Options, p *bert.Parameters[dense[T], norm[T], table[T]]) *heads[T] {
+	s := &heads[T]{compute: c, h: h, seed: o.Seed, p: p}
+	if h.MLM {
+		s.mlm = newMLMScratch(c, o)
 	}
+	if n := o.Sequences * c.config.HiddenSize; h.Pooled() {
+		s.pooled, s.first, s.dropped, s.dpooled = make([]T, n), make([]T, n), make([]T, n), make([]T, n)
+	}
+	return s
+}
+
+// forward computes all heads and their losses, and with p.dy also the gradients of the
+// heads' parameters.
+func (s *heads[T]) forward(p pass[T]) trainer.Sums {
+	b := p.batch
+	p.sums = &trainer.Sums{Tokens: float64(b.Tokens()), Sequences: float64(b.Sequences())}
+	s.mask = dropout.None()
+	if p.drop {
+		s.mask = dropout.New(s.seed, s.config.PooledDropout())
+	}
+	clear(p.dy)
 	if p.out.Want&trainer.OutputHidden != 0 {
-		p.out.Hidden = appendFloat32(p.out.Hidden[:0], m.output()[:b.Tokens()*m.c.HiddenSize])
+		p.out.Hidden = appendFloat32(p.out.Hidden[:0], p.hidden)
 	}
-	if m.h.MLM {
-		m.mlm(b, p, &sums)
+	if s.h.MLM {
+		s.masked(p)
 	}
-	if m.h.Pooled() {
-		m.pooler(b, p, &sums)
+	if s.h.Pooled() {
+		s.pooler(p)
 	}
-	if m.h.Span {
-		m.span(b, p, &sums)
+	if s.h.Span {
+		s.span(p)
 	}
-	return sums
+	return *p.sums
 }
 
 // pooler computes the pooled output and the heads that use it.
-func (m *model[T]) pooler(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
-	a, h, n := &m.a, m.c.HiddenSize, b.Sequences()
-	for s := range n {
-		copy(a.first[s*h:(s+1)*h], m.output()[a.selected.at(b.CuSeqlens[s])*h:])
+func (s *heads[T]) pooler(p pass[T]) {
+	b, h, n := p.batch, s.config.HiddenSize, p.batch.Sequences()
+	for i := range n {
+		copy(s.first[i*h:(i+1)*h], p.hidden[p.rows.At(b.CuSeqlens[i])*h:])
 	}
-	pooled := a.pooled[:n*h]
-	m.linear(pooled, a.first, n, &m.p.pooler)
-	m.addBias(pooled, n, m.p.pooler.b)
+	pooled, dpooled := s.pooled[:n*h], s.dpooled[:n*h]
+	s.affine(pooled, s.first, n, &s.p.Pooler)
 	for i, v := range pooled {
 		pooled[i] = T(math.Tanh(float64(v)))
 	}
 	if p.out.Want&trainer.OutputPooled != 0 {
 		p.out.Pooled = appendFloat32(p.out.Pooled[:0], pooled)
 	}
-	clear(a.dpooled[:n*h])
-	if m.h.NSP {
-		m.nsp(b, p, sums)
+	clear(dpooled)
+	if s.h.NSP {
+		s.nsp(p)
 	}
-	if m.h.ClassifierWidth() > 0 {
-		m.classify(b, p, sums)
+	if s.h.ClassifierWidth() > 0 {
+		s.classify(p)
 	}
-	if !p.train {
+	if p.dy == nil {
 		return
 	}
-	dpooled := a.dpooled[:n*h]
 	for i, y := range pooled {
 		dpooled[i] *= 1 - y*y
 	}
-	m.biasGrad(m.p.pooler.db, dpooled, n)
-	m.linearGrad(dpooled, a.first, n, &m.p.pooler, a.dropped, false)
-	for s := range n {
-		m.set.Add(a.dy[a.selected.at(b.CuSeqlens[s])*h:], a.dropped[s*h:(s+1)*h])
+	s.denseGrad(dpooled, s.first, n, &s.p.Pooler, s.dropped, false)
+	for i := range n {
+		s.set.Add(p.dy[p.rows.At(b.CuSeqlens[i])*h:], s.dropped[i*h:(i+1)*h])
 	}
 }
 
 // nsp computes next-sentence prediction: two logits from the pooled output.
-func (m *model[T]) nsp(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
-	n, d := b.Sequences(), &m.p.nsp
+func (s *heads[T]) nsp(p pass[T]) {
+	n, d := p.batch.Sequences(), &s.p.NSP
 	logits := make([]T, n*d.out)
-	m.linear(logits, m.a.pooled, n, d)
-	m.addBias(logits, n, d.b)
+	s.affine(logits, s.pooled, n, d)
 	if p.out.Want&trainer.OutputNSPLogits != 0 {
 		p.out.NSPLogits = appendFloat32(p.out.NSPLogits[:0], logits)
 	}
-	for s, label := range b.NSPLabels {
-		row := logits[s*d.out : (s+1)*d.out]
-		if label == trainer.NoLabel {
-			clear(row)
-			continue
-		}
-		l := m.crossEntropy(row, label, T(p.coef.NSP))
-		sums.NSPLoss += l.loss
-		sums.NSPCorrect += l.correct()
-		sums.NSPCount++
-	}
-	if p.train {
-		m.biasGrad(d.db, logits, n)
-		m.linearGrad(logits, m.a.pooled, n, d, m.a.dpooled, true)
+	s.classes(logits, p.batch.NSPLabels, T(p.coef.NSP), [3]*float64{&p.sums.NSPLoss, &p.sums.NSPCorrect, &p.sums.NSPCount})
+	if p.dy != nil {
+		s.denseGrad(logits, s.pooled, n, d, s.dpooled, true)
 	}
 }
 
 // classify computes a classifier or a regression from the pooled output after
 // dropout.
-func (m *model[T]) classify(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
-	n, h, d := b.Sequences(), m.c.HiddenSize, &m.p.classifier
-	input := m.a.dropped[:n*h]
-	copy(input, m.a.pooled)
-	m.dropPooled(b, input)
+func (s *heads[T]) classify(p pass[T]) {
+	n, h, d := p.batch.Sequences(), s.config.HiddenSize, &s.p.Classifier
+	input := s.dropped[:n*h]
+	copy(input, s.pooled)
+	s.drop(p.batch, input)
 	logits := make([]T, n*d.out)
-	m.linear(logits, input, n, d)
-	m.addBias(logits, n, d.b)
+	s.affine(logits, input, n, d)
 	if p.out.Want&trainer.OutputLogits != 0 {
 		p.out.Logits = appendFloat32(p.out.Logits[:0], logits)
 	}
-	if m.h.Regression {
-		regress(b, logits, p.coef.Label, sums)
+	if s.h.Regression {
+		regress(p, logits)
 	} else {
-		m.classes(b, logits, p.coef.Label, sums)
+		s.classes(logits, p.batch.Labels, T(p.coef.Label), [3]*float64{&p.sums.LabelLoss, &p.sums.LabelCorrect, &p.sums.LabelCount})
 	}
-	if p.train {
-		m.biasGrad(d.db, logits, n)
+	if p.dy != nil {
 		dinput := make([]T, n*h)
-		m.linearGrad(logits, input, n, d, dinput, false)
-		m.dropPooled(b, dinput)
-		m.set.Add(m.a.dpooled, dinput)
+		s.denseGrad(logits, input, n, d, dinput, false)
+		s.drop(p.batch, dinput)
+		s.set.Add(s.dpooled, dinput)
 	}
 }
 
-func (m *model[T]) dropPooled(b *trainer.Batch, x []T) {
-	h := m.c.HiddenSize
-	for s, position := range b.Sequence {
-		dropout.Hidden(m.pooled, x[s*h:(s+1)*h], position, dropout.At(dropout.Pooled, 0), 0)
+// drop applies dropout in place to x, one row of hidden size for each sequence.
+func (s *heads[T]) drop(b *trainer.Batch, x []T) {
+	h := s.config.HiddenSize
+	for i, position := range b.Sequence {
+		dropout.Hidden(s.mask, x[i*h:(i+1)*h], position, dropout.At(dropout.Pooled, 0), 0)
 	}
 }
 
-// classes adds the classifier's losses to sums and replaces the logits by their
-// gradients.
-func (m *model[T]) classes(b *trainer.Batch, logits []T, coef float64, sums *trainer.Sums) {
-	n := m.h.Labels
-	for s, label := range b.Labels {
-		row := logits[s*n : (s+1)*n]
+// classes adds the loss, the hit and the count of each row of logits that has a label to
+// the three sums, and replaces the logits by their gradients.
+func (s *heads[T]) classes(logits []T, labels []int32, coef T, sums [3]*float64) {
+	n := len(logits) / max(1, len(labels))
+	for i, label := range labels {
+		row := logits[i*n : (i+1)*n]
 		if label == trainer.NoLabel {
 			clear(row)
 			continue
 		}
-		l := m.crossEntropy(row, label, T(coef))
-		sums.LabelLoss += l.loss
-		sums.LabelCorrect += l.correct()
-		sums.LabelCount++
+		l := s.crossEntropy(row, label, coef)
+		*sums[0] += l.loss
+		*sums[1] += l.correct()
+		*sums[2]++
 	}
 }
 
-// regress adds the squared errors of scores to sums and replaces the scores by
+// regress adds the squared errors of scores to the sums and replaces the scores by
 // their gradients.
-func regress[T kernel.Float](b *trainer.Batch, scores []T, coef float64, sums *trainer.Sums) {
-	for s, want := range b.Scores {
+func regress[T kernel.Float](p pass[T], scores []T) {
+	for i, want := range p.batch.Scores {
 		if math.IsNaN(float64(want)) {
-			scores[s] = 0
+			scores[i] = 0
 			continue
 		}
-		d := float64(scores[s]) - float64(want)
-		sums.LabelLoss += d * d
-		sums.LabelCount++
-		scores[s] = T(2 * d * coef)
+		d := float64(scores[i]) - float64(want)
+		p.sums.LabelLoss += d * d
+		p.sums.LabelCount++
+		scores[i] = T(2 * d * p.coef.Label)
 	}
 }
 
 // span computes the start and end of an answer: two logits for each token, a
 // softmax over the tokens of each sequence, and the mean of both losses.
-func (m *model[T]) span(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
-	t, d := b.Tokens(), &m.p.spans
+func (s *heads[T]) span(p pass[T]) {
+	b, t, d := p.batch, p.batch.Tokens(), &s.p.Spans
 	logits := make([]T, t*2)
-	m.linear(logits, m.output(), t, d)
-	m.addBias(logits, t, d.b)
+	s.affine(logits, p.hidden, t, d)
 	if p.out.Want&trainer.OutputSpans != 0 {
 		p.out.Spans = appendFloat32(p.out.Spans[:0], logits)
 	}
-	for s := range b.Sequences() {
-		part := logits[2*b.CuSeqlens[s] : 2*b.CuSeqlens[s+1]]
-		if b.Starts[s] == trainer.NoLabel {
+	for i := range b.Sequences() {
+		part := logits[2*b.CuSeqlens[i] : 2*b.CuSeqlens[i+1]]
+		if b.Starts[i] == trainer.NoLabel {
 			clear(part)
 			continue
 		}
-		start := m.endpoint(part, 0, b.Starts[s], T(p.coef.Label/2))
-		end := m.endpoint(part, 1, b.Ends[s], T(p.coef.Label/2))
-		sums.LabelLoss += (start.loss + end.loss) / 2
-		sums.LabelCorrect += start.correct() * end.correct()
-		sums.LabelCount++
+		start := s.endpoint(part, 0, b.Starts[i], T(p.coef.Label/2))
+		end := s.endpoint(part, 1, b.Ends[i], T(p.coef.Label/2))
+		p.sums.LabelLoss += (start.loss + end.loss) / 2
+		p.sums.LabelCorrect += start.correct() * end.correct()
+		p.sums.LabelCount++
 	}
-	if p.train {
-		m.biasGrad(d.db, logits, t)
-		m.linearGrad(logits, m.output(), t, d, m.a.dy, true)
+	if p.dy != nil {
+		s.denseGrad(logits, p.hidden, t, d, p.dy, true)
 	}
 }
 
 // endpoint returns the loss of the start (column 0) or the end (column 1) of an
 // answer, and replaces this column of a sequence's span logits by its gradient.
-func (m *model[T]) endpoint(part []T, column int, label int32, coef T) rowLoss {
+func (s *heads[T]) endpoint(part []T, column int, label int32, coef T) rowLoss {
 	values := make([]T, len(part)/2)
 	for i := range values {
 		values[i] = part[2*i+column]
 	}
-	l := m.crossEntropy(values, label, coef)
+	l := s.crossEntropy(values, label, coef)
 	for i, v := range values {
 		part[2*i+column] = v
 	}

@@ -75,10 +75,10 @@ func checkMicroBatches[T kernel.Float](t *testing.T, p trainer.Precision, tolera
 			t.Fatal(err)
 		}
 	}
-	if d := relative(apart.g, joined.g); !(d <= tolerance) {
+	if d := relative(apart.params.g, joined.params.g); !(d <= tolerance) {
 		t.Errorf("gradients apart by %.3g, allowed %.3g", d, tolerance)
 	}
-	if got, want := apart.sums.Loss(), joined.sums.Loss(); math.Abs(got/want-1) > tolerance {
+	if got, want := apart.update.sums.Loss(), joined.update.sums.Loss(); math.Abs(got/want-1) > tolerance {
 		t.Errorf("losses: %v and %v", got, want)
 	}
 }
@@ -135,7 +135,7 @@ func trainRank[T kernel.Float](t testing.TB, p trainer.Precision, q rankSetting)
 	}
 	defer s.Close()
 	if q.shard && comm.Rank() > 0 {
-		return slices.Clone(m.w)
+		return slices.Clone(m.params.w)
 	}
 	v := s.(*snapshot[T]).values
 	return slices.Concat(v[0], v[1], v[2])
@@ -187,7 +187,7 @@ func TestMoreMaskedTokensThanAChunkOfLogits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if d := relative(joined.g, apart.g); !(d <= 1e-12) {
+	if d := relative(joined.params.g, apart.params.g); !(d <= 1e-12) {
 		t.Errorf("gradients apart by %.3g", d)
 	}
 	out := &trainer.Outputs{Want: trainer.OutputMLMLogits}
@@ -254,7 +254,7 @@ func TestEvaluationDropsNothingAndLeavesGradients(t *testing.T) {
 	if first != second {
 		t.Errorf("evaluation depends on the dropout seed: %+v and %+v", first, second)
 	}
-	for _, g := range m.g {
+	for _, g := range m.params.g {
 		if g != 0 {
 			t.Fatal("evaluation left gradients")
 		}
@@ -262,7 +262,7 @@ func TestEvaluationDropsNothingAndLeavesGradients(t *testing.T) {
 	if err := m.Accumulate(b, b.Counts(m.h).Coef(), true); err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(m.sums.Loss()-first.Loss()) < 1e-3 {
+	if math.Abs(m.update.sums.Loss()-first.Loss()) < 1e-3 {
 		t.Error("training does not drop anything")
 	}
 }
@@ -301,12 +301,12 @@ func TestAStepWithoutFiniteGradientsChangesNothing(t *testing.T) {
 	if err := m.Accumulate(b, trainer.Coef{MLM: math.Inf(1)}, true); err != nil {
 		t.Fatal(err)
 	}
-	before := slices.Clone(m.w)
+	before := slices.Clone(m.params.w)
 	info, err := m.Apply(steady(1))
 	if err != nil || !info.Skipped {
 		t.Fatalf("got %+v, %v, want a skipped step", info, err)
 	}
-	if !slices.Equal(before, m.w) || m.state.Step != 0 || slices.ContainsFunc(m.g, func(g float32) bool { return g != 0 }) {
+	if !slices.Equal(before, m.params.w) || m.update.state.Step != 0 || slices.ContainsFunc(m.params.g, func(g float32) bool { return g != 0 }) {
 		t.Error("the skipped step left traces")
 	}
 }
@@ -338,7 +338,7 @@ func TestStateSurvivesSavingAndLoading(t *testing.T) {
 	resumed.SetState(a.State())
 	step(a)
 	step(resumed)
-	if !slices.Equal(a.w, resumed.w) {
+	if !slices.Equal(a.params.w, resumed.params.w) {
 		t.Error("the resumed model took another step")
 	}
 }

@@ -18,7 +18,7 @@ func TestRowsThatNobodyReadsChangeNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := len(m.a.selected.rows)
+		rows := len(m.encoder.selected.Rows)
 		all, err := m.Forward(b, &trainer.Outputs{Want: trainer.OutputHidden})
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestABatchThatNoHeadReadsHasNoGradient(t *testing.T) {
 	if err := m.Accumulate(none, trainer.Coef{MLM: 1}, true); err != nil {
 		t.Fatal(err)
 	}
-	if slices.ContainsFunc(m.g, func(v float32) bool { return v != 0 }) {
+	if slices.ContainsFunc(m.params.g, func(v float32) bool { return v != 0 }) {
 		t.Error("a gradient is not zero")
 	}
 }

@@ -85,8 +85,9 @@ var allowed = map[string][]string{
 	"trainer/checkpoint":           {"internal/failure", "trainer", "trainer/checkpoint/torchfile", "internal/store"},
 	"trainer/checkpoint/torchfile": {"internal/store"},
 	"trainer/finetune":             {"internal/failure", "trainer", "tokenize", "internal/pyspace"},
-	"trainer/cpu":                  {"trainer", "trainer/dropout", "trainer/optim"},
-	"trainer/cuda":                 {"trainer", "trainer/dropout"},
+	"trainer/cpu":                  {"trainer", "trainer/dropout", "trainer/internal/bert", "trainer/optim"},
+	"trainer/cuda":                 {"trainer", "trainer/dropout", "trainer/internal/bert"},
+	"trainer/internal/bert":        {"trainer"},
 	// A run from files to files. Never cmd: options come as plain structs.
 	"trainer/session": {"internal/failure", "trainer", "trainer/checkpoint", "trainer/comm", "trainer/cpu", "trainer/cuda", "trainer/cuda/driver", "trainer/loader", "trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue",
 		"records", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/recognize", "internal/store", "internal/humanize", "internal/plot"},

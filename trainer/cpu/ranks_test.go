@@ -182,16 +182,16 @@ func TestALayerIsReducedDuringTheBackwardPassOfTheNext(t *testing.T) {
 		o := limitsOf(b, trainer.Float32)
 		o.Comm = calls
 		m := openRandom[float32](t, c, trainer.PretrainHeads(), o, Backend{Threads: 1, ISA: "plain"})
-		set, grad := *m.set, m.set.NormGrad
+		set, grad := *m.encoder.set, m.encoder.set.NormGrad
 		set.NormGrad = func(dx, dy, xhat, gain []float32, scale float32) {
-			for i := range m.p.blocks {
-				if &gain[0] == &m.p.blocks[i].norm1.gain[0] && !calls.await(c.Layers-i) { // the heads and all layers above i
+			for i := range m.encoder.p.Layers {
+				if &gain[0] == &m.encoder.p.Layers[i].Norm1.gain[0] && !calls.await(c.Layers-i) { // the heads and all layers above i
 					t.Errorf("rank %d: the backward pass of layer %d came before the reduction of what is above it", comm.Rank(), i)
 				}
 			}
 			grad(dx, dy, xhat, gain, scale)
 		}
-		m.set = &set
+		m.encoder.compute.set = &set
 		if err := m.Accumulate(b, b.Counts(m.h).Coef(), true); err != nil {
 			t.Error(err)
 		}
@@ -283,9 +283,9 @@ func TestMomentsAreDivided(t *testing.T) {
 			}
 			break
 		}
-		sizes[comm.Rank()] = cap(m.m)
-		if cap(m.v) != cap(m.m) {
-			t.Errorf("%d and %d moments", cap(m.m), cap(m.v))
+		sizes[comm.Rank()] = cap(m.params.m)
+		if cap(m.params.v) != cap(m.params.m) {
+			t.Errorf("%d and %d moments", cap(m.params.m), cap(m.params.v))
 		}
 		s, err := m.Snapshot()
 		if err != nil {
@@ -295,7 +295,7 @@ func TestMomentsAreDivided(t *testing.T) {
 		if comm.Rank() != 0 {
 			return
 		}
-		total, buckets = m.layout.size, len(m.buckets)
+		total, buckets = m.params.layout.Size, len(m.ranks.buckets)
 		for _, kind := range []trainer.Kind{trainer.FirstMoment, trainer.SecondMoment} {
 			for x, err := range s.Tensors(kind) {
 				if err != nil || !slices.Equal(x.Data, want[kind.String()+x.Name]) {

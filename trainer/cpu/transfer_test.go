@@ -22,7 +22,7 @@ func TestAStepCopiesForASnapshotOrWaitsForIt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := m.w[0]
+			before := m.params.w[0]
 			var closed atomic.Bool
 			if limit > 0 {
 				defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
@@ -50,8 +50,8 @@ func TestAStepCopiesForASnapshotOrWaitsForIt(t *testing.T) {
 				return
 			}
 			for x := range s.Tensors(trainer.Weights) {
-				if x.Data[0] != before || m.w[0] == before {
-					t.Errorf("the snapshot has %v, it was taken at %v, the model now has %v", x.Data[0], before, m.w[0])
+				if x.Data[0] != before || m.params.w[0] == before {
+					t.Errorf("the snapshot has %v, it was taken at %v, the model now has %v", x.Data[0], before, m.params.w[0])
 				}
 				break
 			}
@@ -70,8 +70,8 @@ func TestAClosedSnapshotIsNotCopied(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	m.unshare()
-	if got := s.(*snapshot[float32]); got.values[0] != nil || len(m.shared) != 0 {
+	m.params.unshare()
+	if got := s.(*snapshot[float32]); got.values[0] != nil || len(m.params.shared) != 0 {
 		t.Error("a closed snapshot was copied")
 	}
 }

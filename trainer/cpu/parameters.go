@@ -1,0 +1,125 @@
+package cpu
+
+import (
+	"pretext/trainer"
+	"pretext/trainer/cpu/internal/kernel"
+	"pretext/trainer/internal/bert"
+)
+
+// parameters owns the weights, gradients and moments, and knows the snapshots that share
+// them.
+type parameters[T kernel.Float] struct {
+	layout bert.Layout
+	views  bert.Parameters[dense[T], norm[T], table[T]]
+	w, g   []T            // weights and gradients, flat; without training only w
+	parts  []part         // what this rank updates, ascending
+	m, v   []T            // moments of parts, in their order; nil without training
+	shared []*snapshot[T] // open snapshots, which may share w, m and v
+}
+
+// newParameters allocates weights, and for training gradients and the moments that belong to
+// this rank.
+func newParameters[T kernel.Float](c trainer.Config, h trainer.Heads, l bert.Layout, r *ranks[T]) *parameters[T] {
+	p := &parameters[T]{layout: l, w: make([]T, l.Size)}
+	if r.train {
+		own := 0
+		for _, b := range l.Buckets {
+			lo, hi := r.own(b)
+			p.parts = appendParts(p.parts, &l, lo, hi)
+			own += hi - lo
+		}
+		p.g, p.m, p.v = make([]T, l.Size), make([]T, own), make([]T, own)
+	}
+	p.views = bert.View(p, c, h)
+	return p
+}
+
+// values returns the flat buffer of a kind, nil if the model has none.
+func (p *parameters[T]) values(k trainer.Kind) []T {
+	switch k {
+	case trainer.Weights:
+		return p.w
+	case trainer.FirstMoment:
+		return p.m
+	case trainer.SecondMoment:
+		return p.v
+	case trainer.Gradients:
+		return p.g
+	}
+	return nil
+}
+
+// A part is a range of the flat buffers inside one tensor.
+type part struct {
+	lo, hi int
+	at     int // index of the first element in the moments, which hold only the parts that this rank updates
+	tensor int // index in the layout's specs
+}
+
+// partSize is the maximum size of a part, the unit of work of a thread and of
+// summation.
+const partSize = 1 << 14
+
+// appendParts divides [lo, hi) of the flat buffers at tensor borders, and at
+// multiples of partSize within a tensor.
+func appendParts(parts []part, l *bert.Layout, lo, hi int) []part {
+	for _, t := range l.Flat {
+		begin := l.Offset[t]
+		end := begin + l.Specs[t].Size()
+		if end <= lo || begin >= hi {
+			continue
+		}
+		for at := begin; at < end; at += partSize {
+			if p := (part{lo: max(at, lo), hi: min(at+partSize, end, hi), tensor: t}); p.lo < p.hi {
+				if len(parts) > 0 {
+					last := parts[len(parts)-1]
+					p.at = last.at + last.hi - last.lo
+				}
+				parts = append(parts, p)
+			}
+		}
+	}
+	return parts
+}
+
+// dense is y = x·Wᵀ + b with its gradients (nil without training).
+type dense[T kernel.Float] struct {
+	out, in int
+	w, dw   []T // (out, in)
+	b, db   []T // (out)
+}
+
+// norm holds the parameters of a LayerNorm and their gradients.
+type norm[T kernel.Float] struct {
+	gain, dgain []T // (H) "weight"
+	bias, dbias []T // (H)
+}
+
+// table is an embedding table.
+type table[T kernel.Float] struct{ w, dw []T }
+
+// from returns n weights from the start of a tensor, and their gradients.
+func (p *parameters[T]) from(name string, n int) table[T] {
+	at := p.layout.Offset[p.layout.Index(name)]
+	if p.g == nil {
+		return table[T]{w: p.w[at : at+n]}
+	}
+	return table[T]{p.w[at : at+n], p.g[at : at+n]}
+}
+
+// Table implements bert.Viewer.
+func (p *parameters[T]) Table(name string) table[T] {
+	return p.from(name, p.layout.Specs[p.layout.Index(name)].Size())
+}
+
+// Dense implements bert.Viewer.
+func (p *parameters[T]) Dense(name string, out, in int) dense[T] {
+	w, b := p.from(name+".weight", out*in), p.from(name+".bias", out)
+	return dense[T]{out, in, w.w, w.dw, b.w, b.dw}
+}
+
+// Norm implements bert.Viewer.
+func (p *parameters[T]) Norm(name string, _ bool) norm[T] {
+	w, b := p.Table(name+".LayerNorm.weight"), p.Table(name+".LayerNorm.bias")
+	return norm[T]{w.w, w.dw, b.w, b.dw}
+}

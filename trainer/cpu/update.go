@@ -1,0 +1,129 @@
+package cpu
+
+import (
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu/internal/kernel"
+	"pretext/trainer/optim"
+)
+
+// update ends a step: it applies the optimizer to the parts of the parameters that belong
+// to this rank. It owns the model's counters and the sums of the step.
+type update[T kernel.Float] struct {
+	*compute[T]
+	optimizer trainer.Optimizer
+	params    *parameters[T]
+	ranks     *ranks[T]
+	state     trainer.State
+	sums      trainer.Sums // of the batches since the last step
+}
+
+// apply makes the step of trainer.Model.Apply. With several ranks, each rank has the summed
+// gradients of all parameters and makes the same update. With
+// trainer.Options.ShardOptimizer, each rank has those of its own parts, updates
+// these, and all gather the weights (ZeRO-1, Rajbhandari et al. 2020).
+func (u *update[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
+	if err := u.ranks.reduce(u.params.g); err != nil {
+		return trainer.StepInfo{}, err
+	}
+	info, err := u.agree()
+	if err != nil {
+		return info, err
+	}
+	if !info.Skipped {
+		u.params.unshare()
+		info.Rate = s.Rate(u.state.Step)
+		c := optim.For[T](u.optimizer, u.state.Step, info.Rate, info.GradNorm)
+		if err := u.optimize(c); err != nil {
+			return info, err
+		}
+		u.state.Step++
+		u.state.GoodSteps++
+		if u.ranks.sharded {
+			if err := u.ranks.gather(u.params.w); err != nil {
+				return info, err
+			}
+		}
+	}
+	clear(u.params.g)
+	u.sums = trainer.Sums{}
+	return info, nil
+}
+
+// agree computes the gradient norm and adds up u.sums over all ranks. The step
+// is skipped if the norm is not finite.
+func (u *update[T]) agree() (trainer.StepInfo, error) {
+	squares := make([]float64, len(u.params.parts))
+	u.pool.Do(len(u.params.parts), func(_, i int) { squares[i] = u.set.SumSquares(u.params.g[u.params.parts[i].lo:u.params.parts[i].hi]) })
+	total := 0.0
+	for _, q := range squares {
+		total += q
+	}
+	sums := u.sums.Vector()
+	all := sums[:]
+	if u.ranks.sharded {
+		all = append(all, total)
+	}
+	if err := u.ranks.comm.AllReduce(all); err != nil {
+		return trainer.StepInfo{}, err
+	}
+	copy(sums[:], all)
+	if u.ranks.sharded {
+		total = all[len(sums)]
+	}
+	norm := math.Sqrt(total)
+	return trainer.StepInfo{
+		Sums: trainer.SumsOf(sums), GradNorm: norm, LossScale: 1,
+		Skipped: math.IsNaN(norm) || math.IsInf(norm, 0),
+	}, nil
+}
+
+// optimize applies the optimizer to this rank's parts.
+func (u *update[T]) optimize(c optim.Constants[T]) error {
+	u.pool.Do(len(u.params.parts), func(_, i int) {
+		p := u.params.parts[i]
+		lo, hi, at, end := p.lo, p.hi, p.at, p.at+p.hi-p.lo
+		u.set.Adam(c.Decaying(u.params.layout.Specs[p.tensor].Decay), u.params.w[lo:hi], u.params.m[at:end], u.params.v[at:end], u.params.g[lo:hi])
+	})
+	if !c.Direction {
+		return nil
+	}
+	ratios, err := u.trustRatios()
+	if err != nil {
+		return err
+	}
+	u.pool.Do(len(u.params.parts), func(_, i int) {
+		p := u.params.parts[i]
+		optim.Move(c.Rate*T(ratios[p.tensor]), u.params.w[p.lo:p.hi], u.params.g[p.lo:p.hi])
+	})
+	return nil
+}
+
+// trustRatios returns LAMB's trust ratio of every tensor; 1 for tensors without
+// decay.
+func (u *update[T]) trustRatios() ([]float64, error) {
+	squares := make([][2]float64, len(u.params.parts))
+	u.pool.Do(len(u.params.parts), func(_, i int) {
+		p := u.params.parts[i]
+		squares[i] = [2]float64{u.set.SumSquares(u.params.w[p.lo:p.hi]), u.set.SumSquares(u.params.g[p.lo:p.hi])}
+	})
+	sums := make([]float64, 2*len(u.params.layout.Specs))
+	for i, p := range u.params.parts {
+		sums[2*p.tensor] += squares[i][0]
+		sums[2*p.tensor+1] += squares[i][1]
+	}
+	if u.ranks.sharded {
+		if err := u.ranks.comm.AllReduce(sums); err != nil {
+			return nil, err
+		}
+	}
+	ratios := make([]float64, len(u.params.layout.Specs))
+	for i, s := range u.params.layout.Specs {
+		ratios[i] = 1
+		if s.Decay {
+			ratios[i] = optim.TrustRatio(sums[2*i], sums[2*i+1])
+		}
+	}
+	return ratios, nil
+}

@@ -1,0 +1,84 @@
+package bert
+
+import (
+	"fmt"
+
+	"pretext/trainer"
+)
+
+const (
+	wordEmbeddings = "bert.embeddings.word_embeddings.weight"
+	decoderBias    = "cls.predictions.bias"
+)
+
+// Parameters are a backend's views of a model's parameters, named by use: D of a dense
+// layer, N of a LayerNorm, T of a table. Those of heads that the model does not have are
+// zero.
+type Parameters[D, N, T any] struct {
+	Word, Position, Segment T
+	EmbedNorm               N
+	Layers                  []Layer[D, N]
+	Pooler                  D
+	Transform               D // of the masked-LM head
+	TransformNorm           N
+	DecoderBias             T // (vocabulary)
+	NSP, Classifier, Spans  D
+}
+
+// A Layer is the parameters of one encoder layer.
+type Layer[D, N any] struct {
+	QKV, Attended, Up, Down D
+	Norm1, Norm2            N
+}
+
+// A Viewer makes views of parameters.
+type Viewer[D, N, T any] interface {
+	// Dense is y = x·Wᵀ + b, with the tensors name.weight (out, in) and name.bias.
+	Dense(name string, out, in int) D
+
+	// Norm has the tensors name.LayerNorm.weight and name.LayerNorm.bias. If withBias
+	// is set, its gradient also has that of name.dense.bias, of the dense layer before.
+	Norm(name string, withBias bool) N
+
+	Table(name string) T
+}
+
+// View returns the views of all parameters of a model.
+func View[D, N, T any](v Viewer[D, N, T], c trainer.Config, h trainer.Heads) Parameters[D, N, T] {
+	hidden := c.HiddenSize
+	p := Parameters[D, N, T]{
+		Word:      v.Table(wordEmbeddings),
+		Position:  v.Table("bert.embeddings.position_embeddings.weight"),
+		Segment:   v.Table("bert.embeddings.token_type_embeddings.weight"),
+		EmbedNorm: v.Norm("bert.embeddings", false),
+	}
+	for i := range c.Layers {
+		name := fmt.Sprintf("bert.encoder.layer.%d.", i)
+		p.Layers = append(p.Layers, Layer[D, N]{
+			QKV:      v.Dense(name+"attention.self.query", 3*hidden, hidden), // the layout places key and value right after it
+			Attended: v.Dense(name+"attention.output.dense", hidden, hidden),
+			Norm1:    v.Norm(name+"attention.output", true),
+			Up:       v.Dense(name+"intermediate.dense", c.IntermediateSize, hidden),
+			Down:     v.Dense(name+"output.dense", hidden, c.IntermediateSize),
+			Norm2:    v.Norm(name+"output", true),
+		})
+	}
+	if h.Pooled() {
+		p.Pooler = v.Dense("bert.pooler.dense", hidden, hidden)
+	}
+	if h.MLM {
+		p.Transform = v.Dense("cls.predictions.transform.dense", hidden, hidden)
+		p.TransformNorm = v.Norm("cls.predictions.transform", false)
+		p.DecoderBias = v.Table(decoderBias)
+	}
+	if h.NSP {
+		p.NSP = v.Dense("cls.seq_relationship", 2, hidden)
+	}
+	if n := h.ClassifierWidth(); n > 0 {
+		p.Classifier = v.Dense("classifier", n, hidden)
+	}
+	if h.Span {
+		p.Spans = v.Dense("qa_outputs", 2, hidden)
+	}
+	return p
+}
