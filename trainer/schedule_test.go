@@ -42,17 +42,27 @@ func TestRatesFollowTheOriginalSchedules(t *testing.T) {
 	}
 }
 
+// byStep returns the schedules by steps.
+func byStep() (kinds []trainer.ScheduleKind) {
+	for _, name := range trainer.ScheduleNames() {
+		if kind := trainer.ScheduleKind(name); !(trainer.Schedule{Kind: kind}).ByTime() {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
 func TestRatesNeverLeaveTheirBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := trainer.Schedule{
-			Kind:   rapid.SampledFrom(trainer.ScheduleKinds()).Draw(t, "kind"),
+			Kind:   rapid.SampledFrom(byStep()).Draw(t, "kind"),
 			Peak:   rapid.Float64Range(0, 10).Draw(t, "peak"),
 			Steps:  rapid.Int64Range(1, 1000).Draw(t, "steps"),
 			Degree: rapid.Float64Range(0.1, 3).Draw(t, "degree"),
 		}
 		s.Warmup = rapid.Float64Range(0, float64(s.Steps)).Draw(t, "warmup")
 		if s.Kind == trainer.WSD {
-			s.Shape = rapid.SampledFrom(trainer.DecayShapes()).Draw(t, "shape")
+			s.Shape = rapid.SampledFrom([]trainer.DecayShape{trainer.Exponential, trainer.InverseSqrt, trainer.LinearDecay}).Draw(t, "shape")
 			s.Decay = rapid.Int64Range(0, int64(float64(s.Steps)-s.Warmup)).Draw(t, "decay")
 		}
 		if err := s.Validate(); err != nil {

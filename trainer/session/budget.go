@@ -12,14 +12,11 @@ import (
 	"pretext/trainer"
 )
 
-// Rates by time. With a [trainer.Budget] schedule the rate of a step depends on
+// Rates by time. With a schedule by time the rate of a step depends on
 // the step before it ended, so two runs differ. The metrics record the rate and the time
 // of every step. Another run with ReplayRates takes the rates from there and has
 // the same weights, and a resumed run continues at the time that was spent
 // before its checkpoint.
-
-// budgetWarmup is the fraction of the time in which the rate rises: 24hBERT's.
-const budgetWarmup = 0.06
 
 // A pace gives the learning rates of a run with a budget of time.
 type pace struct {
@@ -31,7 +28,7 @@ type pace struct {
 
 // pace returns the pace of the run; nil without a budget.
 func (r *run) openPace() (*pace, error) {
-	if r.state.Schedule.Kind != trainer.Budget {
+	if !r.state.Schedule.ByTime() {
 		return nil, nil
 	}
 	p := &pace{schedule: r.state.Schedule, meter: r.meter}

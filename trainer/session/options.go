@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"pretext/internal/failure"
 	"pretext/trainer"
@@ -27,24 +26,18 @@ type Options struct {
 	// as Out has no checkpoint: a branch of another run.
 	ResumeFrom string
 
-	TrainBatchSize   int     // examples a step
-	MicroBatchTokens int     // maximum tokens of a micro-batch; 0: chosen by the device
-	LearningRate     float64 // peak
-	NumTrainSteps    int64
-	NumWarmupSteps   int64         // -1: a tenth of the steps; of a run that resumes, as before
-	Schedule         string        // a [trainer.ScheduleKind]; "": linear for adamw, polynomial for lamb
-	Budget           time.Duration // of the schedule budget: time of all steps
-	ReplayRates      string        // with a budget: [MetricsFile] of the run whose learning rates are taken; "": the clock decides
-	DecaySteps       int64         // of the schedule wsd; -1: a tenth of the steps
-	DecayShape       string        // of the schedule wsd, a [trainer.DecayShape]
-	Optimizer        string        // a [trainer.OptimizerName]
-	WeightDecay      float64
-	AdamBeta1        float64 // decay of the first moment
-	AdamBeta2        float64 // decay of the second moment
-	AdamEpsilon      float64
-	MaxGradNorm      float64 // clip gradients to this global norm; 0: do not clip
-	BiasCorrection   *bool   // of the moments; nil: as the optimizer's source, so for lamb only
-	Seed             uint64  // of initial weights, order and dropout
+	TrainBatchSize   int // examples a step
+	MicroBatchTokens int // maximum tokens of a micro-batch; 0: chosen by the device
+	trainer.ScheduleOptions
+	ReplayRates    string // of a schedule by time: [MetricsFile] of the run whose learning rates are taken; "": the clock decides
+	Optimizer      string // a [trainer.OptimizerName]
+	WeightDecay    float64
+	AdamBeta1      float64 // decay of the first moment
+	AdamBeta2      float64 // decay of the second moment
+	AdamEpsilon    float64
+	MaxGradNorm    float64 // clip gradients to this global norm; 0: do not clip
+	BiasCorrection *bool   // of the moments; nil: as the optimizer's source, so for lamb only
+	Seed           uint64  // of initial weights, order and dropout
 
 	NoNSP          bool // train no next-sentence head; records without labels never train one
 	MaxSeqLength   int  // tokens of the sequences into which records of documents are cut; 0: the model's positions
@@ -87,7 +80,7 @@ type Saving struct {
 func DefaultOptions() Options {
 	rule := trainer.DefaultOptimizer(trainer.AdamW) // the numbers are LAMB's too
 	return Options{
-		TrainBatchSize: 32, LearningRate: 5e-5, NumTrainSteps: 100000, NumWarmupSteps: -1, DecaySteps: -1, DecayShape: string(trainer.Exponential), Seed: 1,
+		TrainBatchSize: 32, ScheduleOptions: trainer.DefaultScheduleOptions(), Seed: 1,
 		Optimizer: string(rule.Name), WeightDecay: rule.WeightDecay, AdamBeta1: rule.Beta1, AdamBeta2: rule.Beta2, AdamEpsilon: rule.Epsilon, MaxGradNorm: rule.ClipNorm,
 		SaveCheckpointsSteps: 1000, Keep: 3, EvalExamples: 2048, OnDamage: "stop", Readers: 1,
 	}
@@ -118,14 +111,9 @@ func (o *Options) Validate() error {
 	c.want(o.Out != "", "no output folder: give --out DIR")
 	c.want(o.TrainBatchSize >= 1 && o.TrainBatchSize <= 1<<20, "--train-batch-size %d: must be from 1 to %d", o.TrainBatchSize, 1<<20)
 	c.want(o.MicroBatchTokens <= trainer.MaxBatchTokens, "--micro-batch-tokens %d: must be at most %d", o.MicroBatchTokens, trainer.MaxBatchTokens)
-	c.want(o.NumWarmupSteps >= -1, "--num-warmup-steps %d: must not be negative", o.NumWarmupSteps)
 	c.want(o.ResumeFrom == "" || o.Init == "", "--resume-from %s and --init %s: give one of them", o.ResumeFrom, o.Init)
-	c.want((o.Budget > 0) == (o.Schedule == string(trainer.Budget)), "--budget and --schedule budget need each other")
-	c.want(o.ReplayRates == "" || o.Budget > 0, "--replay-rates applies only with --budget")
-	c.want(o.Budget == 0 || o.NumWarmupSteps == -1, "--num-warmup-steps does not apply with --budget, whose warm-up is a part of the time")
+	c.want(o.ReplayRates == "" || o.rateSchedule().ByTime(), "--replay-rates applies only with a --schedule by time")
 	c.want(o.Dropout == nil || *o.Dropout >= 0 && *o.Dropout < 1, "--dropout: must be at least 0 and below 1")
-	c.want(o.DecaySteps >= -1, "--decay-steps %d: must not be negative", o.DecaySteps)
-	c.want(o.DecaySteps == -1 && o.DecayShape == DefaultOptions().DecayShape || o.Schedule == string(trainer.WSD), "--decay-steps and --decay-shape apply only with --schedule wsd")
 	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
 	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
 	c.want(o.EvalExamples >= 0, "--eval-examples %d: must not be negative", o.EvalExamples)
@@ -137,36 +125,14 @@ func (o *Options) Validate() error {
 	if r := o.Masking.replacement(); r != nil {
 		c = append(c, r.Validate())
 	}
-	return c.err(o.Device.Validate(), o.rateSchedule().Validate(), o.updateRule().Validate())
+	return c.err(o.Device.Validate(), o.ScheduleOptions.Validate(trainer.OptimizerName(o.Optimizer)), o.updateRule().Validate())
 }
 
 // skips reports whether corrupt records are skipped.
 func (o *Options) skips() bool { return o.OnDamage == "skip" }
 
 func (o *Options) rateSchedule() trainer.Schedule {
-	s := trainer.Schedule{Kind: trainer.ScheduleKind(o.Schedule), Peak: o.LearningRate, Steps: o.NumTrainSteps, Warmup: float64(o.NumWarmupSteps)}
-	if s.Kind == "" {
-		s.Kind = trainer.Linear
-		if o.Optimizer == string(trainer.LAMB) {
-			s.Kind = trainer.Polynomial
-		}
-	}
-	if s.Kind == trainer.Polynomial {
-		s.Degree = 0.5 // NVIDIA's
-	}
-	if o.NumWarmupSteps < 0 {
-		s.Warmup = float64(o.NumTrainSteps / 10)
-	}
-	if s.Kind == trainer.Budget {
-		s.Seconds, s.Warmup = o.Budget.Seconds(), budgetWarmup
-	}
-	if s.Kind == trainer.WSD {
-		s.Decay, s.Shape = o.DecaySteps, trainer.DecayShape(o.DecayShape)
-		if o.DecaySteps < 0 {
-			s.Decay = o.NumTrainSteps / 10 // enough, according to MiniCPM (arXiv 2404.06395)
-		}
-	}
-	return s
+	return o.ScheduleOptions.For(trainer.OptimizerName(o.Optimizer))
 }
 
 func (o *Options) updateRule() trainer.Optimizer {

@@ -76,8 +76,11 @@ func (o *Options) fingerprints(program string) map[string]string {
 		"program": program, "--no-nsp": o.NoNSP, "--max-seq-length": o.MaxSeqLength, "--attend-across": o.AttendAcross,
 		"--train-batch-size": o.TrainBatchSize, "--micro-batch-tokens": o.MicroBatchTokens, "--learning-rate": o.LearningRate,
 		"--num-train-steps": o.NumTrainSteps, "--num-warmup-steps": o.NumWarmupSteps, "--schedule": o.Schedule, "--optimizer": o.Optimizer,
-		"--budget": o.Budget, "--dropout": o.Dropout, "--decay-steps": o.DecaySteps, "--decay-shape": o.DecayShape, "optimizer": o.updateRule(), "--weight-decay": o.WeightDecay, "--seed": o.Seed, "--save-checkpoints-steps": o.SaveCheckpointsSteps, "--eval-examples": o.EvalExamples,
+		"--dropout": o.Dropout, "optimizer": o.updateRule(), "--weight-decay": o.WeightDecay, "--seed": o.Seed, "--save-checkpoints-steps": o.SaveCheckpointsSteps, "--eval-examples": o.EvalExamples,
 		"--on-damage": o.OnDamage, "masking": o.Masking, "--zero1": o.Zero1, "--device": kind, "--precision": o.Device.precision(), "--deterministic": o.Device.Deterministic,
+	}
+	for _, p := range trainer.ScheduleParameters() {
+		values["--"+p.Name] = p.Field(&o.ScheduleOptions)
 	}
 	out := map[string]string{}
 	for name, v := range values {

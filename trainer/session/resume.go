@@ -29,9 +29,7 @@ func (r *run) resume() error {
 	if diff := configDiff(c.Config, r.o.withDropout(c.Config)); diff != "" {
 		return usagef("%s is a checkpoint of a model with other --dropout: %s", c.Dir, diff)
 	}
-	if r.o.NumWarmupSteps < 0 && r.o.Budget == 0 {
-		r.state.Schedule.Warmup = c.State.Schedule.Warmup // a tenth of the steps that the run had at its start
-	}
+	r.state.Schedule = r.o.Resumed(r.state.Schedule, c.State.Schedule)
 	if err := r.state.Schedule.Validate(); err != nil {
 		return usagef("%s: to resume it: %w", c.Dir, err)
 	}

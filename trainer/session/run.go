@@ -216,7 +216,7 @@ func (r *run) openRecords() error {
 	if err := r.runLog.open(r.o.Out, r.from, r.o.NumTrainSteps); err != nil {
 		return err
 	}
-	if r.state.Schedule.Kind == trainer.Budget && r.board != nil {
+	if r.state.Schedule.ByTime() && r.board != nil {
 		r.board.every = 1 // the number of steps is not known
 	}
 	if r.logResumed(r.log, r.from, r.o.NumTrainSteps); r.from != nil && !r.branch {

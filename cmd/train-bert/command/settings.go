@@ -20,10 +20,10 @@ func flagSettings() *cli.Settings {
 
 // completions returns the values that a shell offers for flags.
 func completions() cli.Completions {
-	return cli.Completions{
+	all := cli.Completions{
 		Values: map[string][]string{
 			"model": trainer.PresetNames(), "optimizer": {string(trainer.AdamW), string(trainer.LAMB)},
-			"schedule": append(names(trainer.ScheduleKinds()), string(trainer.Budget)), "preset": {presetBudget}, "decay-shape": names(trainer.DecayShapes()),
+			"schedule": trainer.ScheduleNames(), "preset": {presetBudget},
 			"on-damage": {"stop", "skip"}, "device": {"cpu"}, "precision": {string(trainer.Float32)},
 			"do-lower-case": {"true", "false", "auto"}, "task": append(taskNames(), ownTable),
 		},
@@ -32,11 +32,10 @@ func completions() cli.Completions {
 		},
 		Folders: []string{"out", "data", "eval-data", "data-dir", "cache", "init", "resume-from"},
 	}
-}
-
-func names[T ~string](values []T) (list []string) {
-	for _, v := range values {
-		list = append(list, string(v))
+	for _, p := range trainer.ScheduleParameters() {
+		if p.Values != nil {
+			all.Values[p.Name] = p.Values
+		}
 	}
-	return list
+	return all
 }

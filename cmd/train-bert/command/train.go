@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -64,13 +65,23 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 func (o *trainOptions) addSchedule(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "number of steps")
 	fs.Int64Var(&o.NumWarmupSteps, "num-warmup-steps", o.NumWarmupSteps, "steps in which the learning rate rises; -1: a tenth of all steps")
-	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: linear, polynomial, constant, wsd (warm-up, stable, decay) or budget (by time); default: linear for adamw, polynomial for lamb")
+	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: "+trainer.ScheduleHelp())
 	fs.StringVar(&o.preset, "preset", "", "defaults of a recipe; budget: single sequences of 128 tokens without next sentences or dropout, a schedule by time, and the optimizer of Cramming (docs/train.md)")
-	fs.DurationVar(&o.Budget, "budget", 0, "with --schedule budget: time of all steps, such as 1h or 90m; with --preset budget by default 24h")
-	fs.StringVar(&o.ReplayRates, "replay-rates", "", "with --budget: take the learning rates of the steps from the metrics.jsonl of another run, to repeat it exactly")
+	fs.StringVar(&o.ReplayRates, "replay-rates", "", "with a schedule by time: take the learning rates of the steps from the metrics.jsonl of another run, to repeat it exactly")
 	fs.Var(&optional{&o.Dropout}, "dropout", "dropout of hidden units and attention in a new model; default: as its settings say")
-	fs.Int64Var(&o.DecaySteps, "decay-steps", o.DecaySteps, "with --schedule wsd: number of last steps in which the learning rate falls; -1: a tenth of all steps")
-	fs.StringVar(&o.DecayShape, "decay-shape", o.DecayShape, "with --schedule wsd: how it falls: exponential (to a tenth of the peak, MiniCPM), 1-sqrt (ModernBERT) or linear")
+	for _, p := range trainer.ScheduleParameters() {
+		help := "with --schedule " + p.Kinds() + ": " + p.Help
+		switch to := p.Field(&o.ScheduleOptions).(type) {
+		case *int64:
+			fs.Int64Var(to, p.Name, *to, help)
+		case *float64:
+			fs.Float64Var(to, p.Name, *to, help)
+		case *string:
+			fs.StringVar(to, p.Name, *to, help)
+		case *time.Duration:
+			fs.DurationVar(to, p.Name, *to, help)
+		}
+	}
 }
 
 // addOptimizer adds the flags of the optimizer.
