@@ -74,14 +74,6 @@ func ScheduleHelp() string {
 	return listed(names, "or") + "; default: " + strings.Join(defaults, ", ")
 }
 
-// ScheduleDocs returns the rows of the table in docs/train.md.
-func ScheduleDocs() (rows []string) {
-	for _, d := range schedules {
-		rows = append(rows, fmt.Sprintf("| `%s` | %s |", d.kind, d.doc))
-	}
-	return rows
-}
-
 // A ScheduleParameter is an option that only some schedules have.
 type ScheduleParameter struct {
 	Name   string                     // of its flag

@@ -24,11 +24,11 @@ func TestRatesFollowTheOriginalSchedules(t *testing.T) {
 		{"NVIDIA's", trainer.Schedule{Kind: trainer.Polynomial, Peak: 1, Steps: 100, Warmup: 20, Degree: 0.5},
 			map[int64]float64{0: 0.05, 18: 0.95, 19: math.Sqrt(0.8), 74: 0.5, 99: 0, 150: 0}},
 		{"constant", trainer.Schedule{Kind: trainer.Constant, Peak: 3, Steps: 9, Warmup: 3}, map[int64]float64{0: 0, 1: 1, 3: 3, 8: 3, 99: 3}},
-		{"MiniCPM's", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 100, Warmup: 10, Decay: 20, Shape: trainer.Exponential},
+		{"MiniCPM's", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 100, Warmup: 10, Decay: 20, Shape: "exponential"},
 			map[int64]float64{0: 0, 5: 1, 10: 2, 79: 2, 80: 2, 90: 2 * math.Sqrt(0.1), 100: 0.2, 200: 0.2}},
-		{"ModernBERT's", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 100, Decay: 100, Shape: trainer.InverseSqrt}, map[int64]float64{0: 2, 25: 1, 100: 0}},
-		{"linear decay", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 10, Decay: 4, Shape: trainer.LinearDecay}, map[int64]float64{0: 2, 6: 2, 7: 1.5, 9: 0.5, 10: 0}},
-		{"before its decay", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 10, Shape: trainer.LinearDecay}, map[int64]float64{0: 2, 10: 2, 99: 2}},
+		{"ModernBERT's", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 100, Decay: 100, Shape: "1-sqrt"}, map[int64]float64{0: 2, 25: 1, 100: 0}},
+		{"linear decay", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 10, Decay: 4, Shape: "linear"}, map[int64]float64{0: 2, 6: 2, 7: 1.5, 9: 0.5, 10: 0}},
+		{"before its decay", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 10, Shape: "linear"}, map[int64]float64{0: 2, 10: 2, 99: 2}},
 	}
 	for _, c := range cases {
 		if err := c.s.Validate(); err != nil {
@@ -62,7 +62,7 @@ func TestRatesNeverLeaveTheirBounds(t *testing.T) {
 		}
 		s.Warmup = rapid.Float64Range(0, float64(s.Steps)).Draw(t, "warmup")
 		if s.Kind == trainer.WSD {
-			s.Shape = rapid.SampledFrom([]trainer.DecayShape{trainer.Exponential, trainer.InverseSqrt, trainer.LinearDecay}).Draw(t, "shape")
+			s.Shape = rapid.SampledFrom([]trainer.DecayShape{"exponential", "1-sqrt", "linear"}).Draw(t, "shape")
 			s.Decay = rapid.Int64Range(0, int64(float64(s.Steps)-s.Warmup)).Draw(t, "decay")
 		}
 		if err := s.Validate(); err != nil {
@@ -79,9 +79,9 @@ func TestNonsenseIsRefused(t *testing.T) {
 	for _, s := range []trainer.Schedule{
 		{}, {Kind: "cosine", Steps: 1}, {Kind: trainer.Linear}, {Kind: trainer.Linear, Steps: 1, Peak: nan},
 		{Kind: trainer.Linear, Steps: 1, Peak: -1}, {Kind: trainer.Linear, Steps: 1, Warmup: 2}, {Kind: trainer.Polynomial, Steps: 1},
-		{Kind: trainer.WSD, Steps: 9}, {Kind: trainer.WSD, Steps: 9, Shape: "cosine"}, {Kind: trainer.WSD, Steps: 9, Warmup: 4, Decay: 6, Shape: trainer.LinearDecay},
+		{Kind: trainer.WSD, Steps: 9}, {Kind: trainer.WSD, Steps: 9, Shape: "cosine"}, {Kind: trainer.WSD, Steps: 9, Warmup: 4, Decay: 6, Shape: "linear"},
 		{Kind: trainer.Budget, Steps: 9}, {Kind: trainer.Linear, Steps: 9, Seconds: 1}, {Kind: trainer.Budget, Steps: 9, Seconds: 1, Warmup: 1}, {Kind: trainer.Budget, Steps: 9, Seconds: nan},
-		{Kind: trainer.WSD, Steps: 9, Decay: -1, Shape: trainer.LinearDecay}, {Kind: trainer.Constant, Steps: 9, Decay: 1},
+		{Kind: trainer.WSD, Steps: 9, Decay: -1, Shape: "linear"}, {Kind: trainer.Constant, Steps: 9, Decay: 1},
 	} {
 		if s.Validate() == nil {
 			t.Errorf("%+v: accepted", s)
@@ -106,6 +106,27 @@ func TestNonsenseIsRefused(t *testing.T) {
 	}
 }
 
+func TestParametersBelongToSchedules(t *testing.T) {
+	o := trainer.DefaultScheduleOptions()
+	o.DecaySteps = 5
+	if err := o.Validate(trainer.LAMB); err == nil || err.Error() != "--decay-steps applies only with --schedule wsd" {
+		t.Errorf("got %v", err)
+	}
+	if o.Schedule = "wsd"; o.Validate(trainer.LAMB) != nil {
+		t.Error(o.Validate(trainer.LAMB))
+	}
+	for _, p := range trainer.ScheduleParameters() {
+		if p.Kinds() == "" {
+			t.Errorf("no schedule has the parameter %s", p.Name)
+		}
+	}
+	for optimizer, kind := range map[trainer.OptimizerName]trainer.ScheduleKind{trainer.AdamW: trainer.Linear, trainer.LAMB: trainer.Polynomial, "": trainer.Linear} {
+		if got := trainer.DefaultScheduleOptions().For(optimizer).Kind; got != kind {
+			t.Errorf("%s: got %s", optimizer, got)
+		}
+	}
+}
+
 func TestTheRateOfABudgetFollowsTheTime(t *testing.T) {
 	s := trainer.Schedule{Kind: trainer.Budget, Peak: 2, Steps: 9, Seconds: 3600, Warmup: 0.06}
 	if err := s.Validate(); err != nil {
@@ -121,13 +142,13 @@ func TestTheRateOfABudgetFollowsTheTime(t *testing.T) {
 func TestOnlyStepsThatAreNotDoneMayChange(t *testing.T) {
 	constant := trainer.Schedule{Kind: trainer.Constant, Peak: 1, Steps: 100, Warmup: 10}
 	wsd := func(steps, decay int64) trainer.Schedule {
-		return trainer.Schedule{Kind: trainer.WSD, Peak: 1, Steps: steps, Warmup: 10, Decay: decay, Shape: trainer.Exponential}
+		return trainer.Schedule{Kind: trainer.WSD, Peak: 1, Steps: steps, Warmup: 10, Decay: decay, Shape: "exponential"}
 	}
 	linear, longer := trainer.Schedule{Kind: trainer.Linear, Peak: 1, Steps: 100}, trainer.Schedule{Kind: trainer.Linear, Peak: 1, Steps: 200}
 	higher := constant
 	higher.Peak, higher.Steps = 2, 200
 	other := wsd(100, 20)
-	other.Shape = trainer.LinearDecay
+	other.Shape = "linear"
 	for _, c := range []struct {
 		was, now trainer.Schedule
 		done     int64

@@ -72,7 +72,7 @@ type ScheduleOptions struct {
 
 // DefaultScheduleOptions returns run_pretraining.py's defaults.
 func DefaultScheduleOptions() ScheduleOptions {
-	return ScheduleOptions{LearningRate: 5e-5, NumTrainSteps: 100000, NumWarmupSteps: -1, DecaySteps: -1, DecayShape: string(Exponential)}
+	return ScheduleOptions{LearningRate: 5e-5, NumTrainSteps: 100000, NumWarmupSteps: -1, DecaySteps: -1, DecayShape: string(exponential)}
 }
 
 // ScheduleParameters returns the parameters that only some schedules have.
@@ -170,18 +170,18 @@ type DecayShape string
 
 // The shapes.
 const (
-	// Exponential is peak·0.1^t: MiniCPM's exponential annealing, with a tenth
+	// exponential is peak·0.1^t: MiniCPM's exponential annealing, with a tenth
 	// of the peak at the end.
-	Exponential DecayShape = "exponential"
-	// InverseSqrt is peak·(1−√t), which Hägele et al. 2024 (arXiv 2405.18392)
+	exponential DecayShape = "exponential"
+	// inverseSqrt is peak·(1−√t), which Hägele et al. 2024 (arXiv 2405.18392)
 	// found best and ModernBERT uses (arXiv 2412.13663).
-	InverseSqrt DecayShape = "1-sqrt"
-	// LinearDecay is peak·(1−t).
-	LinearDecay DecayShape = "linear"
+	inverseSqrt DecayShape = "1-sqrt"
+	// linearDecay is peak·(1−t).
+	linearDecay DecayShape = "linear"
 )
 
 // decayShapes are all shapes, the default first.
-var decayShapes = []string{string(Exponential), string(InverseSqrt), string(LinearDecay)}
+var decayShapes = []string{string(exponential), string(inverseSqrt), string(linearDecay)}
 
 // decayed returns the fraction of the peak at a step of a WSD schedule after the
 // warm-up.
@@ -192,9 +192,9 @@ func (s Schedule) decayed(at float64) float64 {
 	}
 	t := min(at-start, steps) / steps
 	switch s.Shape {
-	case InverseSqrt:
+	case inverseSqrt:
 		return 1 - math.Sqrt(t)
-	case LinearDecay:
+	case linearDecay:
 		return 1 - t
 	}
 	return math.Pow(0.1, t)
