@@ -142,9 +142,8 @@ func (e *encoder[T]) layer(b *trainer.Batch, i int) {
 	e.addNorm(b, s, addend[T]{p.Down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.Norm2, &k.final)
 }
 
-// An addend is what a LayerNorm's input gets in addition to a block's output:
-// the bias and the residual, with the rows of the residual to use, and the
-// dropout site.
+// An addend describes what is added to a block's output before LayerNorm: the bias,
+// the residual with the rows of it to use, and the dropout site.
 type addend[T kernel.Float] struct {
 	bias, residual []T
 	of             rowset

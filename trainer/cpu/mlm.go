@@ -12,9 +12,9 @@ import (
 // memory at once.
 const mlmColumns = 256
 
-// mlmRows is the number of words in a part of the vocabulary, the unit of work
-// of a thread: the logits of a part stay in the second-level cache. Parts do
-// not depend on the number of threads, because sums are made in their order.
+// mlmRows is the number of words in a part of the vocabulary, the unit of work of a
+// thread. It is so small that the logits of a part stay in the second-level cache. It
+// does not depend on the number of threads, so that sums always have the same order.
 const mlmRows = 252
 
 // mlmScratch is the working memory of the masked-LM head.

@@ -80,7 +80,8 @@ error.`,
 	}
 }
 
-// meant returns the command that the first words of args name, and the remaining args.
+// meant splits args into the command that their first words name, and the remaining
+// arguments.
 func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error) {
 	at, path := self.Root(), args
 	for {

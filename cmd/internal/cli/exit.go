@@ -22,7 +22,7 @@ type Program struct {
 	Advice func(code int, err error, message string) string
 }
 
-// afterNumber finds the space between an exit code and its meaning.
+// afterNumber matches the space between an exit code and its meaning.
 var afterNumber = regexp.MustCompile(`(\d) `)
 
 // ExitCodes returns the paragraph on exit codes for a program's help.
@@ -42,8 +42,8 @@ func ExitCodes() string {
 	return strings.ReplaceAll(text, together, " ")
 }
 
-// withoutOperation returns message, the text of err, without the name of the system call
-// that failed on a path: "stat x: no such file or directory" has no use for "stat".
+// withoutOperation removes the name of the failed system call from message, the text
+// of err: "stat x: no such file or directory" becomes "x: no such file or directory".
 func withoutOperation(err error, message string) string {
 	var path *fs.PathError
 	if !errors.As(err, &path) || failure.ExitCode(path) != failure.ExitUsage {
@@ -52,7 +52,8 @@ func withoutOperation(err error, message string) string {
 	return strings.Replace(message, path.Error(), path.Path+": "+path.Err.Error()+pathCure(path.Path), 1)
 }
 
-// pathCure returns what to do about a path that does not exist, if its name shows that.
+// pathCure returns advice for a path that does not exist, if its name shows what is
+// wrong with it.
 func pathCure(path string) string {
 	switch first, _, _ := strings.Cut(path, ","); {
 	case strings.HasPrefix(path, "~"):

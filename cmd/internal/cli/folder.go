@@ -7,9 +7,9 @@ import (
 	"pretext/internal/store"
 )
 
-// CheckFolder returns a usage error if what a flag names is there and is no folder, so
-// that nothing could be written to it. "" is not checked, nor a location of an object
-// store.
+// CheckFolder returns a usage error if the path given with a flag exists and is not a
+// directory, because nothing could be written to it. It accepts "" and locations in
+// an object store.
 func CheckFolder(flag, path string) error {
 	local, ok := store.Locate(path).Local()
 	if !ok || path == "" {

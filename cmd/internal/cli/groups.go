@@ -22,7 +22,7 @@ type Group struct {
 const ManyFlags = 12
 
 const (
-	groupKey   = "pretext_group" // key of a flag's annotation: the heading, and the flag's place in the help text
+	groupKey   = "pretext_group" // key of a flag's annotation: its heading, and its position in the help text
 	otherFlags = "Other flags"
 )
 
@@ -105,8 +105,8 @@ type flagGroup struct {
 	flags   []*pflag.Flag
 }
 
-// placeOf returns the place of a flag in the help text, or math.MaxInt if GroupFlags has
-// not assigned one.
+// placeOf returns the position of a flag in the help text, or math.MaxInt if
+// GroupFlags has not assigned one.
 func placeOf(f *pflag.Flag) int {
 	if g := f.Annotations[groupKey]; len(g) > 1 {
 		n, _ := strconv.Atoi(g[1])

@@ -2,8 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// HideMachine replaces the defaults of flags that depend on the machine, so that pages
-// about a command are the same wherever they are written.
+// HideMachine replaces the defaults of flags that depend on the machine, so that
+// generated pages about a command are the same on every machine.
 func HideMachine(c *cobra.Command) {
 	if f := c.Flags().Lookup("workers"); f != nil {
 		f.DefValue = "0" // is not shown

@@ -60,8 +60,8 @@ func Pages(root *cobra.Command) []Page {
 	return pages
 }
 
-// documented returns the subcommands that have a page of their own. The subcommands of
-// completion do not.
+// documented returns the subcommands that have a page of their own: all but those of
+// completion.
 func documented(c *cobra.Command) (all []*cobra.Command) {
 	if c.Name() == "completion" {
 		return nil
@@ -110,7 +110,8 @@ func page(c *cobra.Command) Page {
 	return Page{name + ".1", w.Bytes()}
 }
 
-// described returns the long text, or the short one as a sentence.
+// described returns a command's long description, or else its short one as a
+// sentence.
 func described(c *cobra.Command) string {
 	if c.Long != "" {
 		return c.Long

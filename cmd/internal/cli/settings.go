@@ -127,8 +127,8 @@ func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, kn
 	return file.For(nameOf(cmd)), nil
 }
 
-// knownFlags returns the flag names of each command. A command with subcommands has the
-// flags of all of them.
+// knownFlags returns the names of the flags of each command. A command with
+// subcommands has the flags of all of them.
 func knownFlags(root *cobra.Command) map[string][]string {
 	known := map[string][]string{}
 	for _, c := range withSettings(root) {

@@ -14,19 +14,19 @@ import (
 	"pretext/internal/failure"
 )
 
-// Hints are what users mean by names that a program does not have.
+// Hints map names that a program does not have to what their users probably mean.
 type Hints struct {
-	// Flags maps flags of other tools to the cure. A cure that begins with "--" names
-	// a flag, and holds for the commands that have it.
+	// Flags maps flags of other tools to the cure. A cure that begins with "--" is a
+	// flag, and applies only to commands that have it.
 	Flags map[string]string
 
-	// Commands maps words that are no command to the command that is meant, or to
-	// advice if it has a blank.
+	// Commands maps unknown commands to the command that was probably meant. A value
+	// with a blank is advice instead.
 	Commands map[string]string
 }
 
-// Same adds what other tools call the flags and commands of this program: both maps go
-// from a name of ours to theirs.
+// Same adds names of other tools: both maps go from the name of a flag or command of
+// this program to its names there.
 func (h Hints) Same(flags, commands map[string][]string) {
 	for flag, names := range flags {
 		for _, name := range names {
@@ -106,8 +106,8 @@ func (h Hints) knownCommand(cmd *cobra.Command, args []string) error {
 	return failure.Usagef("unknown command %q%s", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "), hint)
 }
 
-// operands returns the arguments that a command takes, as its usage line names them:
-// A and B of "diff A B --json".
+// operands returns the arguments that a command takes, according to its usage line: A
+// and B for "diff A B --json".
 func operands(cmd *cobra.Command) (names []string) {
 	for _, word := range strings.Fields(cmd.Use)[1:] {
 		if strings.HasPrefix(word, "-") || strings.HasPrefix(word, "[") {
@@ -136,8 +136,9 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	return failure.Usagef("%s %s and got %d: %s %s", cmd.Name(), takes, len(args), cmd.Parent().CommandPath(), cmd.Use)
 }
 
-// StrayWord returns a usage error if one of the words that are no flags was meant as a
-// part of a flag: its value, or a flag whose hyphens a text program has replaced.
+// StrayWord returns a usage error if one of the arguments was probably meant as part
+// of a flag: as its value, or as a flag whose hyphens a text program has replaced by
+// a dash.
 func StrayWord(cmd *cobra.Command, words []string) error {
 	if err := forgotten(cmd.Flags()); err != nil {
 		return err
@@ -160,13 +161,13 @@ func StrayWord(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-// places are flags that have no meaning when they are empty, as where a variable of the
-// shell is not set.
+// places are the flags whose value must not be empty. An empty value usually comes
+// from an unset shell variable.
 var places = []string{"out", "vocab", "vocab-file", "tokenizer", "data", "eval-data", "init", "model", "resume-from", "config", "books", "wiki-dump", "wiki-html", "data-dir", "train-file", "predict-file"}
 
-// forgotten returns a usage error if the value of a flag is empty, or another flag (--out
-// --quiet makes a directory called --quiet), or the rest of its own name (-out is read as
-// -o ut).
+// forgotten returns a usage error if the value of a flag is empty or is probably not
+// a value: another flag (--out --quiet would make a directory called --quiet), or the
+// rest of the flag's own name (-out is parsed as -o ut).
 func forgotten(fs *pflag.FlagSet) (err error) {
 	fs.Visit(func(f *pflag.Flag) {
 		rest, short := strings.CutPrefix(f.Name, cmp.Or(f.Shorthand, " "))
@@ -192,7 +193,7 @@ func forgotten(fs *pflag.FlagSet) (err error) {
 	return err
 }
 
-// flagError adds the cure to an error of parsing flags.
+// flagError adds the cure to an error from parsing flags.
 func (h Hints) flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	var empty *pflag.ValueRequiredError
@@ -209,7 +210,7 @@ func (h Hints) flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// unknownFlag adds to the error of an unknown flag which one was meant.
+// unknownFlag adds the flag that was probably meant to the error of an unknown flag.
 func (h Hints) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	name := config.Normal(err.GetSpecifiedName())
 	if words := cmd.Flags().Args(); !cmd.HasParent() && len(words) > 0 {

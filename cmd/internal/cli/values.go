@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// wrongValue explains a value that a flag does not take: what the flag takes and, where
-// the value shows what was meant, how to write it.
+// wrongValue returns the error for an invalid value of a flag. It says what the flag
+// takes and, if the intention is clear, how to write it.
 func wrongValue(f *pflag.Flag, value string, cause error) error {
 	cause = plainCause(f.Value.Type(), value, cause)
 	if strings.HasPrefix(cause.Error(), strconv.Quote(value)) {
@@ -22,8 +22,8 @@ func wrongValue(f *pflag.Flag, value string, cause error) error {
 	return fmt.Errorf("--%s %q: %w", f.Name, value, cause)
 }
 
-// plainCause returns cause in words for users: the messages of package strconv name
-// functions of Go.
+// plainCause returns the text of cause for users. Errors of package strconv name Go
+// functions, which it removes.
 func plainCause(kind, value string, cause error) error {
 	var number *strconv.NumError
 	if !errors.As(cause, &number) && kind != "duration" {
@@ -58,14 +58,15 @@ var (
 	thousands    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?\d{1,3}([,_ ']\d{3})+$`) })
 )
 
-// factors are what people write after a number.
+// factors maps the suffixes that people write after a number to their factors.
 var factors = []struct {
 	suffix string
 	factor float64
 }{{"%", 0.01}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1e9}}
 
-// meantNumber returns the number that was meant by a text that is none, such as 10%, 1k,
-// 1e4, 1_000, 1,000 or 0,1; false if that is not certain.
+// meantNumber returns the number that was probably meant by a text that is not a
+// number, such as 10%, 1k, 1e4, 1_000, 1,000 or 0,1. It returns false if this is
+// uncertain.
 func meantNumber(err *strconv.NumError) (float64, bool) {
 	if err == nil {
 		return 0, false

@@ -13,8 +13,9 @@ func TestVariables() []string {
 	return []string{"BUILDS", "COMPARED", "COPIES", "DAMAGE", "DATA", "DISKS", "HOSTILE", "KILLS", "LEARNING", "LONG_TESTS", "POWER_FAILURES", "SEED", "SERVERS", "SIGNALS", "TORTURE", "WORKS"}
 }
 
-// SharedFlags returns the flags that both programs have, as they appear in variables.
-// With the prefix [PrepareData] they are meant for prepare-data.
+// SharedFlags returns the flags that both programs have, as environment variables
+// spell them. A variable with such a name and the prefix [PrepareData] is meant for
+// prepare-data.
 func SharedFlags() []string {
 	return []string{"CONFIG", "DO_LOWER_CASE", "DO_WHOLE_WORD_MASK", "JSON", "JSONL", "MASKED_LM_PROB", "MASK_TOKEN_PROB", "MAX_PREDICTIONS_PER_SEQ",
 		"MAX_SEQ_LENGTH", "MODEL", "OUT", "OVERWRITE", "PRESET", "QUIET", "RANDOM_TOKEN_PROB", "TEXT", "TIMEOUT", "VOCAB", "VOCAB_SIZE"}

@@ -74,12 +74,14 @@ func CheckVocab(flag, path, tokenizer string) error {
 	return nil
 }
 
-// notVocab says what to do with a file that is given as a vocabulary.
+// notVocab returns advice for files that are given as a vocabulary and are none, by
+// kind of file.
 var notVocab = recognize.Each("give a vocab.txt with a token a line; prepare-data vocab trains one from documents",
 	recognize.Dump, recognize.DumpIndex, recognize.SQL, recognize.XML, recognize.HTML, recognize.Tar, recognize.Zip, recognize.EPUB, recognize.SevenZip, recognize.RAR, recognize.Xz,
 	recognize.Zstd, recognize.Gzip, recognize.Bzip2, recognize.PDF, recognize.Parquet, recognize.Arrow, recognize.SQLite, recognize.Office, recognize.Records, recognize.Weights, recognize.NumPy)
 
-// notTokenizer says what to do with a file that is given as a tokenizer.
+// notTokenizer returns advice for files that are given as a tokenizer.json and are
+// none, by kind of file.
 var notTokenizer = recognize.Each("give a tokenizer.json, which Hugging Face's tokenizers save", append(slices.Collect(maps.Keys(notVocab)), recognize.Text)...)
 
 // hasToken reports whether a file has a special token of BERT on a line of its own.

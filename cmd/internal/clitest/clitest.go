@@ -44,8 +44,8 @@ func (p *Program) Commands() map[string]Command {
 	return list
 }
 
-// Output runs a command line in a host for a command of a script, requires its exit code
-// and returns its standard output.
+// Output runs a command line in a host for a command of a script. It requires the
+// given exit code and returns the standard output.
 func (p *Program) Output(ts *testscript.TestScript, code int, args ...string) string {
 	r := p.inHost(ts, args)
 	if r.Code != code {
@@ -118,7 +118,7 @@ func commands(program string, run runner) map[string]Command {
 	}
 }
 
-// replace is the command of that name.
+// replace implements the script command "replace".
 func replace(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	b, err := os.ReadFile(path)
@@ -129,15 +129,15 @@ func replace(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, bytes.Replace(b, []byte(args[1]), []byte(args[2]), 1), 0o666))
 }
 
-// Number parses an argument of a script.
+// Number parses an argument of a script as a number.
 func Number(ts *testscript.TestScript, s string) int {
 	n, err := strconv.Atoi(s)
 	ts.Check(err)
 	return n
 }
 
-// exits runs a program with the arguments behind a code and a message, requires that
-// exit code and one line on standard error, and returns that line.
+// exits runs a program and requires an exit code and one line on standard error,
+// which it returns. args are the code, a message and the program's arguments.
 func exits(ts *testscript.TestScript, program string, run runner, args []string) string {
 	r, code := run(ts, args[2:]), Number(ts, args[0])
 	message := strings.TrimSuffix(string(r.Stderr), "\n")

@@ -17,26 +17,27 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A Program is a program under test. Its test binary is the program too, under the
-// program's name, which is on the PATH of scripts; and it is a host of the program: a
-// process that runs many command lines one after another, so that a command of a script
-// does not pay for a start.
+// A Program is a program under test. Its test binary also is the program itself:
+// scripts find it on PATH under the program's name. To save the start of a process
+// for each command, the binary also works as a host, a process that runs many command
+// lines one after another.
 //
-//	var program = &clitest.Program{Name: "prepare-data", Main: main, Init: start, Run: run}
+// var program = &clitest.Program{Name: "prepare-data", Main: main, Init: start, Run:
+// run}
 //
-//	func TestMain(m *testing.M) { os.Exit(program.RunTests(m)) }
+// func TestMain(m *testing.M) { os.Exit(program.RunTests(m)) }
 type Program struct {
 	Name string
-	Main func()                  // the program
-	Init func()                  // what Main does once, before it looks at its arguments
+	Main func()                  // the program's main function
+	Init func()                  // the part of Main that runs once, before the arguments are parsed
 	Run  func(args []string) int // the rest of Main; returns the exit code
 
 	mu   sync.Mutex
 	idle []*host
 }
 
-// RunTests runs the tests and returns the exit code. In a process that was started as
-// the program, or as its host, it is that instead, and does not return.
+// RunTests runs the tests and returns the exit code. If the process was started as
+// the program or as a host, it does that work instead and does not return.
 func (p *Program) RunTests(m testscript.TestingM) int {
 	switch strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") {
 	case p.Name:
@@ -60,7 +61,7 @@ func (p *Program) RunTests(m testscript.TestingM) int {
 
 func (p *Program) hostName() string { return p.Name + "-host" }
 
-// link puts this test binary at a path.
+// link makes path a link to this test binary.
 func link(path string) error {
 	self, err := os.Executable()
 	if err != nil || os.Symlink(self, path) == nil {
@@ -70,19 +71,19 @@ func link(path string) error {
 	return errors.Join(err, os.WriteFile(path+".exe", b, 0o777))
 }
 
-// A request is a command line for a host.
+// A request is a command line that a host shall run.
 type request struct {
 	Args, Env []string // Env: NAME=VALUE, set before the command
 	Dir       string
 }
 
-// A result is what a command left.
+// A result is the output and the exit code of a command.
 type result struct {
 	Code           int
 	Stdout, Stderr []byte
 }
 
-// serve answers requests until there are no more.
+// serve is the main loop of a host: it answers requests until there are no more.
 func (p *Program) serve() {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	p.Init()
@@ -101,7 +102,8 @@ func (p *Program) serve() {
 	}
 }
 
-// answer runs one command line as if it had this process for itself.
+// answer runs one command line in a host, with the arguments, directory and
+// environment of the request.
 func (p *Program) answer(q request) (r result, err error) {
 	if err := os.Chdir(q.Dir); err != nil {
 		return r, err
@@ -147,7 +149,7 @@ func collect() (w *os.File, text func() []byte, err error) {
 	return w, func() []byte { w.Close(); <-done; r.Close(); return b.Bytes() }, nil
 }
 
-// A host is a process that answers requests.
+// A host is a process that runs command lines for scripts.
 type host struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -175,7 +177,7 @@ func (p *Program) startHost() (*host, error) {
 	return h, h.cmd.Start()
 }
 
-// endHosts ends the hosts, which have nothing to do any more.
+// endHosts ends all idle hosts.
 func (p *Program) endHosts() {
 	for _, h := range p.idle {
 		h.stdin.Close()
@@ -183,7 +185,7 @@ func (p *Program) endHosts() {
 	}
 }
 
-// ask has a host run a command line: one that has nothing to do, or a new one.
+// ask runs a command line in an idle host, or in a new one if all are busy.
 func (p *Program) ask(q request) (r result, err error) {
 	p.mu.Lock()
 	var h *host

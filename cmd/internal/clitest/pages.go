@@ -42,9 +42,10 @@ func CheckPages(t *testing.T, folder string, root *cobra.Command) {
 
 var (
 	codeSpan = regexp.MustCompile("`([^`\n]+)`")
-	// Text before the program's name in a shell line.
+	// prompt matches the text before the program's name in a shell line.
 	prompt = regexp.MustCompile(`^\s*(\$ )?((CGO|PRETEXT)_\w+=\S+ )*`)
-	// End of a command: comment, pipe, redirection, next command.
+	// commandEnd matches the end of a command: a comment, a pipe, a redirection or
+	// the next command.
 	commandEnd = regexp.MustCompile(`\s+#|[|<>;&]|\s…$`)
 )
 

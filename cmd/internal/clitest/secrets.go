@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// secretForms are addresses with a secret, S, as people write them.
+// secretForms are addresses that contain a secret, S, in all forms that people use.
 var secretForms = []string{
 	"me:S@127.0.0.1:1", "S@127.0.0.1:1", "https://me:S@127.0.0.1:1/a.txt", "https://S@127.0.0.1:1/a.txt", "https://127.0.0.1:1/a.txt?token=S",
 	"https://127.0.0.1:1/a.txt;token=S", "https://127.0.0.1:1/a;S/b.txt", "https://127.0.0.1:1/token/S/a.txt", "https://127.0.0.1:1/a.txt#S",
@@ -19,9 +19,9 @@ var secretForms = []string{
 	"https://127.0.0.1:1/api_key=S/a.txt", "wikimedia=https://me:S@127.0.0.1:1", "ftp://me:S@127.0.0.1/a", "s3://me:S@bucket/a", "//me:S@127.0.0.1:1/a", "me:S/a@127.0.0.1:1",
 }
 
-// Silent runs commands with each form of an address behind their last argument, in the
-// current directory, and requires that neither their output nor a file has the secret.
-// Each must print something.
+// Silent runs each command once for each form of an address with a secret, as its
+// last argument, in the current directory. It requires that the command prints
+// something, and that neither its output nor any file contains the secret.
 func Silent(t *testing.T, commands [][]string, run func(ctx context.Context, out io.Writer, args []string)) {
 	t.Helper()
 	const secret = "Tk7secretQ"

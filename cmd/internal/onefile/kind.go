@@ -11,10 +11,11 @@ import (
 	"pretext/sharding"
 )
 
-// headBytes is the size of the beginning of a file that shows its kind.
+// headBytes is the number of bytes at the beginning of a file by which its kind is
+// recognized.
 const headBytes = 64 << 10
 
-// A Kind is what a command writes, and how that is told from other files.
+// A Kind is a kind of file that a command writes, with a way to recognize it.
 type Kind struct {
 	name string // with an article, for messages
 	is   func(head []byte) bool
@@ -36,7 +37,7 @@ func begins(with string) func([]byte) bool {
 	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(with)) }
 }
 
-// titled recognizes a page by the end of its title.
+// titled returns a function that recognizes an HTML page by the end of its title.
 func titled(end string) func([]byte) bool {
 	return func(head []byte) bool {
 		title, _, ok := bytes.Cut(head, []byte("</title>"))
@@ -44,12 +45,12 @@ func titled(end string) func([]byte) bool {
 	}
 }
 
-// isCard recognizes the first key of a card and a line that every card has.
+// isCard recognizes a dataset card by its first key and a line that every card has.
 func isCard(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("---\npretty_name: ")) && bytes.Contains(head, []byte("BERT pre-training data: "))
 }
 
-// fixedNames are files of data sets that have the same name everywhere.
+// fixedNames are the files of data sets whose names are always the same.
 var fixedNames = []string{sharding.ManifestName, sharding.PlanName, sharding.RunName, sharding.VocabName, sharding.TokenizerName, sharding.TokenizerConfigName}
 
 // checkName returns a usage error if the name is that of a file of a data set.
@@ -67,11 +68,12 @@ func listed(ctx context.Context, t target) bool {
 	return err == nil && slices.ContainsFunc(m.Files, func(f sharding.FileEntry) bool { return f.Name == t.name })
 }
 
-// dataKinds are the folders in which every file belongs to the data.
+// dataKinds are the kinds of folders in which every file belongs to the data.
 var dataKinds = []recognize.Kind{recognize.Downloads, recognize.Documents, recognize.VocabFolder, recognize.Shards, recognize.Converted, recognize.Model,
 	recognize.TrainingRun, recognize.TokenizerFolder}
 
-// inData reports whether a folder is, or lies in, that of a data set or a model.
+// inData reports whether a folder is the folder of a data set or a model, or lies
+// below one.
 func inData(ctx context.Context, folder store.Folder) bool {
 	at := store.Absolute(folder.String())
 	if slices.Contains(dataKinds, recognize.Path(ctx, at)) {

@@ -33,23 +33,23 @@ import (
 	"pretext/internal/store"
 )
 
-// An Output is a file to write.
+// An Output is a single file that a command writes.
 type Output struct {
 	Flag      string // name of the flag that gave Path; "": an argument
 	Path      string
-	Kind      Kind     // what is written, and replaced without being asked
+	Kind      Kind     // kind of the file; an existing file of this kind is replaced
 	Overwrite bool     // replace a file of another kind too
 	Fixed     bool     // the command has no --overwrite: errors do not name it
 	Inputs    []string // what the command reads; never replaced
 }
 
-// Check returns a usage error if the file would not be written.
+// Check returns a usage error if [Output.Write] would refuse to write the file.
 func (o *Output) Check(ctx context.Context) error {
 	_, err := o.target(ctx)
 	return err
 }
 
-// Write writes the file and makes it visible as a whole.
+// Write writes the file atomically.
 func (o *Output) Write(ctx context.Context, data []byte) error {
 	t, err := o.target(ctx)
 	if err != nil {
@@ -74,14 +74,14 @@ func (o *Output) Write(ctx context.Context, data []byte) error {
 	return err
 }
 
-// A target is where an output goes.
+// A target is the location to which an output is written.
 type target struct {
 	folder store.Folder
 	name   string
 	old    fs.FileInfo // the file that is replaced, nil if there is none
 }
 
-// target returns where the output goes, or why it goes nowhere.
+// target returns the location of the output, or the reason why it cannot be written.
 func (o *Output) target(ctx context.Context) (t target, err error) {
 	path, err := o.resolve()
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *Output) target(ctx context.Context) (t target, err error) {
 	return t, nil
 }
 
-// resolve returns the path behind symbolic links.
+// resolve returns the path after following symbolic links.
 func (o *Output) resolve() (string, error) {
 	path, local := store.Locate(o.Path).Local()
 	if !local {
@@ -142,7 +142,7 @@ func (o *Output) resolve() (string, error) {
 	return to, nil
 }
 
-// isOwn reports whether the file that is there is of the kind that would be written.
+// isOwn reports whether the existing file is of the kind that would be written.
 func (o *Output) isOwn(ctx context.Context, t target) (bool, error) {
 	f, err := t.folder.Open(ctx, t.name)
 	if err != nil {
@@ -157,7 +157,7 @@ func (o *Output) isOwn(ctx context.Context, t target) (bool, error) {
 	return o.Kind.is(head[:n]), nil
 }
 
-// same reports whether two locations are those of one file.
+// same reports whether two locations name the same file.
 func same(ctx context.Context, a, b string) bool {
 	if store.Absolute(a) == store.Absolute(b) {
 		return true
@@ -172,7 +172,7 @@ func same(ctx context.Context, a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// refuse returns a usage error about the output.
+// refuse returns the usage error for an output that is not written.
 func (o *Output) refuse(format string, args ...any) error {
 	flag := o.Path
 	if o.Flag != "" {

@@ -67,8 +67,8 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 	return cmd
 }
 
-// simulate prints how training scales, by a model. Flags that a measurement needs are
-// usage errors.
+// simulate prints the predicted speed of training on several GPUs. Flags that only a
+// measurement uses are usage errors.
 func simulate(cmd *cobra.Command, path string) error {
 	var others []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {

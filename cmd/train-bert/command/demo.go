@@ -100,7 +100,7 @@ type demoResult struct {
 	Predictions []session.Answer `json:"predictions"` // see pickAnswers
 
 	out, data string
-	own       bool // trained on the program's own shards
+	own       bool // trained on the shards in the program, not on the user's
 }
 
 // runDemo trains and evaluates the demo's model.

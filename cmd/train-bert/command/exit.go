@@ -32,8 +32,8 @@ func Report(stderr io.Writer, err error) int {
 	}.Report(stderr, err)
 }
 
-// An interruption is the error of a run that was stopped, with what the same command
-// does next.
+// An interruption is the error of a run that was stopped by a signal. Its text says
+// from where the same command resumes.
 type interruption struct{ next string }
 
 // Error implements error.

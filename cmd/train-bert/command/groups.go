@@ -7,8 +7,8 @@ import (
 	"pretext/trainer"
 )
 
-// flagGroups are the headings of the flags in help texts and manual pages, in
-// the order in which a person decides about them.
+// flagGroups are the headings of flags in help texts and manual pages, in the order
+// in which users decide about them.
 var flagGroups = []cli.Group{
 	{Heading: "Question and text", Flags: []string{"question", "context", "text", "pair", "jsonl", "n-best", "top-k"}},
 	{Heading: "Data", Flags: []string{"data", "task", "data-dir", "train-file", "predict-file", "text-column", "pair-column", "label-column", "labels", "regression",

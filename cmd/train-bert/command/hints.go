@@ -2,8 +2,8 @@ package command
 
 import "pretext/cmd/internal/cli"
 
-// hints returns what users of other tools mean: of run_pretraining.py, and of Hugging
-// Face's and PyTorch's scripts.
+// hints returns the flags and commands of other tools (run_pretraining.py, scripts of
+// Hugging Face and PyTorch) with their names in this program.
 func hints() cli.Hints {
 	h := cli.Hints{
 		Flags: map[string]string{

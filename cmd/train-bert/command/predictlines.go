@@ -45,7 +45,7 @@ var errStopped = fmt.Errorf("stopped: %w", context.Canceled)
 
 // An input is a line of standard input.
 type input struct {
-	text []byte // nil: too long
+	text []byte // nil: the line is too long
 	err  error  // io.EOF after the last line
 }
 

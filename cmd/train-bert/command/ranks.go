@@ -52,9 +52,9 @@ func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 	return true, err
 }
 
-// report returns what a rank makes of the error of its run: the last line of an
-// interrupted run comes from the process that knows whether there is a checkpoint, the
-// one that has started the ranks, else rank 0.
+// report returns the error that a rank reports for the error of its run. Only one
+// process may print from which checkpoint an interrupted run resumes: the launcher,
+// or rank 0 if there is none.
 func (o *trainOptions) report(err error) error {
 	switch {
 	case failure.ExitCode(err) != failure.ExitInterrupted:
@@ -67,8 +67,9 @@ func (o *trainOptions) report(err error) error {
 	return interrupted(err, o.Out)
 }
 
-// needOneProcess makes the named commands below root, and their subcommands, refuse to
-// run as one of several ranks: all would do the same work and write the same output.
+// needOneProcess makes the named commands of root, and their subcommands, refuse to
+// run as one of several ranks, which would all do the same work and write the same
+// output.
 func needOneProcess(root *cobra.Command, names ...string) {
 	for _, c := range root.Commands() {
 		if slices.Contains(names, c.Name()) {

@@ -44,9 +44,9 @@ libraries of a GPU; doctor shows what is found.
 	return root
 }
 
-// checkPaths makes all commands below parent check --vocab and --vocab-file before they
-// run, and the folders that they write to: they return a usage error if the file is not a
-// vocabulary, or the folder none.
+// checkPaths makes all commands below parent check paths before they run. They return
+// a usage error if --vocab or --vocab-file is not a vocabulary, or if an output
+// directory is a file.
 func checkPaths(parent *cobra.Command) {
 	for _, c := range parent.Commands() {
 		checkPaths(c)

@@ -25,7 +25,7 @@ type trainOptions struct {
 	nproc  int    // ranks to start on this machine; 0 or 1: none
 	preset string // "": none
 
-	launched bool // --nproc of another process has started this one
+	launched bool // this process is a rank that another process has started with --nproc
 }
 
 func defaultTrain() trainOptions {
@@ -294,7 +294,7 @@ func (e *trainResult) MarshalJSON() ([]byte, error) {
 		Epochs   float64           `json:"epochs"`
 		Eval     *session.EvalLine `json:"eval"`     // null: there are no held-out shards
 		LeftOut  int64             `json:"left_out"` // corrupt examples that were skipped
-		Damage   []session.Damage  `json:"damage"`   // the first of their places
+		Damage   []session.Damage  `json:"damage"`   // place of the first one
 		Model    string            `json:"model"`
 	}{e.Steps, e.Examples, e.Epochs, eval, e.Skipped.Examples, append([]session.Damage{}, e.Skipped.Places...), e.Model})
 }

@@ -34,7 +34,8 @@ type Gemm[T Float] struct {
 
 type gemmWorker[T Float] struct{ aPack, tile []T }
 
-// NewGemm returns a Gemm that computes with a set on a pool's threads.
+// NewGemm returns a Gemm that computes with the inner loops of set on the threads of
+// pool.
 func NewGemm[T Float](s *Set[T], p *Pool) *Gemm[T] {
 	g := &Gemm[T]{set: s, pool: p, work: make([]gemmWorker[T], max(1, p.Threads))}
 	for i := range g.work {
@@ -87,9 +88,9 @@ func (g *Gemm[T]) Pack(p *Packed[T], b Matrix[T], k, n int) {
 // in the columns from n on; a product may compute these columns too.
 func (g *Gemm[T]) Width(n int) int { return g.panels(n) * g.set.NR }
 
-// MulPacked sets c (m×n, rows of ldc elements) to the first n columns of a·b, or
-// adds them to c. It computes in the calling goroutine; worker is its number in
-// the pool.
+// MulPacked sets c (m×n, rows of ldc elements) to the first n columns of a·b, or adds
+// them to c. It computes in the calling goroutine; worker is the number of the pool's
+// thread that calls.
 func (g *Gemm[T]) MulPacked(worker, m, n int, a Matrix[T], b *Packed[T], c []T, ldc int, add bool) {
 	for k0 := 0; k0 < b.k; k0 += kBlock {
 		p := product[T]{a: a, b: b.data[k0*b.n:], m: m, k0: k0, kb: min(kBlock, b.k-k0), nb: n, c: c, ldc: ldc, add: add || k0 > 0}
@@ -99,7 +100,7 @@ func (g *Gemm[T]) MulPacked(worker, m, n int, a Matrix[T], b *Packed[T], c []T, 
 	}
 }
 
-// panels returns the number of panels that n columns of B make.
+// panels returns the number of panels that hold n columns of B.
 func (g *Gemm[T]) panels(n int) int { return (n + g.set.NR - 1) / g.set.NR }
 
 // A product is the part of a multiplication done with one packed block of B.
@@ -112,8 +113,8 @@ type product[T Float] struct {
 	add           bool
 }
 
-// tilesAtOnce is the number of tiles, one below the other, that a thread takes
-// at a time.
+// tilesAtOnce is the number of vertically adjacent tiles that a thread takes at a
+// time.
 const tilesAtOnce = 8
 
 // block spreads a product over the threads: by rows, and by columns as well
@@ -135,7 +136,8 @@ func (g *Gemm[T]) block(p product[T]) {
 	})
 }
 
-// tiles computes the rows of a tile from m0 on, of the panels [first, last) of B.
+// tiles computes the tiles of one row of tiles, which begins at row m0, for the
+// panels [first, last) of B.
 func (g *Gemm[T]) tiles(w *gemmWorker[T], p product[T], m0, first, last int) {
 	mr, nr := g.set.MR, g.set.NR
 	mb := min(mr, p.m-m0)
@@ -179,7 +181,7 @@ func copyTile[T Float](c, tile []T, rows, columns, ldc, nr int, add bool) {
 	}
 }
 
-// packB packs the columns and rows of an area of bᵀ into panels of NR columns.
+// packB packs an area of bᵀ into panels of NR columns.
 func (g *Gemm[T]) packB(dst []T, b Matrix[T], of area) {
 	nr, bt := g.set.NR, b.T()
 	g.pool.Ranges(g.panels(of.rows), 16, func(lo, hi int) {

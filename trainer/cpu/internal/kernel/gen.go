@@ -11,18 +11,19 @@ import (
 	"os"
 )
 
-// isa is one instruction set's spelling.
+// An isa describes an instruction set for the generator: how it names registers, and
+// their size.
 type isa struct {
 	suffix     string
 	reg        string // register prefix
 	width      int    // floats in a register
-	rows       int    // of a product's tile; its columns are two registers
+	rows       int    // rows of a tile of a product; a tile has the columns of two registers
 	round      string // instruction that rounds to the nearest whole number
 	out        *bytes.Buffer
 	wideShapes bool
 }
 
-// Places in the table of constants; see constants in simd_amd64.go.
+// Indexes in the table of constants; see constants in simd_amd64.go.
 const (
 	cLog2e = iota
 	cLn2High
@@ -93,18 +94,18 @@ func main() {
 	}
 }
 
-// p writes an instruction.
+// p writes one instruction.
 func (s isa) p(format string, args ...any) { fmt.Fprintf(s.out, "\t"+format+"\n", args...) }
 
 func (s isa) label(name string) { fmt.Fprintf(s.out, "%s:\n", name) }
 
-// r names register i.
+// r returns the name of register i.
 func (s isa) r(i int) string { return fmt.Sprintf("%s%d", s.reg, i) }
 
-// text begins a function whose comment is its Go declaration.
+// text writes the head of a function, whose comment is its Go declaration.
 func (s isa) text(name, args string, size int) { s.framed(name, args, 0, size) }
 
-// framed is text with a stack frame.
+// framed writes the head of a function that has a stack frame.
 func (s isa) framed(name, args string, frame, size int) {
 	fmt.Fprintf(s.out, "\n// func %s%s(%s)\nTEXT ·%s%s(SB), NOSPLIT, $%d-%d\n", name, s.suffix, args, name, s.suffix, frame, size)
 }
@@ -122,11 +123,12 @@ func (s isa) zero(i int) {
 	}
 }
 
-// constant loads a constant into a register; R9 points to the table.
+// constant writes the load of a constant into a register; R9 points to the table.
 func (s isa) constant(c, dst int) { s.p("VBROADCASTSS %d(R9), %s", 4*c, s.r(dst)) }
 
-// micro computes a tile of rows×(2 registers). Registers 2i and 2i+1 hold row i
-// of the tile; behind them come two of B and two for elements of A.
+// micro writes the function that computes a tile of rows×(2 registers). Registers 2i
+// and 2i+1 hold row i of the tile; after them come two registers for B and two for
+// elements of A.
 func (s isa) micro() {
 	s.microBegin("micro", "k int, a, b, c *float32, ldc int, add bool", 41)
 	packed := func(step, i int) string { return fmt.Sprintf("%d(SI)", 4*(step*s.rows+i)) }
@@ -137,7 +139,8 @@ func (s isa) micro() {
 	s.microEnd()
 }
 
-// microRows is micro with the rows of A where they lie, lda elements apart.
+// microRows writes micro for an A that is not packed: its rows are lda elements
+// apart.
 func (s isa) microRows() {
 	s.microBegin("microRows", "k int, a, b, c *float32, ldc int, add bool, lda int", 56)
 	s.p("MOVQ lda+48(FP), R12")
@@ -160,7 +163,7 @@ func (s isa) microRows() {
 	s.microEnd()
 }
 
-// microLoop runs steps four at a time, then one at a time.
+// microLoop writes the loop over the steps, four at a time, then one at a time.
 func (s isa) microLoop(steps func(n int)) {
 	s.p("MOVQ CX, R11")
 	s.p("SHRQ $2, R11")
@@ -182,8 +185,8 @@ func (s isa) microLoop(steps func(n int)) {
 	s.label("done")
 }
 
-// microBegin loads the arguments, clears the tile, and fetches the memory it
-// will be written to.
+// microBegin writes the begin of micro: it loads the arguments, clears the tile, and
+// prefetches the memory that the tile will be written to.
 func (s isa) microBegin(name, args string, size int) {
 	s.text(name, args, size)
 	s.p("MOVQ k+0(FP), CX")
@@ -204,7 +207,8 @@ func (s isa) microBegin(name, args string, size int) {
 	}
 }
 
-// microSteps adds the products of n steps. at says where an element of A lies.
+// microSteps writes the code that adds the products of n steps. at returns the
+// operand for an element of A.
 func (s isa) microSteps(n int, at func(step, row int) string) {
 	b0, b1 := 2*s.rows, 2*s.rows+1
 	for step := range n {
@@ -220,7 +224,8 @@ func (s isa) microSteps(n int, at func(step, row int) string) {
 	s.p("ADDQ $%d, DI", 8*s.width*n)
 }
 
-// microEnd writes the tile, or adds it to the memory.
+// microEnd writes the end of micro, which stores the tile in memory or adds it to the
+// memory.
 func (s isa) microEnd() {
 	s.p("TESTL AX, AX")
 	s.p("JEQ store")

@@ -4,7 +4,7 @@
 
 package main
 
-// loop runs body once for each full register; CX counts floats.
+// loop writes a loop that runs body once for each full register; CX counts floats.
 func (s isa) loop(name string, body func(), pointers ...string) {
 	s.p("SHRQ $%d, CX", map[int]int{8: 3, 16: 4}[s.width])
 	s.p("JEQ %sEnd", name)
@@ -68,7 +68,7 @@ func (s isa) expSum() {
 	s.end()
 }
 
-// expSums adds exp(x − shift), element by element, to sums.
+// expSums writes the function that adds exp(x − shift), element by element, to sums.
 func (s isa) expSums() {
 	s.text("expSums", "sums, x, shift *float32, n int, table *float32", 40)
 	s.p("MOVQ sums+0(FP), DI")
@@ -86,8 +86,8 @@ func (s isa) expSums() {
 	s.end()
 }
 
-// expScale replaces x by exp(x − shift)·by, element by element, and writes a
-// register of partial sums of the results.
+// expScale writes the function that replaces x by exp(x − shift)·by, element by
+// element, and writes a register of partial sums of the results.
 func (s isa) expScale() {
 	s.text("expScale", "x, shift, by *float32, n int, table *float32, sums *float32", 48)
 	s.p("MOVQ x+0(FP), SI")
@@ -109,8 +109,8 @@ func (s isa) expScale() {
 	s.end()
 }
 
-// addMax adds a number to x and sets top to the larger of top and x, element by
-// element.
+// addMax writes the function that adds a number to x and sets top to the larger of
+// top and x, element by element.
 func (s isa) addMax() {
 	s.text("addMax", "x, top *float32, n int, by *float32", 32)
 	s.p("MOVQ x+0(FP), SI")
@@ -234,17 +234,17 @@ func (s isa) andNot(mask, x, dst int) {
 	s.p("VANDNPS %s, %s, %s", s.r(x), s.r(mask), s.r(dst))
 }
 
-// signOf gives dst the sign of x, by flipping; dst is not negative.
+// signOf copies the sign of x to dst, which must not be negative.
 func (s isa) signOf(mask, x, dst int) {
 	s.p("VANDPS %s, %s, %s", s.r(x), s.r(mask), s.r(3))
 	s.p("VXORPS %s, %[2]s, %[2]s", s.r(3), s.r(dst))
 }
 
-// adam is optim.Update; c holds Scale, Beta1, Rest1, Beta2, Rest2, C1, C2,
-// Epsilon, Decay and Rate. Moments of rows that get no gradient decay into
-// subnormal numbers, on which arithmetic is a hundred times slower and which
-// rounding never lets reach zero: they are flushed to zero (bits 6 and 15 of the
-// control register).
+// adam writes the function that optim.Update describes; c holds Scale, Beta1, Rest1,
+// Beta2, Rest2, C1, C2, Epsilon, Decay and Rate. Moments of rows without a gradient
+// decay into subnormal numbers. Arithmetic with these is a hundred times slower, and
+// rounding never lets them reach zero. So they are flushed to zero (bits 6 and 15 of
+// the control register).
 func (s isa) adam() {
 	s.framed("adam", "c, w, m, v, q *float32, n int, direction bool", 8, 49)
 	s.p("STMXCSR saved-4(SP)")
@@ -302,7 +302,7 @@ func (s isa) times(c, x int) {
 	s.p("VMULPS %s, %[2]s, %[2]s", s.r(5), s.r(x))
 }
 
-// squares adds up x² in double precision.
+// squares writes the function that adds up x² in double precision.
 func (s isa) squares() {
 	s.text("squares", "x *float32, n int, sums *float64", 24)
 	s.p("MOVQ x+0(FP), SI")
@@ -323,7 +323,7 @@ func (s isa) squares() {
 	s.end()
 }
 
-// add adds y to x.
+// add writes the function that adds y to x.
 func (s isa) add() {
 	s.text("add", "x, y *float32, n int", 24)
 	s.p("MOVQ x+0(FP), DI")
@@ -337,7 +337,7 @@ func (s isa) add() {
 	s.end()
 }
 
-// mulAdd adds y·z to x.
+// mulAdd writes the function that adds y·z to x.
 func (s isa) mulAdd() {
 	s.text("mulAdd", "x, y, z *float32, n int", 32)
 	s.p("MOVQ x+0(FP), DI")
@@ -353,7 +353,7 @@ func (s isa) mulAdd() {
 	s.end()
 }
 
-// scale multiplies x by a number.
+// scale writes the function that multiplies x by a number.
 func (s isa) scale() {
 	s.text("scale", "x *float32, n int, by *float32", 24)
 	s.p("MOVQ x+0(FP), DI")
@@ -367,7 +367,8 @@ func (s isa) scale() {
 	s.end()
 }
 
-// strides loads the arguments of transpose and copyRows, strides in bytes.
+// strides writes the loads of the arguments of transpose and copyRows; the strides
+// are in bytes.
 func (s isa) strides() {
 	s.p("MOVQ dst+0(FP), DI")
 	s.p("MOVQ dstStride+8(FP), R9")
@@ -378,8 +379,8 @@ func (s isa) strides() {
 	s.p("SHLQ $2, R8")
 }
 
-// transpose turns 8 rows of k columns, a multiple of 8, into k rows of 8. It
-// stores its rows in order, each in one go.
+// transpose writes the function that turns 8 rows of k columns, a multiple of 8, into
+// k rows of 8. It stores each row of the result whole, in order.
 func (s isa) transpose() {
 	s.text("transpose", "dst *float32, dstStride int, src *float32, srcStride int, k int", 40)
 	s.strides()
@@ -411,7 +412,7 @@ func (s isa) transpose() {
 	s.end()
 }
 
-// copyRows copies k rows of some registers.
+// copyRows writes the function that copies k rows of a fixed number of registers.
 func (s isa) copyRows(name string, registers int) {
 	s.text(name, "dst *float32, dstStride int, src *float32, srcStride int, k int", 40)
 	s.strides()

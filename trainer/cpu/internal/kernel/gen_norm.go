@@ -4,8 +4,8 @@
 
 package main
 
-// row loads the arguments of a function over rows: pointers by their names, n
-// behind them.
+// row writes the loads of the arguments of a function over a row: pointers with the
+// given names, followed by n.
 func (s isa) row(registers []string, names ...string) {
 	for i, name := range names {
 		s.p("MOVQ %s+%d(FP), %s", name, 8*i, registers[i])
@@ -38,7 +38,8 @@ func (s isa) dot() {
 	s.end()
 }
 
-// center sets y to x less a number and writes a register of sums of y².
+// center writes the function that sets y to x minus a number and writes a register of
+// sums of y².
 func (s isa) center() {
 	s.text("center", "y, x *float32, n int, by, sums *float32", 40)
 	s.row([]string{"DI", "SI"}, "y", "x")

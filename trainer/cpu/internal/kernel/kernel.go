@@ -25,10 +25,10 @@ import (
 // Float is the element type of a computation.
 type Float interface{ float32 | float64 }
 
-// An ISA names a set of inner loops.
+// An ISA is the name of an instruction set, whose inner loops are a [Set].
 type ISA string
 
-// The instruction sets. Best selects the fastest this machine has.
+// The instruction sets. Best stands for the fastest that this machine has.
 const (
 	Best   ISA = ""
 	Plain  ISA = "plain"
@@ -36,7 +36,7 @@ const (
 	AVX512 ISA = "avx512" // F, DQ, BW, VL
 )
 
-// A Set is the inner loops of one instruction set.
+// A Set holds the inner loops of one instruction set.
 type Set[T Float] struct {
 	ISA ISA
 
@@ -46,9 +46,9 @@ type Set[T Float] struct {
 	// Micro computes a tile over k steps: c[i*ldc+j] (+)= Σp a[p*MR+i]·b[p*NR+j]. It overwrites c unless add.
 	Micro func(k int, a, b, c []T, ldc int, add bool)
 
-	// MicroRows is Micro with the rows of A lda elements apart and not packed:
-	// c[i*ldc+j] (+)= Σp a[i*lda+p]·b[p*NR+j]. It gives the same bits; nil where
-	// packing is no slower.
+	// MicroRows is Micro for an A that is not packed, whose rows are lda elements
+	// apart: c[i*ldc+j] (+)= Σp a[i*lda+p]·b[p*NR+j]. It gives the same bits. It is
+	// nil if packing is as fast.
 	MicroRows func(k int, a []T, lda int, b, c []T, ldc int, add bool)
 
 	// ExpSum replaces x by exp(x − shift) and returns the sum of the results.
@@ -65,7 +65,7 @@ type Set[T Float] struct {
 	// the element of x if that is larger.
 	AddMax func(x, top []T, by T)
 
-	// Max returns the largest element; x is not empty.
+	// Max returns the largest element of x, which must not be empty.
 	Max func(x []T) T
 
 	// GELU sets y to the activation of x; tanh selects the tanh form.
@@ -94,10 +94,10 @@ type Set[T Float] struct {
 	// Scale multiplies x by a number.
 	Scale func(x []T, by T)
 
-	// Transpose8 sets dst[p*dstStride+r] to src[r*srcStride+p] for 8 rows r and
-	// p in [0, k), k being a multiple of 8. CopyEights, for r below 8 and any k,
-	// and CopyPanels, for r below NR, set it to src[p*srcStride+r]. All write in
-	// the order of p. They are nil if there is nothing faster than a loop.
+	// Transpose8 sets dst[p*dstStride+r] to src[r*srcStride+p] for 8 rows r and p in
+	// [0, k), where k is a multiple of 8. CopyEights and CopyPanels set it to
+	// src[p*srcStride+r] for any k: CopyEights for r below 8, CopyPanels for r below
+	// NR. All three write in the order of p. They are nil if a plain loop is as fast.
 	Transpose8, CopyEights, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
 
 	// SumSquares returns the sum of the squares of x, as [optim.SumSquares]
@@ -108,8 +108,8 @@ type Set[T Float] struct {
 	Adam func(c optim.Constants[T], w, m, v, g []T)
 }
 
-// For returns the set of an instruction set, or an error where the machine
-// lacks it. Double precision has the plain set only.
+// For returns the inner loops of an instruction set, or an error if the machine lacks
+// it. Double precision has the plain set only.
 func For[T Float](isa ISA) (*Set[T], error) {
 	var zero T
 	if _, single := any(zero).(float32); !single {
@@ -128,7 +128,7 @@ func For[T Float](isa ISA) (*Set[T], error) {
 // A Pool runs loops on a fixed number of threads. The zero value uses one.
 type Pool struct{ Threads int }
 
-// NewPool returns a pool of n threads; 0 means one a processor.
+// NewPool returns a pool of n threads; 0 means one for each processor.
 func NewPool(n int) *Pool {
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
@@ -136,9 +136,9 @@ func NewPool(n int) *Pool {
 	return &Pool{Threads: n}
 }
 
-// Do calls f(worker, i) for every i in [0, n), each once, on up to Threads
-// goroutines; worker is below Threads and never runs twice at a time. It
-// returns when all are done.
+// Do calls f(worker, i) once for every i in [0, n), on up to Threads goroutines, and
+// returns when all calls are done. worker is the number of the goroutine, below
+// Threads; calls with the same worker never overlap.
 func (p *Pool) Do(n int, f func(worker, i int)) {
 	workers := min(p.Threads, n)
 	if workers <= 1 {

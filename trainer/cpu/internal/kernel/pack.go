@@ -1,7 +1,7 @@
 package kernel
 
-// slack is the number of elements behind a packed block that packing by eights
-// may overwrite.
+// slack is the number of elements after a packed block that packing in groups of
+// eight may overwrite.
 const slack = 8
 
 // An area is the rows [row, row+rows) and columns [column, column+columns) of a

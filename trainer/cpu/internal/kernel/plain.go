@@ -6,7 +6,7 @@ import (
 	"pretext/trainer/optim"
 )
 
-// plain returns the set that is written in Go, without assembly.
+// plain returns the inner loops written in Go, without assembly.
 func plain[T Float]() *Set[T] {
 	return &Set[T]{
 		ISA: Plain, MR: 4, NR: 4,
@@ -18,8 +18,8 @@ func plain[T Float]() *Set[T] {
 	}
 }
 
-// plainMicro keeps a 4×4 tile in sixteen variables, which the compiler holds in
-// registers where there are enough.
+// plainMicro keeps a 4×4 tile in sixteen variables, so that the compiler can keep
+// them in registers.
 func plainMicro[T Float](k int, a, b, c []T, ldc int, add bool) {
 	var c00, c01, c02, c03, c10, c11, c12, c13, c20, c21, c22, c23, c30, c31, c32, c33 T
 	a, b = a[:4*k], b[:4*k]

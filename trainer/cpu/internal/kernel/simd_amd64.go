@@ -11,8 +11,9 @@ import (
 
 //go:generate go run gen.go gen_elements.go gen_norm.go
 
-// constants is the table the assembly reads; its order is that of gen.go.
-// Polynomial of exp: 1/7! … 1/0!. erf: Abramowitz and Stegun 7.1.26.
+// constants is the table that the assembly reads, in the order of the indexes in
+// gen.go. The polynomial of exp has the coefficients 1/7! … 1/0!; that of erf is
+// Abramowitz and Stegun's 7.1.26.
 var constants = [...]float32{
 	math.Log2E, 0.693359375, -2.12194440e-4, -87, 88,
 	1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1,
@@ -21,7 +22,7 @@ var constants = [...]float32{
 	0.5, 0.39894228040143267794, float32(math.Copysign(0, -1)),
 }
 
-// single returns a set of single precision.
+// single returns the set of an instruction set for single precision.
 func single(isa ISA) (*Set[float32], error) {
 	avx2 := cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	avx512 := avx2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
@@ -46,16 +47,16 @@ func single(isa ISA) (*Set[float32], error) {
 	return nil, fmt.Errorf("instruction set %q: not on this machine", isa)
 }
 
-// A level chooses the assembly of an instruction set, whose registers hold
-// width floats. It calls by name, not through function values, so that the
-// small buffers passed by address stay on the stack.
+// A level selects the assembly of an instruction set, whose registers hold width
+// floats. It calls functions directly, not through function values, so that the small
+// buffers passed by address stay on the stack.
 type level struct {
 	isa   ISA
 	width int
 	wide  bool
 }
 
-// simd returns the set of a level.
+// simd returns the set that uses the assembly of a level.
 func simd(l level, mr, nr int) *Set[float32] {
 	return &Set[float32]{
 		ISA: l.isa, MR: mr, NR: nr,

@@ -22,10 +22,10 @@ import (
 	"pretext/sharding"
 )
 
-// stories is how many are told; a tenth of them is held out.
+// stories is the number of stories; a tenth of them is held out.
 const stories = 1500
 
-// archive is the file to write.
+// archive is the name of the file to write.
 const archive = "demo.zip"
 
 // settings are the options of prepare-data. Short examples and a small vocabulary
@@ -59,7 +59,7 @@ func generate() (err error) {
 	return pack(filepath.Join(out, "shards"))
 }
 
-// write writes a text file for every story, with a sentence a line.
+// write writes a text file for every story, one sentence on each line.
 func write(dir string) error {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
@@ -104,7 +104,7 @@ func pack(dir string) error {
 	return os.WriteFile(archive, buf.Bytes(), 0o666)
 }
 
-// names are the files of a manifest, which are sorted.
+// names returns the names of the files in a manifest, sorted.
 func names(m *sharding.Manifest) (names []string) {
 	for _, f := range m.Files {
 		names = append(names, f.Name)
