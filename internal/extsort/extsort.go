@@ -31,15 +31,15 @@ type Pair struct{ Key, Value uint64 }
 
 const pairBytes = 16
 
-// Compare orders pairs by key, then value.
-func Compare(a, b Pair) int {
+// compare orders pairs by key, then value.
+func compare(a, b Pair) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
 }
 
 var pairs = kind[Pair]{
 	bytes:   pairBytes,
-	sort:    func(list []Pair) { slices.SortFunc(list, Compare) },
-	compare: Compare,
+	sort:    func(list []Pair) { slices.SortFunc(list, compare) },
+	compare: compare,
 	put: func(b []byte, p Pair) {
 		binary.LittleEndian.PutUint64(b, p.Key)
 		binary.LittleEndian.PutUint64(b[8:], p.Value)

@@ -28,7 +28,7 @@ func TestPairsAreSortedWhateverFitsInMemory(t *testing.T) {
 			}
 			want = append(want, batch...)
 		}
-		slices.SortFunc(want, Compare)
+		slices.SortFunc(want, compare)
 		var got []Pair
 		for p, err := range s.Sorted() {
 			if err != nil {

@@ -136,13 +136,13 @@ func Content(head []byte) Kind {
 	case isDump(head):
 		return Dump
 	}
-	if k := Markup(head); k != "" {
+	if k := markup(head); k != "" {
 		return k
 	}
 	switch {
 	case isVocab(head):
 		return Vocab
-	case IsText(head):
+	case isText(head):
 		return Text
 	}
 	return ""

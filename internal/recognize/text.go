@@ -20,9 +20,9 @@ var patterns = sync.OnceValue(func() (p struct{ index, checksum, sqlStart, sqlWo
 	return p
 })
 
-// Markup returns what a file is that begins with text, which is not compressed: one of
+// markup returns what a file is that begins with text, which is not compressed: one of
 // the files that are published with dumps, HTML, JSON or XML. A dump itself is XML.
-func Markup(text []byte) Kind {
+func markup(text []byte) Kind {
 	p, text := patterns(), text[:min(len(text), headBytes)]
 	plain := bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	trimmed := bytes.TrimLeft(plain, " \t\r\n")
@@ -101,11 +101,11 @@ func isVocab(text []byte) bool {
 	return strings.TrimSuffix(first, "\r") == "[PAD]"
 }
 
-// IsText reports whether text, the beginning of a file, is plain text: it is not empty,
+// isText reports whether text, the beginning of a file, is plain text: it is not empty,
 // does not begin with "<", is valid UTF-8 (except that the last character may be
 // incomplete) and has no control characters other than white space. Zero bytes, which
 // an unfinished download may have, are control characters.
-func IsText(text []byte) bool {
+func isText(text []byte) bool {
 	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), " \t\r\n")
 	if len(text) == 0 || text[0] == '<' {
 		return false

@@ -24,15 +24,15 @@ func secretPath(s string) string {
 		name, _, valued := strings.Cut(plain, "=")
 		next := secretNames().MatchString(plain)
 		switch at := strings.LastIndexByte(plain, '@'); {
-		case s == "" || s == Word:
+		case s == "" || s == word:
 		case at > 0 && strings.Contains(plain[:at], ":"):
-			segments[i] = parameters(Word + plain[at:])
+			segments[i] = parameters(word + plain[at:])
 		case named, keys().MatchString(plain):
-			segments[i] = Word
+			segments[i] = word
 		case valued && secretNames().MatchString(name):
-			segments[i] = name + "=" + Word
+			segments[i] = name + "=" + word
 		case looksRandom(plain):
-			segments[i] = Word
+			segments[i] = word
 		default:
 			segments[i] = parameters(s)
 		}
@@ -45,7 +45,7 @@ func secretPath(s string) string {
 // is secret in it.
 func Name(escaped string) string {
 	name := path.Base(secretPath(escaped))
-	name, _, _ = strings.Cut(name, ";"+Word)
+	name, _, _ = strings.Cut(name, ";"+word)
 	if plain, err := url.PathUnescape(name); err == nil {
 		name = path.Base(plain)
 	}
@@ -61,7 +61,7 @@ func parameters(s string) string {
 	if at < 0 || at+1 == len(s) {
 		return s
 	}
-	return s[:at] + ";" + Word
+	return s[:at] + ";" + word
 }
 
 // secretNames matches names of values that are secret.

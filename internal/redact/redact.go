@@ -14,8 +14,8 @@ import (
 	"sync"
 )
 
-// Word replaces what was removed.
-const Word = "redacted"
+// word replaces what was removed.
+const word = "redacted"
 
 // URL returns an address without user, query and fragment, and without what is secret
 // in its path: parameters after ";", and segments as [secretPath] knows them. The same
@@ -27,15 +27,15 @@ func URL(address string) string {
 		scheme, rest = "", address
 	} else {
 		scheme += "//"
-		if user := userEnd(rest); user > 0 && rest[:user] != Word {
-			rest = Word + rest[user:]
+		if user := userEnd(rest); user > 0 && rest[:user] != word {
+			rest = word + rest[user:]
 		}
 	}
 	rest, fragment, _ := strings.Cut(rest, "#")
 	rest, query, queried := strings.Cut(rest, "?")
 	host, path, slash := strings.Cut(rest, "/")
 	if name, port, ok := strings.Cut(host, ":"); scheme != "" && ok && !strings.ContainsAny(host, "[@") && strings.Trim(port, "0123456789") != "" && port != "PORT" {
-		host = name + ":" + Word // a password whose address was cut off
+		host = name + ":" + word // a password whose address was cut off
 	}
 	if !slash {
 		rest = parameters(host)
@@ -45,7 +45,7 @@ func URL(address string) string {
 		rest = host + "/" + secretPath(path)
 	}
 	if queried && query != "" {
-		rest += "?" + Word
+		rest += "?" + word
 	}
 	if checksum().MatchString(fragment) {
 		rest += "#" + fragment
@@ -78,7 +78,7 @@ func Address(s string) string {
 		return Text(s)
 	}
 	if at := strings.LastIndexByte(s, '@'); at >= 0 {
-		return Word + s[at:]
+		return word + s[at:]
 	}
 	return s
 }
@@ -126,7 +126,7 @@ func Text(s string) string {
 				return match // [URL] has seen it
 			}
 			if strings.HasPrefix(match, "lookup ") {
-				return "lookup " + Word + "@"
+				return "lookup " + word + "@"
 			}
 			return Address(match)
 		})

@@ -96,7 +96,7 @@ func FuzzURL(f *testing.F) {
 		if URL(once) != once {
 			t.Errorf("%q becomes %q, which is not left alone", address, once)
 		}
-		if token = strings.ToUpper(strings.Map(letters, token)); len(token) > 3 && strings.Contains(URL("https://h/a?"+address+token), token) && !strings.Contains(strings.ToUpper(Word), token) && !strings.Contains(address, "#") {
+		if token = strings.ToUpper(strings.Map(letters, token)); len(token) > 3 && strings.Contains(URL("https://h/a?"+address+token), token) && !strings.Contains(strings.ToUpper(word), token) && !strings.Contains(address, "#") {
 			t.Errorf("%q stays", token)
 		}
 	})

@@ -28,8 +28,8 @@ var (
 	Parts     = Small{4 << 30, 1}   // of a data set; a manifest of a million files has 200 MB
 )
 
-// ErrTooLarge is the error for a file above the limit of its kind.
-var ErrTooLarge = failure.Usage(errors.New("too large"))
+// errTooLarge is the error for a file above the limit of its kind.
+var errTooLarge = failure.Usage(errors.New("too large"))
 
 // errNeedsMemory is the error for a file that takes more memory than the process may use.
 var errNeedsMemory = failure.DoesNotFit("too large for the memory that may be used: give more --memory")
@@ -78,7 +78,7 @@ func (s Small) read(f File, name string) ([]byte, error) {
 func (s Small) check(size int64) error {
 	switch limit := debug.SetMemoryLimit(-1); {
 	case size > s.Bytes:
-		return fmt.Errorf("%w: it has %d bytes, the most is %d", ErrTooLarge, size, s.Bytes)
+		return fmt.Errorf("%w: it has %d bytes, the most is %d", errTooLarge, size, s.Bytes)
 	case limit < math.MaxInt64 && size > limit/s.Cost:
 		return errNeedsMemory
 	}

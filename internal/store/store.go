@@ -100,16 +100,16 @@ type Committer = interface {
 	Withdraw() error
 }
 
-// ErrNotLocal is the error for a location of an object store where a directory of
+// errNotLocal is the error for a location of an object store where a directory of
 // the local file system is needed.
-var ErrNotLocal = failure.Usage(errors.New("not a local directory"))
+var errNotLocal = failure.Usage(errors.New("not a local directory"))
 
 // local returns a folder as a local directory.
 func local(folder Folder, what string) (dir, error) {
 	if d, ok := folder.(dir); ok {
 		return d, nil
 	}
-	return "", fmt.Errorf("%s %s: %w", what, folder, ErrNotLocal)
+	return "", fmt.Errorf("%s %s: %w", what, folder, errNotLocal)
 }
 
 // Open returns the folder at a location: a path of the local file system, or the

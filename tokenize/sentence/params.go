@@ -83,11 +83,11 @@ func Languages() []string {
 	return codes
 }
 
-// PunktLanguage returns the code, one of [Languages], of the parameters that
+// punktLanguage returns the code, one of [Languages], of the parameters that
 // Punkt uses for texts in lang: those of lang itself, or "en" if it has none.
 // Both written forms of Norwegian (nb, nn) use "no"; the Simple English
 // Wikipedia (simple) is English.
-func PunktLanguage(lang string) string {
+func punktLanguage(lang string) string {
 	code := primary(lang)
 	switch code {
 	case "nb", "nn":
@@ -103,12 +103,12 @@ func PunktLanguage(lang string) string {
 // are split as English.
 func HasPunkt(lang string) bool {
 	code := primary(lang)
-	return PunktLanguage(lang) != "en" || code == "en" || code == "simple"
+	return punktLanguage(lang) != "en" || code == "en" || code == "simple"
 }
 
 // parametersOf returns the parameters for texts in lang.
 func parametersOf(lang string) *parameters {
-	code := PunktLanguage(lang)
+	code := punktLanguage(lang)
 	for _, l := range languages {
 		if l.code == code {
 			p, err := l.load()

@@ -90,7 +90,7 @@ func TestALanguageFindsItsParameters(t *testing.T) {
 		"de": "de", "de-AT": "de", "pt_BR": "pt", "nb": "no", "nn": "no", "no": "no", "sl": "sl", "el": "el", "czech": "en",
 	}
 	for lang, want := range tests {
-		if got := PunktLanguage(lang); got != want {
+		if got := punktLanguage(lang); got != want {
 			t.Errorf("%q: got parameters of %q, want %q", lang, got, want)
 		}
 	}

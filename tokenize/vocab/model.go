@@ -21,8 +21,8 @@ const (
 	Unigram   = "unigram"   // as sentencepiece; tokenizer.json
 )
 
-// Models returns the names of the models that can be trained.
-func Models() []string { return []string{WordPiece, BPE, Unigram} }
+// models returns the names of the models that can be trained.
+func models() []string { return []string{WordPiece, BPE, Unigram} }
 
 // TokenizerFile reports whether the model is written as a tokenizer.json instead
 // of a vocab.txt.

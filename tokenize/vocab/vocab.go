@@ -132,8 +132,8 @@ func (o Options) Validate() error {
 	if o.MaxWords < 1 || o.MaxWords > maxMaxWords {
 		errs = append(errs, fmt.Errorf("max_words %d: must be between 1 and %d", o.MaxWords, maxMaxWords))
 	}
-	if o.Model != "" && !slices.Contains(Models(), o.Model) {
-		errs = append(errs, fmt.Errorf("model %q: unknown, want one of %q", o.Model, Models()))
+	if o.Model != "" && !slices.Contains(models(), o.Model) {
+		errs = append(errs, fmt.Errorf("model %q: unknown, want one of %q", o.Model, models()))
 	}
 	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
 		errs = append(errs, fmt.Errorf("tokenizer_profile %q: unknown, want one of %q", p, tokenize.Profiles()))

@@ -40,13 +40,13 @@ import (
 )
 
 // Register makes [store.Open] accept locations s3://bucket/key.
-func Register() { store.Register("s3", Open) }
+func Register() { store.Register("s3", open) }
 
 // client returns the client of the process, which all buckets share.
 var client = sync.OnceValues(newClient)
 
-// Open returns the client of a bucket.
-func Open(name string) (store.Bucket, error) {
+// open returns the client of a bucket.
+func open(name string) (store.Bucket, error) {
 	if err := s3utils.CheckValidBucketNameStrict(name); err != nil {
 		return nil, failure.Usage(err)
 	}

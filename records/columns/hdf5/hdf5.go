@@ -42,16 +42,16 @@ import (
 
 // Suffixes of the name of the file of a part.
 const (
-	TrainSuffix = ".training.hdf5"
-	OtherSuffix = ".test.hdf5"
+	trainSuffix = ".training.hdf5"
+	otherSuffix = ".test.hdf5"
 )
 
 // fileName returns the name of the file of a part.
 func fileName(stem string) string {
 	if strings.HasPrefix(stem, "train-") {
-		return stem + TrainSuffix
+		return stem + trainSuffix
 	}
-	return stem + OtherSuffix
+	return stem + otherSuffix
 }
 
 // zlibLevel is h5py's default for compression="gzip".

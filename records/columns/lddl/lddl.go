@@ -9,7 +9,7 @@
 // # Format
 //
 // The examples of a part are in files by their length: STEM.parquet_0 has the
-// shortest quarter of lengths, STEM.parquet_3 the longest (see [BinSize]); a file
+// shortest quarter of lengths, STEM.parquet_3 the longest (see [binSize]); a file
 // without rows is not written. .num_samples.json has the number of rows of each
 // file. The columns, compressed with snappy:
 //
@@ -44,20 +44,20 @@ import (
 	"pretext/records/columns/npy"
 )
 
-// Suffix is followed by the number of the bin.
-const Suffix = ".parquet_"
+// suffix is followed by the number of the bin.
+const suffix = ".parquet_"
 
-// IndexName is the name of the list of files.
-const IndexName = ".num_samples.json"
+// indexName is the name of the list of files.
+const indexName = ".num_samples.json"
 
-// GroupRows is the number of rows in a row group.
-const GroupRows = 4096
+// groupRows is the number of rows in a row group.
+const groupRows = 4096
 
 // bins is the number of bins of lengths, if max_seq_length is a multiple of it.
 const bins = 4
 
-// BinSize returns how many lengths a bin has.
-func BinSize(maxSeqLength int) int {
+// binSize returns how many lengths a bin has.
+func binSize(maxSeqLength int) int {
 	if maxSeqLength%bins != 0 {
 		return maxSeqLength
 	}
@@ -83,7 +83,7 @@ func (Format) Index(files []columns.File) (name string, content []byte, err erro
 		counts[f.Name] = f.Info
 	}
 	content, err = json.Marshal(counts)
-	return IndexName, append(content, '\n'), err
+	return indexName, append(content, '\n'), err
 }
 
 // A row is a row of a file.
@@ -133,11 +133,11 @@ func (w *writer) Write(values []columns.Value) error {
 	w.n++
 	f := w.files[r.Bin]
 	if f == nil {
-		out, err := w.create(fmt.Sprintf("%s%s%d", w.part.Stem, Suffix, r.Bin))
+		out, err := w.create(fmt.Sprintf("%s%s%d", w.part.Stem, suffix, r.Bin))
 		if err != nil {
 			return err
 		}
-		f = &file{out: out, rows: parquet.NewGenericWriter[row](out, parquet.MaxRowsPerRowGroup(GroupRows), parquet.CreatedBy("pretext", "1", ""))}
+		f = &file{out: out, rows: parquet.NewGenericWriter[row](out, parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("pretext", "1", ""))}
 		w.files[r.Bin] = f
 	}
 	f.n++
@@ -159,7 +159,7 @@ func (w *writer) Close() (list []columns.File, err error) {
 		if err := f.out.Close(); err != nil {
 			return nil, err
 		}
-		list = append(list, columns.File{Name: fmt.Sprintf("%s%s%d", w.part.Stem, Suffix, bin), Info: f.n})
+		list = append(list, columns.File{Name: fmt.Sprintf("%s%s%d", w.part.Stem, suffix, bin), Info: f.n})
 	}
 	return list, nil
 }
@@ -320,7 +320,7 @@ func (c *codec) encode(v []columns.Value) (row, error) {
 		return row{}, fmt.Errorf("not [CLS] A [SEP] B [SEP] of %d tokens, which the format of LDDL needs", n)
 	}
 	r := row{A: c.words(ids[1 : second-1]), B: c.words(ids[second : n-1]), Random: v[6].Ints[0] == 1, Tokens: uint16(n),
-		Bin: int64((n - 1) / BinSize(c.seq))}
+		Bin: int64((n - 1) / binSize(c.seq))}
 	masked := 0
 	for masked < len(v[5].Floats) && v[5].Floats[masked] == 1 {
 		masked++
@@ -387,7 +387,7 @@ func (c *codec) decode(r row, v []columns.Value) error {
 	if err != nil {
 		return err
 	}
-	if n := len(ids); n > c.seq || n != int(r.Tokens) || r.Bin != int64((n-1)/BinSize(c.seq)) || len(positions) != len(labels) || len(labels) > len(v[3].Ints) {
+	if n := len(ids); n > c.seq || n != int(r.Tokens) || r.Bin != int64((n-1)/binSize(c.seq)) || len(positions) != len(labels) || len(labels) > len(v[3].Ints) {
 		return fmt.Errorf("%d tokens and %d labels at %d positions in bin %d, num_tokens is %d", n, len(labels), len(positions), r.Bin, r.Tokens)
 	}
 	for i := range v {

@@ -32,7 +32,7 @@ func (w *listWriter) Write(row []columns.Value) error {
 	if w.written == w.part.Rows {
 		return fmt.Errorf("%s: more rows than the %d that were announced", w.part.Stem, w.part.Rows)
 	}
-	if len(w.ends) > 0 && w.size()+len(w.row)+4 > ListFileBytes {
+	if len(w.ends) > 0 && w.size()+len(w.row)+4 > listFileBytes {
 		if err := w.flush(); err != nil {
 			return err
 		}

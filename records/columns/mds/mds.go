@@ -3,7 +3,7 @@
 //
 // # Format
 //
-// A part of the data is a sequence of files of at most [FileBytes] each, and
+// A part of the data is a sequence of files of at most [fileBytes] each, and
 // index.json lists those of all parts. A file, before compression:
 //
 //	uint32         number of rows N
@@ -41,16 +41,16 @@ import (
 	"pretext/records/columns"
 )
 
-// FileBytes is the largest size of a file before compression; MDSWriter's
+// fileBytes is the largest size of a file before compression; MDSWriter's
 // default of size_limit.
-const FileBytes = 1 << 26
+const fileBytes = 1 << 26
 
-// ListFileBytes is that size for rows with lists, which are held in memory until
+// listFileBytes is that size for rows with lists, which are held in memory until
 // their file is complete.
-const ListFileBytes = 1 << 25
+const listFileBytes = 1 << 25
 
-// IndexName is the name of the list of files.
-const IndexName = "index.json"
+// indexName is the name of the list of files.
+const indexName = "index.json"
 
 // Suffixes of the names of a file, before and after compression.
 const (
@@ -100,9 +100,9 @@ type layout struct {
 
 func newLayout(schema []columns.Column) layout {
 	l := layout{schema: schema, lists: columns.Variable(schema),
-		config: config{Compression: "zstd", Format: "mds", Hashes: []string{"sha1"}, SizeLimit: FileBytes, Version: 2}}
+		config: config{Compression: "zstd", Format: "mds", Hashes: []string{"sha1"}, SizeLimit: fileBytes, Version: 2}}
 	if l.lists {
-		l.config.SizeLimit = ListFileBytes
+		l.config.SizeLimit = listFileBytes
 	}
 	for i := range schema {
 		l.order = append(l.order, i)
@@ -131,7 +131,7 @@ func newLayout(schema []columns.Column) layout {
 
 // fileRows returns the number of rows of a full file.
 func (l layout) fileRows() int64 {
-	return max(1, (FileBytes-8-int64(len(l.head)))/(l.rowBytes+4))
+	return max(1, (fileBytes-8-int64(len(l.head)))/(l.rowBytes+4))
 }
 
 // rawBytes returns the size of a file with n rows before compression.
@@ -276,7 +276,7 @@ func (Format) Index(files []columns.File) (name string, content []byte, err erro
 		Shards  []any `json:"shards"`
 		Version int   `json:"version"`
 	}{infos, 2})
-	return IndexName, append(content, '\n'), err
+	return indexName, append(content, '\n'), err
 }
 
 // OneSplit says that index.json lists one split: a StreamingDataset has no names
@@ -315,7 +315,7 @@ type reader struct {
 }
 
 func (r *reader) file(in io.Reader) error {
-	dec, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*FileBytes))
+	dec, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*fileBytes))
 	if err != nil {
 		return err
 	}

@@ -38,8 +38,8 @@ import (
 
 // Suffixes of the names of the files of a part.
 const (
-	DataSuffix  = ".bin"
-	IndexSuffix = ".idx"
+	dataSuffix  = ".bin"
+	indexSuffix = ".idx"
 )
 
 // smallIDs is the size of the vocabulary from which on ids take four bytes, as in
@@ -83,11 +83,11 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	if len(p.Schema) != 1 || p.Schema[0].Len != 0 || p.Schema[0].Type != columns.Int32 {
 		return nil, fmt.Errorf("%s: the format of Megatron holds one list of ids for each row", p.Stem)
 	}
-	data, err := create(p.Stem + DataSuffix)
+	data, err := create(p.Stem + dataSuffix)
 	if err != nil {
 		return nil, err
 	}
-	index, err := create(p.Stem + IndexSuffix)
+	index, err := create(p.Stem + indexSuffix)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (w *writer) Close() ([]columns.File, error) {
 	if err := errors.Join(out.Flush(), w.data.Close(), w.index.Close()); err != nil {
 		return nil, err
 	}
-	return []columns.File{{Name: w.part.Stem + DataSuffix}, {Name: w.part.Stem + IndexSuffix}}, nil
+	return []columns.File{{Name: w.part.Stem + dataSuffix}, {Name: w.part.Stem + indexSuffix}}, nil
 }
 
 // Rows reads the files of a part.

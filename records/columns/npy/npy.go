@@ -35,7 +35,7 @@ import (
 // Suffixes of the names of files, after the name of the column.
 const (
 	Suffix        = ".npy"
-	OffsetsSuffix = ".offsets.npy" // of a column of lists
+	offsetsSuffix = ".offsets.npy" // of a column of lists
 )
 
 // Format is the format of NumPy arrays. The zero value is ready for use.
@@ -98,7 +98,7 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 		if c.Len != 0 {
 			continue
 		}
-		if w.starts[i], err = w.add(p.Stem+"."+c.Name+OffsetsSuffix, offsetsHeader(p.Rows+1), create); err == nil {
+		if w.starts[i], err = w.add(p.Stem+"."+c.Name+offsetsSuffix, offsetsHeader(p.Rows+1), create); err == nil {
 			err = w.offset(i)
 		}
 		if err != nil {

@@ -7,8 +7,8 @@
 // # Format
 //
 // The columns are LIST of required INT32 or FLOAT, or such a number where a row
-// has one value; in the order of their names. A row group has [GroupRows] rows; with
-// lists of any length it ends earlier, at [GroupBytes] of values. Pages are compressed with zstd. See parquet.apache.org/docs/file-format.
+// has one value; in the order of their names. A row group has [groupRows] rows; with
+// lists of any length it ends earlier, at [groupBytes] of values. Pages are compressed with zstd. See parquet.apache.org/docs/file-format.
 package parquetfile
 
 import (
@@ -26,16 +26,16 @@ import (
 	"pretext/records/columns"
 )
 
-// Suffix ends the name of the file of a part.
-const Suffix = ".parquet"
+// suffix ends the name of the file of a part.
+const suffix = ".parquet"
 
-// GroupRows is the number of rows in a row group: what a reader that streams
+// groupRows is the number of rows in a row group: what a reader that streams
 // holds in memory, 8 MB of examples of 128 tokens and 34 MB of 512.
-const GroupRows = 4096
+const groupRows = 4096
 
-// GroupBytes is the size of the values of a row group with lists of any length, or
+// groupBytes is the size of the values of a row group with lists of any length, or
 // that of one row if that is more.
-const GroupBytes = 1 << 25
+const groupBytes = 1 << 25
 
 // Format is the Parquet format. The zero value is ready for use.
 type Format struct{}
@@ -67,13 +67,13 @@ func order(list []columns.Column) (order []int) {
 
 // NewWriter returns a writer of the file STEM.parquet.
 func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
-	out, err := create(p.Stem + Suffix)
+	out, err := create(p.Stem + suffix)
 	if err != nil {
 		return nil, err
 	}
 	return &writer{part: p, order: order(p.Schema), out: out, rows: parquet.NewGenericWriter[any](out, schemaOf(p.Schema),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
-		parquet.MaxRowsPerRowGroup(GroupRows), parquet.CreatedBy("pretext", "1", ""))}, nil
+		parquet.MaxRowsPerRowGroup(groupRows), parquet.CreatedBy("pretext", "1", ""))}, nil
 }
 
 type writer struct {
@@ -109,7 +109,7 @@ func (w *writer) Write(row []columns.Value) error {
 	}
 	if columns.Variable(w.part.Schema) {
 		size := 4 * int64(len(w.row))
-		if w.bytes > 0 && (w.bytes+size > GroupBytes || w.group == GroupRows) {
+		if w.bytes > 0 && (w.bytes+size > groupBytes || w.group == groupRows) {
 			if err := w.rows.Flush(); err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func (w *writer) Close() ([]columns.File, error) {
 	if err := w.rows.Close(); err != nil {
 		return nil, err
 	}
-	return []columns.File{{Name: w.part.Stem + Suffix}}, w.out.Close()
+	return []columns.File{{Name: w.part.Stem + suffix}}, w.out.Close()
 }
 
 // Index returns README.md, which names the files of each split.
@@ -141,7 +141,7 @@ func (Format) Index(files []columns.File) (name string, content []byte, err erro
 	for _, f := range files {
 		split, _, _ := strings.Cut(f.Name, "-")
 		if split != last {
-			fmt.Fprintf(&b, "  - split: %s\n    path: %s-*%s\n", split, split, Suffix)
+			fmt.Fprintf(&b, "  - split: %s\n    path: %s-*%s\n", split, split, suffix)
 		}
 		last = split
 	}

@@ -27,15 +27,15 @@ import (
 	"pretext/records/columns/npy"
 )
 
-// Suffix ends the name of the file of a part.
-const Suffix = ".tar"
+// suffix ends the name of the file of a part.
+const suffix = ".tar"
 
 // Format is the WebDataset format. The zero value is ready for use.
 type Format struct{}
 
 // NewWriter returns a writer of the file STEM.tar.
 func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
-	out, err := create(p.Stem + Suffix)
+	out, err := create(p.Stem + suffix)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (w *writer) Close() ([]columns.File, error) {
 	if err := w.tar.Close(); err != nil {
 		return nil, err
 	}
-	return []columns.File{{Name: w.part.Stem + Suffix}}, w.out.Close()
+	return []columns.File{{Name: w.part.Stem + suffix}}, w.out.Close()
 }
 
 // Rows reads the file of a part.
