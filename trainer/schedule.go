@@ -238,11 +238,11 @@ func (s Schedule) decaysAfter() int64 {
 
 // String describes the schedule as errors show it.
 func (s Schedule) String() string {
-	d, unit := s.Kind.find(), "steps"
+	d := s.Kind.find()
 	if d.byTime {
-		unit = "of the time"
+		return fmt.Sprintf("%s of %s, at most %d steps, learning rate %v, warm-up %v of the time", s.Kind, d.text(s), s.Steps, s.Peak, s.Warmup)
 	}
-	description := fmt.Sprintf("%s, %d steps, learning rate %v, warm-up %v %s", s.Kind, s.Steps, s.Peak, s.Warmup, unit)
+	description := fmt.Sprintf("%s, %d steps, learning rate %v, warm-up %v steps", s.Kind, s.Steps, s.Peak, s.Warmup)
 	if d.text != nil {
 		description += ", " + d.text(s)
 	}

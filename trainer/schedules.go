@@ -160,7 +160,7 @@ var schedules = []schedule{
 			}
 			return nil
 		},
-		text: func(s Schedule) string { return fmt.Sprintf("budget of %v s", s.Seconds) },
+		text: func(s Schedule) string { return fmt.Sprintf("%v s", s.Seconds) },
 	},
 }
 
