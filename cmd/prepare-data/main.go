@@ -21,7 +21,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
-// start does what a process does once. It does not return in a worker.
+// start does the work that a process does once, before it runs command lines. It does
+// not return in a worker.
 func start() {
 	s3.Register() // before Init, for workers
 	stage.Init(os.Args[1:])

@@ -10,8 +10,8 @@ import (
 	"pretext/extract/wiki"
 )
 
-// manyFiles are the flags that may be followed by several files, because a shell
-// expands the pattern in --wiki-dump parts/* to many words.
+// manyFiles are the flags that may be followed by several files, because the shell
+// expands a pattern such as --wiki-dump parts/* to several words.
 var manyFiles = []string{"wiki-dump", "wiki-html", "books", "text"}
 
 // Args returns args with --wiki-dump A B rewritten to --wiki-dump=A --wiki-dump=B, and
@@ -52,8 +52,8 @@ func Args(args []string) []string {
 	return out
 }
 
-// noWords is the cobra.Args of commands without arguments: it returns a usage error if
-// there are any words, and says where files belong.
+// noWords is the cobra.Args of commands without arguments. It returns a usage error
+// for any word, with the flags that take files.
 func noWords(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil

@@ -34,10 +34,10 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 	return strings.Join(append(r.parts, "--out DIR"), " \\\n  ")
 }
 
-// A repetition is a command line of run that repeats the stages of a data set.
+// A repetition is a command line that repeats the run that made a data set.
 type repetition struct {
-	flags      *pflag.FlagSet  // of run
-	given      map[string]bool // flags that are in parts, or need not be
+	flags      *pflag.FlagSet  // flags of the command run
+	given      map[string]bool // flags that parts already has, or that need not be given
 	downloaded map[string]bool // names of inputs that the command downloads
 	parts      []string        // of the command line
 }
@@ -65,7 +65,8 @@ func (r *repetition) add(stage survey.Stage) {
 	r.addOptions(stage)
 }
 
-// addFormat adds the format of converted shards, if they are where run writes them.
+// addFormat adds the flag --format for converted shards, if they are in the directory
+// to which run writes them.
 func (r *repetition) addFormat(stage survey.Stage) {
 	format := plainValue(sharding.FlattenOptions(stage.Options)["format"])
 	name, _, _ := strings.Cut(filepath.ToSlash(stage.Folder), "/")
@@ -99,8 +100,8 @@ func (r *repetition) addOptions(stage survey.Stage) {
 	}
 }
 
-// addFlag adds a flag of run, unless it has this value by default or there is no such
-// flag.
+// addFlag adds a flag of run. It does nothing if the value is the default or run has
+// no such flag.
 func (r *repetition) addFlag(name, value string) {
 	f := r.flags.Lookup(name)
 	if f == nil || r.given[name] {

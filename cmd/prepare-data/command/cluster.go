@@ -7,7 +7,7 @@ import (
 	"pretext/pipeline/stage"
 )
 
-// clusterFlags are the flags of the runner flink.
+// clusterFlags are the flags for running on a Flink cluster.
 var clusterFlags = []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-secret", "worker-logs"}
 
 // addCluster adds the flags that describe a Flink cluster.
@@ -21,7 +21,8 @@ func addCluster(fs *pflag.FlagSet, c *flink.Cluster) {
 	fs.StringVar(&c.Logs, "worker-logs", "", "`directory` on every TaskManager for the logs of failed workers; default: the temporary directory")
 }
 
-// checkCluster returns a usage error unless the flags of the cluster fit to the runner.
+// checkCluster returns a usage error unless the cluster flags suit the value of
+// --runner.
 func checkCluster(r stage.Runner, changed func(flag string) bool) error {
 	if r.Name == stage.Flink {
 		return r.Cluster.Validate()

@@ -62,7 +62,8 @@ and verify checks the result, value by value.`,
 	return cmd
 }
 
-// convertTo converts shards into one directory, or one for each split.
+// convertTo converts shards to one format, into one directory or into one for each
+// split.
 func convertTo(ctx context.Context, r stage.Runner, c convert.Config) (stages []pipeline.StageSummary, err error) {
 	dirs, err := c.Directories(ctx)
 	if err != nil {
@@ -78,8 +79,8 @@ func convertTo(ctx context.Context, r stage.Runner, c convert.Config) (stages []
 	return stages, nil
 }
 
-// formatFlag is the flag of commands that make examples for further formats, into
-// which the finished shards are converted.
+// formatFlag is the value of --format: the formats to which a command also converts
+// the shards that it has finished.
 type formatFlag []string
 
 func (f *formatFlag) add(fs *pflag.FlagSet) {
@@ -88,7 +89,8 @@ func (f *formatFlag) add(fs *pflag.FlagSet) {
 }
 
 // check returns a usage error for a format that cannot hold the examples of a recipe,
-// before they are made. tokenizer says that their ids are those of a tokenizer.json.
+// so that none are made in vain. tokenizer reports whether the token ids come from a
+// tokenizer.json.
 func (f formatFlag) check(recipe string, tokenizer bool) error {
 	for i, name := range f {
 		if slices.Contains(f[:i], name) {

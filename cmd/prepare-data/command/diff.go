@@ -85,7 +85,7 @@ func printDifference(w io.Writer, d *survey.Difference, p changePrinter) error {
 	return err
 }
 
-// A changePrinter formats lists of values that differ between two data sets.
+// A changePrinter prints the values that differ between two data sets.
 type changePrinter struct {
 	most    int  // maximum number of changes to list of each kind
 	verbose bool // also print SHA-256 hashes
@@ -110,7 +110,7 @@ func (p changePrinter) print(b *strings.Builder, what string, list []survey.Chan
 	}
 }
 
-// values returns the two values of a change as printed in the text output.
+// values returns the old and the new value of a change as text.
 func (p changePrinter) values(what string, c survey.Change) (a, b string) {
 	if sa, sb, ok := c.Sizes(); ok && !p.verbose {
 		return humanize.Bytes(sa), humanize.Bytes(sb)

@@ -11,7 +11,7 @@ import (
 	"pretext/internal/failure"
 )
 
-// errMachine reports that a check of doctor failed.
+// errMachine reports that a check of the command doctor failed.
 var errMachine = failure.DoesNotFit("this machine is not fit for a run: see what failed")
 
 func newDoctor() *cobra.Command {

@@ -47,8 +47,8 @@ vocabulary: vocab.txt in their directory, or --vocab.`,
 	return cmd
 }
 
-// run exports what is at a path: the text of shards, or the examples of TFRecord files
-// without a manifest.
+// run exports the data at a path: the text of shards, or the examples of TFRecord
+// files without a manifest.
 func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 	switch {
 	case o.to != "text":
@@ -93,7 +93,8 @@ func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// printExported lists the text files written of records without a manifest.
+// printExported lists the text files that were written for records without a
+// manifest.
 func printExported(w io.Writer, list []export.RecordsFile, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, list)

@@ -168,7 +168,7 @@ func (p *examplePrinter) printJSON(r loader.Record) error {
 // shownTokens is the maximum number of tokens of a text that is shown.
 const shownTokens = 512
 
-// printText prints an example of another form than the original's.
+// printText prints an example that is not a pair, such as a packed row, as text.
 func (p *examplePrinter) printText(r loader.Record) error {
 	e := r.Example
 	n := e.Tokens()

@@ -16,8 +16,9 @@ func normalize(fs *pflag.FlagSet, name string) pflag.NormalizedName {
 	return n
 }
 
-// hints returns what users of other tools mean: of create_pretraining_data.py, of Hugging
-// Face's and NVIDIA's scripts, of WikiExtractor.
+// hints returns the flags and commands of other tools (create_pretraining_data.py,
+// scripts of Hugging Face and NVIDIA, WikiExtractor) with their names in this
+// program.
 func hints() cli.Hints {
 	h := cli.Hints{
 		Flags: map[string]string{

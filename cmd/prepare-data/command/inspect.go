@@ -69,8 +69,8 @@ func newJSONExample(r loader.Record) jsonExample {
 	return jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}}
 }
 
-// jsonFormed is an example of another form than the original's: without the
-// features that the form lacks.
+// jsonFormed is the JSON form of an example that is not a pair, without the features
+// that its form lacks.
 type jsonFormed struct {
 	File              string    `json:"file"`
 	Record            int64     `json:"record"`
@@ -83,7 +83,7 @@ type jsonFormed struct {
 	SequenceLengths   []int32   `json:"sequence_lengths,omitempty"`
 }
 
-// asJSON returns what is written of an example: all its features.
+// asJSON returns the value to encode as JSON for an example: all its features.
 func asJSON(r loader.Record) any {
 	e := r.Example
 	if e.NextSentenceLabel != records.NoLabel {
@@ -137,8 +137,8 @@ func printInspections(w io.Writer, all []survey.Inspection) error {
 	return t.Flush()
 }
 
-// holds returns the number of records or documents of a file as text, such as
-// "3 records"; it is "" for a file with neither.
+// holds returns the content of a file as text, such as "3 records"; it is "" for a
+// file without records or documents.
 func holds(f survey.FileInspection) string {
 	if documents, ok := f.Counts["documents"]; ok && f.Records == 0 {
 		return humanize.Things(documents, "document")
@@ -171,7 +171,8 @@ func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
 	}
 }
 
-// printHoles writes how many holes templates left in the sentences of a wiki.
+// printHoles writes how many sentences of a wiki lack text because a template was not
+// expanded.
 func printHoles(w io.Writer, h sharding.WikiHoles) {
 	fmt.Fprintf(w, "  holes in %s\t%s\t%g per 1,000 sentences\n", cli.OneLine(h.Wiki), humanize.Count(h.Holes), h.PerThousand)
 	for _, t := range h.Templates[:min(len(h.Templates), droppedShown)] {

@@ -15,7 +15,7 @@ import (
 	"pretext/sharding"
 )
 
-// addMix adds the flags that say how often each source is read.
+// addMix adds the flags of mixes: how often each source is read.
 func addMix(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.Var(&sourceNumbers{mix: o, in: func(m *sharding.Mix) *map[string]float64 { return &m.Weights }}, "weight",
 		"share of a source in the tokens, SOURCE=W: enwiki=3 and books=1 make three quarters and one; all sources need one, 0 leaves a source out; may be repeated")
@@ -24,7 +24,7 @@ func addMix(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.Var(alphaFlag{o}, "language-alpha", "exponent of the shares of languages, 0 to 1: 0.7 (XLM) or 0.3 (XLM-R) give small languages more, 1 leaves the shares as they are")
 }
 
-// mixOf returns the mix of the options, which it makes if there is none.
+// mixOf returns the mix in the options, and creates it if there is none.
 func mixOf(o *sharding.ExamplesOptions) *sharding.Mix {
 	if o.Mix == nil {
 		o.Mix = new(sharding.Mix)
@@ -35,7 +35,7 @@ func mixOf(o *sharding.ExamplesOptions) *sharding.Mix {
 // sourceNumbers is the value of a flag SOURCE=NUMBER.
 type sourceNumbers struct {
 	mix   *sharding.ExamplesOptions
-	in    func(*sharding.Mix) *map[string]float64 // where the numbers go
+	in    func(*sharding.Mix) *map[string]float64 // the map to fill
 	given []string
 }
 

@@ -15,8 +15,8 @@ import (
 	"pretext/tokenize"
 )
 
-// addSources adds the flags that name sources and configure how they are read. Documents
-// have the order in which their sources are given on the command line.
+// addSources adds the flags that name sources and configure how they are read.
+// Documents are in the order in which their sources are on the command line.
 func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Reading) {
 	o := &r.Extract
 	*o = pipeline.DefaultExtractOptions()

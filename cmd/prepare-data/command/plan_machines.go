@@ -15,7 +15,7 @@ import (
 	"pretext/pipeline"
 )
 
-// machineFlags describe the machines that plan predicts a run on.
+// machineFlags describe the machines for which plan predicts the duration of a run.
 type machineFlags struct {
 	counts  []int
 	cores   int
@@ -56,7 +56,8 @@ const (
 	maxMachineCores = 1024
 )
 
-// printScale prints the table of a run on some machines.
+// printScale prints the predicted figures of a run, one line for each number of
+// machines.
 func printScale(w io.Writer, rows []pipeline.PlannedScale, m machineFlags) error {
 	if len(rows) == 0 {
 		return nil

@@ -40,9 +40,9 @@ func watch(stderr io.Writer, quiet bool) func(*stage.Meter) (stop func()) {
 	}
 }
 
-// reportKept writes one line about the stages whose results a resumed run has kept, once a
-// stage m has made something new. kept describes the stages before m that no line has
-// reported yet; the result is the same list after m.
+// reportKept writes one line about the stages that a resumed run did not have to
+// repeat, once a stage m has made something new. kept describes those of them that no
+// line has reported yet; the result is the same list after m.
 func reportKept(stderr io.Writer, kept []string, m *stage.Meter) []string {
 	if m.Kept() > 0 {
 		kept = append(kept, fmt.Sprintf("%d of %d tasks of %s", m.Kept(), m.Tasks, m.Stage))

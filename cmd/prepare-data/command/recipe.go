@@ -37,11 +37,11 @@ func (f *recipeFlags) add(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 // negativesShard is the default of --nsp-negatives.
 const negativesShard = "shard"
 
-// A recipeOption is a flag that not all recipes have.
+// A recipeOption is a flag that only some recipes have.
 type recipeOption struct {
 	name    string
-	recipes []string // that have it
-	why     string   // what the others do instead
+	recipes []string // the recipes that have it
+	why     string   // what the other recipes do instead
 }
 
 var (
@@ -62,7 +62,7 @@ var (
 	}
 )
 
-// lacksFlag reports whether a recipe does not have a flag.
+// lacksFlag reports whether a flag does not exist for a recipe.
 func lacksFlag(recipe, flag string) bool {
 	i := slices.IndexFunc(recipeOptions, func(r recipeOption) bool { return r.name == flag })
 	return recipe != "" && i >= 0 && !slices.Contains(recipeOptions[i].recipes, recipe)
@@ -100,7 +100,7 @@ func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, 
 	return checkReplacement(fs, f.replace)
 }
 
-// setNegatives sets what --nsp-negatives says.
+// setNegatives sets the options that --nsp-negatives selects.
 func (f *recipeFlags) setNegatives(o *sharding.ExamplesOptions) error {
 	switch f.negatives {
 	case negativesShard:
@@ -113,7 +113,8 @@ func (f *recipeFlags) setNegatives(o *sharding.ExamplesOptions) error {
 	return nil
 }
 
-// lengthBins returns the bins of examples of at most seq tokens.
+// lengthBins returns the upper limits of the length bins for examples of at most seq
+// tokens.
 func (f *recipeFlags) lengthBins(seq int) []int {
 	if len(f.bins) != 1 || f.bins[0] < 1 || f.bins[0] >= seq {
 		return f.bins
@@ -125,7 +126,8 @@ func (f *recipeFlags) lengthBins(seq int) []int {
 	return append(bins, seq)
 }
 
-// setDefaults sets the options that were not given, or that the recipe lacks.
+// setDefaults sets the options to the defaults of the recipe if they were not given,
+// or if the recipe does not have them.
 func setDefaults(fs *pflag.FlagSet, lacks map[string]bool, o *sharding.ExamplesOptions, defaults sharding.ExamplesOptions) {
 	set := func(name string) bool { return fs.Changed(name) && !lacks[name] }
 	if !set("max-seq-length") {
@@ -148,7 +150,8 @@ func setDefaults(fs *pflag.FlagSet, lacks map[string]bool, o *sharding.ExamplesO
 	}
 }
 
-// checkReplacement explains the fraction that has to be lowered as well.
+// checkReplacement adds to an error that the fraction of random tokens has to be
+// lowered as well.
 func checkReplacement(fs *pflag.FlagSet, r pretrain.Replacement) error {
 	if r.MaskTokenProb <= 1 && r.RandomTokenProb <= 1 && r.MaskTokenProb+r.RandomTokenProb > 1+1e-9 && !fs.Changed("random-token-prob") {
 		return usagef("--mask-token-prob %v: with --random-token-prob %v it is more than 1: give --random-token-prob %s too", r.MaskTokenProb, r.RandomTokenProb,

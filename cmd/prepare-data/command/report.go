@@ -57,7 +57,7 @@ documents, rejects, sources and options. The page loads no other file.`,
 	return cmd
 }
 
-// outFile is the file that report and card write, from their flags.
+// outFile holds the flags of report and card for the file to write.
 type outFile struct {
 	onefile.Output
 	json bool // print the file's name and size as JSON

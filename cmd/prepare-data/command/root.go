@@ -130,8 +130,8 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	return r, nil
 }
 
-// whole is [runFlags.pipeline] for a command that runs all stages, each in a folder below
-// --out: that of a single stage is refused.
+// whole returns the runner for a command that runs all stages, each in its own folder
+// below --out. It returns a usage error if --out is the folder of a single stage.
 func (f *runFlags) whole(cmd *cobra.Command) (stage.Runner, error) {
 	r, err := f.pipeline(cmd.ErrOrStderr())
 	if err != nil || !f.changed("out") {

@@ -72,8 +72,8 @@ func (s *runSettings) trainsTokenizer() bool {
 	return s.c.TokenFile == (pipeline.TokenFile{}) && o.TokenizerFile()
 }
 
-// checkModel returns a usage error for a model beside a vocabulary that is given,
-// and for a flag that the model does not have.
+// checkModel returns a usage error if --model is given together with a vocabulary, or
+// a flag does not apply to the model.
 func (s *runSettings) checkModel(cmd *cobra.Command) error {
 	if s.c.TokenFile != (pipeline.TokenFile{}) && cmd.Flags().Changed("model") {
 		return usagef("--model and --vocab or --tokenizer: what is given is not trained")

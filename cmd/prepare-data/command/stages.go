@@ -85,7 +85,8 @@ const (
 	caseUsage     = "lower-case and drop accents, for uncased vocabularies; false by default if the vocabulary was trained with case (vocab)"
 )
 
-// describeTrainedCase describes the flag for case where a vocabulary may be trained.
+// describeTrainedCase sets the help of --do-lower-case for commands that may train a
+// vocabulary.
 func describeTrainedCase(fs *pflag.FlagSet) {
 	f := fs.Lookup(lowerCaseFlag)
 	f.Usage = caseUsage + "; a trained vocabulary is uncased by default only if hardly any word of the text has marks, as in English"
@@ -96,8 +97,8 @@ func addModel(fs *pflag.FlagSet, model *string) {
 	fs.StringVar(model, "model", vocab.WordPiece, "what to train: wordpiece, bpe (byte-level) or unigram")
 }
 
-// checkModel returns a usage error for a flag that the model does not have, and
-// clears the default model.
+// checkModel returns a usage error for a flag that does not apply to the model, and
+// clears the model if it is the default.
 func checkModel(cmd *cobra.Command, o *vocab.Options) error {
 	without := map[string][]string{vocab.BPE: {"limit-alphabet", "do-lower-case", "tokenizer-profile"}, vocab.Unigram: {"do-lower-case", "tokenizer-profile"}}
 	for _, name := range without[o.Model] {
@@ -114,7 +115,8 @@ func checkModel(cmd *cobra.Command, o *vocab.Options) error {
 	return nil
 }
 
-// addLimitAlphabet adds the flag that bounds the characters of a trained vocabulary.
+// addLimitAlphabet adds the flag that limits the number of characters in a trained
+// vocabulary.
 func addLimitAlphabet(fs *pflag.FlagSet, n *int) {
 	fs.IntVar(n, "limit-alphabet", *n, "maximum number of different characters in a trained vocabulary; the most frequent are kept; Chinese and Japanese need more")
 }
@@ -166,8 +168,8 @@ of lines.`,
 	return cmd
 }
 
-// complete sets the options that depend on others, and returns a usage error if the
-// flags do not suit each other.
+// complete sets the options that depend on other options, and returns a usage error
+// if flags contradict each other.
 func (o *examplesOptions) complete(cmd *cobra.Command, documents []string) error {
 	if err := o.recipe.complete(cmd, &o.c.Examples, ""); err != nil {
 		return err
@@ -191,8 +193,8 @@ func (f *runFlags) stage(cmd *cobra.Command, name string, run func() (*sharding.
 	return f.report(cmd, err, s)
 }
 
-// report prints the summaries of the stages that were run, warnings and notes
-// on standard error, and passes the error on. With --strict a warning is an error.
+// report writes the summaries of the finished stages, with warnings and notes, to
+// standard error and returns err. With --strict a warning becomes an error.
 func (f *runFlags) report(cmd *cobra.Command, err error, stages ...pipeline.StageSummary) error {
 	for _, s := range stages {
 		for _, w := range s.Warnings {

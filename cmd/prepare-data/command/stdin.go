@@ -104,7 +104,7 @@ default of run and examples, also ends a sentence at every line end.`,
 	return cmd
 }
 
-// A foundSentences is the JSON of a text's sentences.
+// A foundSentences is the JSON form of the sentences of a text.
 type foundSentences struct {
 	Sentences []string `json:"sentences"`
 }
@@ -166,8 +166,8 @@ func filterLines[In, Out any](cmd *cobra.Command, f func(In) (Out, error)) error
 	})
 }
 
-// writeLine writes v as one line of JSON. U+0085 is escaped, as encoding/json
-// does with U+2028: some readers take either for the end of a line.
+// writeLine writes v as one line of JSON. It escapes U+0085, as encoding/json does
+// with U+2028, because some readers treat them as line ends.
 func writeLine(w io.Writer, v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -179,8 +179,8 @@ func writeLine(w io.Writer, v any) error {
 	return err
 }
 
-// eachLine calls f for each line of r, without its line feed, however long.
-// Output is flushed whenever the input has to be waited for.
+// eachLine calls f for each line of r, of any length, without its line feed. It
+// flushes the output before it waits for input.
 func eachLine(r io.Reader, w io.Writer, f func(*bufio.Writer, []byte) error) error {
 	in, out := bufio.NewReaderSize(r, 64<<10), bufio.NewWriterSize(w, 64<<10)
 	for {

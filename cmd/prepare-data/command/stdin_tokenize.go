@@ -100,7 +100,7 @@ func tokenizeLine(names tokenNames, enc idEncoder, v tokenizeIn) (tokenizeOut, e
 	return o, spent(enc)
 }
 
-// spent returns the error of an encoder for which a text was too much.
+// spent returns the error for a text that took the encoder too much time or memory.
 func spent(enc idEncoder) error {
 	if e, ok := enc.(*hf.Encoder); ok {
 		return e.Err()

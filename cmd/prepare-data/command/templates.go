@@ -71,14 +71,14 @@ templates learn proposes lines, from pages of the wiki as HTML.`,
 	return cmd
 }
 
-// languageForm and wikiForm match the code of a language and the name of a wiki.
+// languageForm matches the code of a language, wikiForm the name of a wiki.
 var (
 	languageForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{2,}(-[A-Za-z0-9]+)*$`) })
 	wikiForm     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
 )
 
-// checkScopes returns a usage error if a language or the name of a wiki, "" if not
-// given, has not the form of one.
+// checkScopes returns a usage error unless the language and the name of a wiki have a
+// valid form; "" means not given.
 func checkScopes(lang, wiki string) error {
 	if lang != "" && !languageForm().MatchString(lang) {
 		return usagef("--lang %q: not the code of a language, such as de", lang)
@@ -161,8 +161,8 @@ func readTemplates(ctx context.Context, paths []string) (files []*rendering.File
 	return files, nil
 }
 
-// checkEffect returns a usage error if a file has lines, but holds reports that none
-// of them is for what the message calls wikis.
+// checkEffect returns a usage error if a file has lines and none of them applies
+// according to holds. wikis describes in the message what they should apply to.
 func checkEffect(files []*rendering.File, holds func(*rendering.File) bool, wikis string) error {
 	for _, f := range files {
 		if scopes := f.Scopes(); len(scopes) > 0 && !holds(f) {

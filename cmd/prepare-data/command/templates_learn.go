@@ -98,7 +98,7 @@ func (f *learnFlags) check(ctx context.Context) error {
 	return nil
 }
 
-// learned is what templates learn --json writes.
+// learned is the JSON output of templates learn.
 type learned struct {
 	File   string       `json:"file"`
 	Counts learn.Counts `json:"counts"`

@@ -13,7 +13,8 @@ import (
 	"pretext/pipeline/flink"
 )
 
-// defaultPool is where a pool listens: on loopback, beside its TaskManager.
+// defaultPool is the default address of a worker pool: on loopback, on the machine of
+// its TaskManager.
 const defaultPool = "127.0.0.1:50000"
 
 func newWorker() *cobra.Command {

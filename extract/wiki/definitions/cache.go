@@ -2,20 +2,20 @@ package definitions
 
 import "sync"
 
-// cacheBytes is the size of a cache's generation in bytes.
+// cacheBytes is the maximum size of one generation of a cache, in bytes.
 const cacheBytes = 16 << 20
 
-// A Cache answers lookups in a directory, and remembers the answers in at most 32 MiB:
-// pages use few templates often. Any number of goroutines may use it.
+// A Cache answers lookups in a directory, and keeps answers in at most 32 MiB,
+// because pages use few templates often. Any number of goroutines may use it.
 //
-// It has two generations: answers that are used move to the young one, and when
-// that is full, the old one is forgotten.
+// It has two generations. An answer that is used moves to the young generation. When
+// that is full, the old one is dropped and the young one becomes old.
 type Cache struct {
 	directory *Directory
 
 	mu         sync.Mutex
 	young, old map[cacheKey]string
-	size       int // of young, in bytes
+	size       int // size of young in bytes
 	err        error
 }
 
@@ -24,8 +24,9 @@ type cacheKey struct{ name, title string }
 // NewCache returns an empty cache for a directory.
 func NewCache(d *Directory) *Cache { return &Cache{directory: d, young: map[cacheKey]string{}} }
 
-// Definition returns the value of the template with a folded name and a title,
-// see [Directory.Find]; "" if there is none, or if a file cannot be read: see Err.
+// Definition returns the value of the template with a folded name and a title, see
+// [Directory.Find]. It returns "" if there is none or if a file cannot be read; then
+// Err returns the error.
 func (c *Cache) Definition(name, title []byte) string {
 	c.mu.Lock()
 	if value, ok := c.young[cacheKey{string(name), string(title)}]; ok {
@@ -54,7 +55,8 @@ func (c *Cache) Definition(name, title []byte) string {
 	return value
 }
 
-// Err returns the first error of a lookup. What was rendered since is wrong.
+// Err returns the first error of a lookup. Text that was rendered after it may lack
+// templates.
 func (c *Cache) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -60,9 +60,9 @@ import (
 
 // A Definition is a template of a wiki.
 type Definition struct {
-	Name  string // folded: lower case, spaces for underscores
-	Title string // as the wiki has it, without the namespace
-	Value string // wikitext that a page which uses it includes, or rendering.Alias and the title of another template
+	Name  string // folded: in lower case, with spaces instead of underscores
+	Title string // title on the wiki, without the namespace
+	Value string // wikitext that a page includes when it uses the template, or rendering.Alias and the title of another template
 }
 
 // Compare orders definitions by name, title and value.
@@ -83,9 +83,9 @@ func corrupt(format string, args ...any) error {
 const (
 	magic       = "PTDEFS2\n"
 	footerBytes = 32
-	blockBytes  = 8 << 10 // of records, after which a block is closed
-	// maxBlock is the maximum size of a block's records: one definition of the
-	// largest allowed size behind a full block.
+	blockBytes  = 8 << 10 // size of the records after which a block is closed
+	// maxBlock is the maximum size of a block's records: a full block plus one
+	// definition of the maximum size.
 	maxBlock = blockBytes + MaxText
 )
 
@@ -98,15 +98,15 @@ type Writer struct {
 	z      *zstd.Encoder
 	block  []byte
 	packed []byte
-	hashes []byte // of the records in block
+	hashes []byte // hashes of the names in block
 	last   Definition
 	index  []byte
-	offset int64 // of the next block
+	offset int64 // offset of the next block
 	count  int64
 	blocks int64
 }
 
-// NewWriter begins a file of definitions.
+// NewWriter starts a file of definitions.
 func NewWriter(w io.Writer) (*Writer, error) {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 	if err != nil {

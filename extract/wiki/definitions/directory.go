@@ -23,7 +23,7 @@ const (
 // A Part is a file of definitions that a directory refers to.
 type Part struct {
 	Name   string   // by which [OpenDirectory]'s function opens it
-	SHA256 [32]byte // of the file, so that the directory's own hash tells everything apart
+	SHA256 [32]byte // of the file; so the hash of the directory covers all definitions
 	File   *File
 }
 
@@ -81,8 +81,8 @@ type partBlock struct {
 }
 
 // OpenDirectory opens a directory, which it keeps in memory: 8 bytes for each
-// definition. open opens a part for one lookup, so that the process need not keep
-// all of them open.
+// definition. A lookup calls open to open a part, so that not all parts need to be
+// open all the time.
 func OpenDirectory(raw []byte, open func(name string) (PartFile, error)) (*Directory, error) {
 	if err := failure.CheckMagic(string(raw[:min(len(raw), len(directoryMagic))]), directoryMagic); err != nil {
 		return nil, err
@@ -109,8 +109,8 @@ func OpenDirectory(raw []byte, open func(name string) (PartFile, error)) (*Direc
 	return d, nil
 }
 
-// cutDirectory returns what is between the magic and the footer of a directory, and
-// the footer.
+// cutDirectory returns the content of a directory between the magic bytes and the
+// footer, and the footer.
 func cutDirectory(raw []byte) (body, footer []byte, ok bool) {
 	if len(raw) < len(directoryMagic)+directoryFooterBytes || string(raw[:len(directoryMagic)]) != directoryMagic {
 		return nil, nil, false
@@ -119,7 +119,7 @@ func cutDirectory(raw []byte) (body, footer []byte, ok bool) {
 	return raw[len(directoryMagic):end], raw[end:], true
 }
 
-// parse reads the parts and returns the bytes behind them.
+// parse reads the list of parts and returns the bytes after it.
 func (d *Directory) parse(b []byte) (rest []byte, ok bool) {
 	ok = true
 	number := func(limit uint64) uint64 {
@@ -151,9 +151,9 @@ func (d *Directory) parse(b []byte) (rest []byte, ok bool) {
 // Len returns the number of definitions.
 func (d *Directory) Len() int64 { return d.count }
 
-// Find returns the value of the template with a folded name; "" if there is none.
-// Of several, whose titles differ in case, it returns the one with this title, in
-// which the case of the first letter does not matter, else the first.
+// Find returns the value of the template with a folded name, or "" if there is none.
+// If several titles differ only in case, it prefers the given title, of which the
+// first letter may have any case, to the first one.
 func (d *Directory) Find(name, title string) (value string, err error) {
 	hash := uint64(hashName(name)) << 32
 	k, _ := slices.BinarySearch(d.entries, hash)
@@ -173,7 +173,7 @@ func (d *Directory) Find(name, title string) (value string, err error) {
 	return best.Value, nil
 }
 
-// named yields the definitions of a block with a name, and at most one error.
+// named yields the definitions in a block that have a name, and at most one error.
 func (d *Directory) named(b partBlock, want string) func(func(Definition, error) bool) {
 	return func(yield func(Definition, error) bool) {
 		records, err := d.read(b)
@@ -200,8 +200,8 @@ func (d *Directory) read(b partBlock) ([]byte, error) {
 	return readBlock(f, b.fileBlock)
 }
 
-// sameTitle reports whether two titles name the same page of a wiki that does not
-// distinguish the case of first letters. Underscores are spaces.
+// sameTitle reports whether two titles name the same page of a wiki that ignores the
+// case of first letters. Underscores equal spaces.
 func sameTitle(a, b string) bool {
 	a, b = strings.ReplaceAll(a, "_", " "), strings.ReplaceAll(b, "_", " ")
 	x, n := utf8.DecodeRuneInString(a)

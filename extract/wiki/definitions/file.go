@@ -22,7 +22,7 @@ type File struct {
 	count  int64
 }
 
-// A fileBlock is a line of the index.
+// A fileBlock is an entry of the index: one block.
 type fileBlock struct {
 	offset int64
 	size   int    // compressed
@@ -73,7 +73,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	return f, f.parse(index, start, binary.LittleEndian.Uint64(footer[16:]))
 }
 
-// parse reads the index, which is at offset start of the file.
+// parse parses the index, which starts at an offset of the file.
 func (f *File) parse(index []byte, start int64, blocks uint64) error {
 	offset := int64(len(magic))
 	for len(index) > 0 {
@@ -96,7 +96,8 @@ func (f *File) parse(index []byte, start int64, blocks uint64) error {
 	return nil
 }
 
-// cutText returns the text at the start of b, behind its length, and what follows.
+// cutText returns the text at the start of b, which has its length before it, and the
+// rest of b.
 func cutText(b []byte) (text, rest []byte, ok bool) {
 	size, n := binary.Uvarint(b)
 	if n <= 0 || size > math.MaxInt32 || uint64(len(b)-n) < size {
@@ -105,7 +106,7 @@ func cutText(b []byte) (text, rest []byte, ok bool) {
 	return b[n : n+int(size)], b[n+int(size):], true
 }
 
-// readFull reads p at an offset; a file that ends before is corrupt.
+// readFull reads len(p) bytes at an offset. A file that ends too early is corrupt.
 func readFull(r io.ReaderAt, p []byte, offset int64) error {
 	n, err := r.ReadAt(p, offset)
 	if n == len(p) {
@@ -133,8 +134,8 @@ func readBlock(r io.ReaderAt, b fileBlock) ([]byte, error) {
 	return records, nil
 }
 
-// cutRecord returns the record at the start of b and what follows. Its texts are
-// in b.
+// cutRecord returns the record at the start of b and the rest of b. The record's
+// texts share the memory of b.
 func (at fileBlock) cutRecord(b []byte) (name, title, value, rest []byte, err error) {
 	rest = b
 	for _, to := range []*[]byte{&name, &title, &value} {

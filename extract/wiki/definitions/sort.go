@@ -13,16 +13,17 @@ type Spill interface {
 	io.Closer
 }
 
-// sortMemory is the maximum size of the definitions that a Sorter holds, in bytes.
+// sortMemory is the maximum size in bytes of the definitions that a Sorter keeps in
+// memory.
 const sortMemory = 8 << 20
 
 // A Sorter sorts definitions in bounded memory. It must not be used by several
 // goroutines at once.
 type Sorter struct {
-	spill func() (Spill, error) // creates the temporary file
+	spill func() (Spill, error) // function that creates the temporary file
 	list  []Definition
 	size  int
-	file  Spill // of sorted runs, each a file of definitions; nil until the first
+	file  Spill // temporary file of sorted runs, each a file of definitions; nil until it is needed
 	ends  []int64
 }
 
@@ -70,13 +71,13 @@ func (s *Sorter) flush() (err error) {
 	return err
 }
 
-// sorted yields the definitions in memory in their order, each once.
+// sorted yields the definitions in memory in order, without duplicates.
 func (s *Sorter) sorted() iter.Seq[Definition] {
 	slices.SortFunc(s.list, Compare)
 	return slices.Values(slices.Compact(s.list))
 }
 
-// Sorted yields all definitions in the order of [Compare], equal ones once, and at
+// Sorted yields all definitions in the order of [Compare], without duplicates, and at
 // most one error. Add must not be called after it.
 func (s *Sorter) Sorted() iter.Seq2[Definition, error] {
 	if s.file == nil {
@@ -115,8 +116,8 @@ func (s *Sorter) Close() error {
 	return s.file.Close()
 }
 
-// Merge yields the definitions of files in the order of [Compare], equal ones
-// once, and at most one error. It holds one block of each file in memory.
+// Merge yields the definitions of several files in the order of [Compare], without
+// duplicates, and at most one error. It holds one block of each file in memory.
 func Merge(files []*File) iter.Seq2[Definition, error] {
 	return func(yield func(Definition, error) bool) {
 		var heap []*cursor
@@ -155,7 +156,7 @@ func Merge(files []*File) iter.Seq2[Definition, error] {
 	}
 }
 
-// A cursor is a place in a file.
+// A cursor is a position in a file.
 type cursor struct {
 	next func() (Definition, error, bool)
 	stop func()
@@ -180,7 +181,7 @@ func (c *cursor) less(d *cursor) bool {
 	return Compare(c.at, d.at) < 0
 }
 
-// up moves the last cursor of a heap to its place.
+// up moves the last cursor of a heap to its position.
 func up(heap []*cursor) {
 	for i := len(heap) - 1; i > 0; {
 		parent := (i - 1) / 2
@@ -192,7 +193,7 @@ func up(heap []*cursor) {
 	}
 }
 
-// down moves the first cursor of a heap to its place.
+// down moves the first cursor of a heap to its position.
 func down(heap []*cursor) {
 	for i := 0; ; {
 		least := i

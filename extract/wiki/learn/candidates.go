@@ -12,15 +12,15 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// maxArgument is the highest number of a positional argument that is tried, and
+// maxArgument is the highest positional argument for which rules are tried, and
 // maxKeys the maximum number of named arguments.
 const (
 	maxArgument = 9
 	maxKeys     = 200
 )
 
-// operations are the rules without texts that are tried, the simplest first.
-// Those that show one argument come from fixedRules.
+// operations are rules without texts that are tried for every template, the simplest
+// first. fixedRules has those that show one argument.
 var operations = []rendering.Rule{
 	{Op: rendering.OpLast}, {Op: rendering.OpLastOf, N: 2}, {Op: rendering.OpLastOf, N: 3}, {Op: rendering.OpNumber, N: 1}, {Op: rendering.OpNumber, N: 2},
 	{Op: rendering.OpLang}, {Op: rendering.OpCountry}, {Op: rendering.OpTranslit}, {Op: rendering.OpLink, N: 1}, {Op: rendering.OpLink, N: 2},
@@ -32,8 +32,8 @@ var operations = []rendering.Rule{
 	{Op: rendering.OpSterling}, {Op: rendering.OpGauge}, {Op: rendering.OpIncise}, {Op: rendering.OpListing},
 }
 
-// A fixture renders uses by rules that do not depend on the template, each of
-// which has a template of its own.
+// A fixture renders uses of templates by candidate rules. For each rule that is the
+// same for all templates, it has a made-up template with that rule.
 type fixture struct {
 	*shower
 	operations []rendering.Rule
@@ -63,23 +63,23 @@ func newFixture(lang, wiki string, keys []string, files []*rendering.File) *fixt
 	return f
 }
 
-// by renders a use of the template name by a rule of the fixture.
+// by renders a use of the template name as if its rule were one of the fixture's.
 func (f *fixture) by(r rendering.Rule, name, call string) (string, bool) {
 	return f.show("{{" + f.names[r] + strings.TrimPrefix(call, "{{"+name))
 }
 
-// argument returns the text of positional argument n, "" if it is not given.
+// argument returns the text of positional argument n, or "" if the use has no such
+// argument.
 func (f *fixture) argument(n int, name, call string) string {
 	text, _ := f.by(rendering.Rule{Op: rendering.OpArg, N: n}, name, call)
 	return text
 }
 
-// keyPattern finds the named arguments of a use, and perhaps some of a template
-// in it.
+// keyPattern matches the named arguments of a use, and possibly those of a template
+// inside it.
 var keyPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\|\s*([^|={}\[\]<>\s][^|={}\[\]<>]{0,30}?)\s*=`) })
 
-// keysOf returns the named arguments of uses, the most frequent first, at most
-// maxKeys.
+// keysOf returns the most frequent names of named arguments in uses, at most maxKeys.
 func keysOf(templates []Template) []string {
 	uses := map[string]int64{}
 	for _, t := range templates {
@@ -93,7 +93,8 @@ func keysOf(templates []Template) []string {
 	return keys[:min(len(keys), maxKeys)]
 }
 
-// A candidate is a rule, and how to render a use by it.
+// A candidate is a rule that may explain a template, with a function that renders a
+// use by it.
 type candidate struct {
 	rule rendering.Rule
 	show func(call string) (string, bool)
@@ -123,7 +124,7 @@ func (f *fixture) fixed(r rendering.Rule, name string) candidate {
 	return candidate{r, func(call string) (string, bool) { return f.by(r, name, call) }}
 }
 
-// mostUsed returns the text that most uses show, "" if they show none.
+// mostUsed returns the text that occurs in most uses, or "" if there is none.
 func mostUsed(t Template) string {
 	uses := map[string]int64{}
 	for _, p := range t.Pairs {
@@ -132,8 +133,8 @@ func mostUsed(t Template) string {
 	return first(uses)
 }
 
-// first returns the key with the highest value; of equal ones the one that sorts
-// first.
+// first returns the key with the highest value; if several have it, the first in
+// sorted order.
 func first[K cmp.Ordered](uses map[K]int64) (best K) {
 	most := int64(0)
 	for k, n := range uses {
@@ -148,8 +149,8 @@ func first[K cmp.Ordered](uses map[K]int64) (best K) {
 // are tried.
 const maxAffixed = 12
 
-// affixed returns the rules that show one argument, with the texts around it that
-// uses show most often.
+// affixed returns rules that show one argument between two fixed texts. It takes the
+// texts that occur most often around the argument.
 func (f *fixture) affixed(t Template) (list []candidate) {
 	votes := map[rendering.Rule]int64{}
 	for _, p := range t.Pairs {
@@ -189,7 +190,8 @@ func (f *fixture) affixed(t Template) (list []candidate) {
 	return list
 }
 
-// around returns the rule that shows positional argument n between two texts.
+// around returns the rule that shows positional argument n between the texts before
+// and after.
 func around(n int, prefix, suffix string) rendering.Rule {
 	switch {
 	case suffix == "":
@@ -200,12 +202,12 @@ func around(n int, prefix, suffix string) rendering.Rule {
 	return rendering.Rule{Op: rendering.OpQuoted, N: n, Text: prefix + "|" + suffix}
 }
 
-// compareRules orders rules that show one argument: those with fewer texts first.
+// compareRules orders rules that show one argument by their number of fixed texts.
 func compareRules(a, b rendering.Rule) int {
 	return cmp.Or(cmp.Compare(a.Op, b.Op), cmp.Compare(len(a.Text), len(b.Text)), cmp.Compare(a.N, b.N), strings.Compare(a.Text, b.Text))
 }
 
-// valid reports whether a file can hold the rule.
+// valid reports whether a file of rendering data can express the rule.
 func valid(r rendering.Rule) bool {
 	bars := 0
 	if r.Op == rendering.OpQuoted || r.Op == rendering.OpPair {
@@ -215,8 +217,8 @@ func valid(r rendering.Rule) bool {
 	return err == nil && strings.Count(r.Text, "|") == bars
 }
 
-// joined returns the rules that show several arguments with the text between the
-// first two that uses show most often.
+// joined returns rules that show several arguments with a separator. It takes the
+// separator that occurs most often between the first two arguments.
 func (f *fixture) joined(t Template) (list []candidate) {
 	votes := map[string]int64{}
 	for _, p := range t.Pairs {

@@ -24,8 +24,8 @@ func fileOf(list []Proposal) *rendering.File {
 	return f
 }
 
-// writable reports whether a file can hold the line: its name is no pattern, and
-// parsing gives it back.
+// writable reports whether a file can hold the line: its name is not a pattern, and
+// parsing the line gives the same proposal.
 func (p Proposal) writable() bool {
 	f, err := rendering.Parse("", []byte("["+p.Scope+"]\n"+p.Line()))
 	if err != nil || len(f.Entries) != 1 || strings.Contains(p.Name, "*") {
@@ -35,9 +35,9 @@ func (p Proposal) writable() bool {
 	return e.Name == p.Name && e.Value == p.Value && e.Kind == p.Kind
 }
 
-// AppendFile appends the proposals as a file of rendering data, with the uses that
-// they explain as comments. Contradictions are lines that are commented out.
-// source is the name of what was read.
+// AppendFile appends the proposals as a file of rendering data. Comments say how many
+// uses each line explains. A line that contradicts existing data is commented out.
+// source names the input.
 func (r *Result) AppendFile(dst []byte, source string) []byte {
 	dst = fmt.Appendf(dst, "# Source: learned from %s, %d uses of %d templates in sentences.\n", comment(source), r.Uses, r.Templates)
 	dst = fmt.Appendf(dst, "# A line explains at least %g %% of at least %d uses.\n", 100*r.Options.MinExplained, r.Options.MinUses)
@@ -49,7 +49,7 @@ func (r *Result) AppendFile(dst []byte, source string) []byte {
 	return dst
 }
 
-// appendLines appends proposals by scope, each line after a mark.
+// appendLines appends proposals, grouped by scope, with mark before each line.
 func appendLines(dst []byte, list []Proposal, mark string) []byte {
 	scope := ""
 	for i, p := range list {
@@ -66,7 +66,7 @@ func appendLines(dst []byte, list []Proposal, mark string) []byte {
 	return dst
 }
 
-// comment returns text in one line.
+// comment returns text on one line, for a comment.
 func comment(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {

@@ -11,22 +11,22 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// A named is a line of the kind language or country that uses of templates vote
-// for.
+// A named identifies the name of a language or country: the kind of line, and the
+// code.
 type named struct {
 	kind rendering.Kind
 	code string
 }
 
-// A vote is what uses show for a name.
+// A vote counts how often pages show a certain name for a language or country.
 type vote struct {
 	names map[string]int64
 	uses  int64
-	pair  map[string]Pair // an example of each name
-	calls map[string]bool // different uses
+	pair  map[string]Pair // a use that shows the name
+	calls map[string]bool // number of different uses that show it
 }
 
-// votes are the names of languages and countries that uses show.
+// votes collects the names that pages show for languages and countries.
 type votes map[named]*vote
 
 func (v votes) add(n named, name string, p Pair) {
@@ -52,8 +52,8 @@ var (
 	countryCode  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z]{2,3}$`) })
 )
 
-// namesOf adds the names that the uses of a template show, if its rule shows a
-// language or country.
+// namesOf adds to the votes the names of languages or countries in the text of a
+// template's uses, if the template's rule shows such a name.
 func (f *fixture) namesOf(t Template, r rendering.Rule, table *rendering.Table, to votes) {
 	for _, p := range t.Pairs {
 		switch code, text := firstArgument(p.Call), plain(p.Text); r.Op {
@@ -74,15 +74,15 @@ func (f *fixture) namesOf(t Template, r rendering.Rule, table *rendering.Table, 
 	}
 }
 
-// firstArgument returns the source of the first argument of a use.
+// firstArgument returns the first argument of a use, as wikitext.
 func firstArgument(call string) string {
 	_, rest, _ := strings.Cut(strings.TrimSuffix(call, "}}"), "|")
 	code, _, _ := strings.Cut(rest, "|")
 	return strings.TrimSpace(code)
 }
 
-// labelOf returns the name of the language that stands before body in a text, as
-// the form says: "{name}: " or "{lower} ".
+// labelOf returns the name of the language at the start of text, before body. form is
+// the way a template writes it: "{name}: " or "{lower} ".
 func labelOf(text, body, form string) (name string, ok bool) {
 	before, after, _ := strings.Cut(strings.Replace(form, "{lower}", "{name}", 1), "{name}")
 	text, ok = strings.CutPrefix(text, strings.TrimLeft(before, " "))
@@ -96,7 +96,8 @@ func isName(name string) bool {
 	return name != "" && len(name) <= maxName && !strings.ContainsAny(name, ":;()[]{}|,") && strings.TrimSpace(name) == name
 }
 
-// nameProposals returns the lines for the names that uses agree on.
+// nameProposals returns lines for the names of languages and countries on which the
+// uses agree.
 func (w *wikiLearner) nameProposals(v votes) (list []Proposal) {
 	for _, n := range slices.SortedFunc(maps.Keys(v), func(a, b named) int {
 		return cmp.Or(strings.Compare(string(a.kind), string(b.kind)), strings.Compare(a.code, b.code))

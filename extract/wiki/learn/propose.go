@@ -11,12 +11,12 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// Options are the limits of proposals. Start from [DefaultOptions].
+// Options configures [Table.Propose]. Start from [DefaultOptions].
 type Options struct {
-	MinUses      int64   `json:"min_uses"`      // uses in sentences that a template must have
-	MinExplained float64 `json:"min_explained"` // fraction of them that a rule must explain, over 0.5 to 1
+	MinUses      int64   `json:"min_uses"`      // minimum number of uses of a template in sentences
+	MinExplained float64 `json:"min_explained"` // minimum fraction of these uses that a rule must explain, above 0.5, at most 1
 
-	Known []*rendering.File `json:"-"` // data beside those that are compiled in
+	Known []*rendering.File `json:"-"` // data in addition to those compiled in
 }
 
 // DefaultOptions returns the default limits.
@@ -34,35 +34,35 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// accepts reports whether a rule explains enough of enough uses.
+// accepts reports whether a rule explains a large enough fraction of enough uses.
 func (o Options) accepts(uses, explained int64) bool {
 	return uses >= o.MinUses && o.enough(uses, explained)
 }
 
-// enough reports whether a rule explains enough of the uses.
+// enough reports whether a rule explains a large enough fraction of the uses.
 func (o Options) enough(uses, explained int64) bool {
 	return float64(explained) >= o.MinExplained*float64(uses)
 }
 
-// A Proposal is a line for a file of rendering data. Uses are those of the pairs
-// that the table keeps.
+// A Proposal is a line for a file of rendering data, with the number of uses that
+// support it.
 type Proposal struct {
-	Scope     string         `json:"scope"` // the wiki; its language if its name is no scope
+	Scope     string         `json:"scope"` // name of the wiki; its language if the name cannot be a scope
 	Kind      rendering.Kind `json:"kind"`
 	Name      string         `json:"name"`
-	Value     string         `json:"value"` // of a template a rule, as files hold it
+	Value     string         `json:"value"` // text of the line; for a template its rule
 	Uses      int64          `json:"uses"`
 	Explained int64          `json:"explained"`
-	Calls     int            `json:"calls"` // different uses
+	Calls     int            `json:"calls"` // number of different uses
 	Example   Pair           `json:"example"`
 
-	// Known is the line that the data have, and KnownExplained how many of the uses
-	// it explains. They are set in contradictions.
+	// Known is the line that the data already have, and KnownExplained the number of
+	// uses that it explains. They are set only if the proposal contradicts that line.
 	Known          string `json:"known,omitempty"`
 	KnownExplained int64  `json:"known_explained,omitempty"`
 }
 
-// Line returns the proposal as files hold it.
+// Line returns the proposal as a line of a file of rendering data.
 func (p Proposal) Line() string {
 	value := p.Value
 	if p.Kind != rendering.Template {
@@ -71,31 +71,31 @@ func (p Proposal) Line() string {
 	return fmt.Sprintf("%s %s | %s", p.Kind, p.Name, value)
 }
 
-// A Result is what the uses in a table show.
+// A Result holds the proposals and counts the templates of a table.
 type Result struct {
 	Options Options `json:"options"`
 
 	Templates int64 `json:"templates"` // sum of the next five
-	Known     int64 `json:"known"`     // the data show what pages show
+	Known     int64 `json:"known"`     // explained by existing data
 	Proposed  int64 `json:"proposed"`
-	Disputed  int64 `json:"disputed"` // the data show something else
-	Rare      int64 `json:"rare"`     // too few uses, or different uses
-	Open      int64 `json:"open"`     // no rule explains them
+	Disputed  int64 `json:"disputed"` // contradict existing data
+	Rare      int64 `json:"rare"`     // have too few uses, or too few different ones
+	Open      int64 `json:"open"`     // not explained by any rule
 
-	Uses      int64 `json:"uses"`      // of all templates
-	Unsampled int64 `json:"unsampled"` // uses in pairs or templates that the table did not keep
-	Withdrawn int64 `json:"withdrawn"` // lines that explained too little together with the others, or that no file can hold
+	Uses      int64 `json:"uses"`      // uses of all templates
+	Unsampled int64 `json:"unsampled"` // uses that are not in the table's sample
+	Withdrawn int64 `json:"withdrawn"` // lines dropped because they explain too little together with the other lines, or because a file cannot hold them
 
 	Proposals      []Proposal `json:"proposals"`
 	Contradictions []Proposal `json:"contradictions"`
-	OpenTemplates  []Proposal `json:"open_templates"` // without value, the most used, at most 200
+	OpenTemplates  []Proposal `json:"open_templates"` // most used templates without an explanation, at most 200
 }
 
 // maxOpen is the maximum length of Result.OpenTemplates.
 const maxOpen = 200
 
-// Propose returns the lines that explain the uses in the table. The options must
-// be valid.
+// Propose returns lines of rendering data that explain the uses in the table. The
+// options must be valid.
 func (t *Table) Propose(o Options) *Result {
 	res := &Result{Options: o, Uses: t.unkept, Unsampled: t.unkept, Proposals: []Proposal{}, Contradictions: []Proposal{}, OpenTemplates: []Proposal{}}
 	byWiki := map[string][]Template{}
@@ -114,7 +114,8 @@ func (t *Table) Propose(o Options) *Result {
 	return res
 }
 
-// scopeOf returns the scope of lines for a wiki: its name, else its language.
+// scopeOf returns the scope of a wiki's lines: its name, or its language if the name
+// cannot be a scope.
 func scopeOf(wiki, lang string) string {
 	for _, scope := range []string{strings.ToLower(wiki), strings.ToLower(lang)} {
 		if f, err := rendering.Parse("", []byte("["+scope+"]\nlabel x | y")); err == nil && len(f.Entries) == 1 {
@@ -124,9 +125,9 @@ func scopeOf(wiki, lang string) string {
 	return ""
 }
 
-// unique keeps the first of lines with one scope, kind and name, which two wikis
-// of a language may have, and sorts the lines. It drops contradictions that no
-// file can hold.
+// unique removes lines that repeat the scope, kind and name of another, which two
+// wikis of a language may propose, and sorts the rest. It drops contradictions that
+// no file can hold.
 func (r *Result) unique() {
 	r.Contradictions = slices.DeleteFunc(r.Contradictions, func(p Proposal) bool { return !p.writable() })
 	slices.SortStableFunc(r.Proposals, compareProposals)
@@ -143,8 +144,8 @@ func (t Template) sampled() (n int64) {
 	return n
 }
 
-// calls returns how many different uses the template has, and whether one has
-// arguments.
+// calls returns the number of different uses of the template, and whether any of them
+// has arguments.
 func (t Template) calls() (n int, arguments bool) {
 	seen := map[string]bool{}
 	for _, p := range t.Pairs {
@@ -154,18 +155,18 @@ func (t Template) calls() (n int, arguments bool) {
 	return len(seen), arguments
 }
 
-// A wikiLearner makes the proposals for one wiki.
+// A wikiLearner finds the proposals for one wiki.
 type wikiLearner struct {
 	options    Options
 	lang, wiki string
-	scope      string // of its lines
+	scope      string // scope of the proposed lines
 	templates  []Template
 	res        *Result
 
-	table  *rendering.Table // the data
-	shower *shower          // with the names that were learned, as fix
+	table  *rendering.Table // existing rendering data
+	shower *shower          // renders with the existing data and the names that were learned
 	fix    *fixture
-	named  *shower // with those that contradict the data too
+	named  *shower // the same, and with learned names that contradict the existing data
 }
 
 func (w *wikiLearner) learn() {
@@ -202,8 +203,8 @@ func (w *wikiLearner) learn() {
 	w.res.Proposals = append(w.res.Proposals, w.confirmed(proposals)...)
 }
 
-// explained returns how many of the sampled uses of a template show what show
-// returns; too few, without trying the others, if they cannot be enough.
+// explained returns the number of sampled uses of a template for which show returns
+// the text on the page. It stops early if the number cannot be enough any more.
 func (w *wikiLearner) explained(show func(call string) (string, bool), t Template) (n int64) {
 	uses, tried := t.sampled(), int64(0)
 	for _, p := range t.Pairs {
@@ -217,14 +218,15 @@ func (w *wikiLearner) explained(show func(call string) (string, bool), t Templat
 	return n
 }
 
-// all is explained for all sampled uses.
+// all returns the number of all sampled uses for which show returns the text on the
+// page.
 func (w *wikiLearner) all(show func(call string) (string, bool), t Template) int64 {
 	patient := wikiLearner{options: Options{MinExplained: 0}}
 	return patient.explained(show, t)
 }
 
-// propose returns the line for a template, if there is one that is not disputed,
-// and counts the template.
+// propose adds the line for a template, if one is found, to the result and counts the
+// template.
 func (w *wikiLearner) propose(t Template) (p Proposal, ok bool) {
 	res, uses := w.res, t.sampled()
 	p = Proposal{Scope: w.scope, Kind: rendering.Template, Name: t.Name, Uses: uses, Example: t.Pairs[0]}
@@ -264,14 +266,14 @@ func (w *wikiLearner) propose(t Template) (p Proposal, ok bool) {
 	return p, false
 }
 
-// fewCalls reports whether the uses of a template have arguments, always the same
-// ones: no rule can be told from a text.
+// fewCalls reports whether all uses of a template have the same arguments. Then a
+// rule cannot be distinguished from a fixed text.
 func (w *wikiLearner) fewCalls(t Template) bool {
 	calls, arguments := t.calls()
 	return arguments && calls < 2
 }
 
-// best returns the rule that explains most uses, nil if none explains enough.
+// best returns the rule that explains the most uses, or nil if none explains enough.
 func (w *wikiLearner) best(t Template) (best *rendering.Rule, most int64) {
 	uses := t.sampled()
 	if uses < w.options.MinUses || w.fewCalls(t) {
@@ -288,7 +290,7 @@ func (w *wikiLearner) best(t Template) (best *rendering.Rule, most int64) {
 	return best, most
 }
 
-// knownLine returns the line of the data that a template has.
+// knownLine returns the line for a template in the existing data.
 func (w *wikiLearner) knownLine(name string) string {
 	r, ok := w.table.Template([]byte(name))
 	if !ok {
@@ -303,7 +305,8 @@ func (w *wikiLearner) knownLine(name string) string {
 	return line
 }
 
-// confirmed returns the lines that explain enough when all of them are data.
+// confirmed returns those lines that still explain enough uses when all proposed
+// lines are in effect together.
 func (w *wikiLearner) confirmed(lines []Proposal) (kept []Proposal) {
 	pairs := map[string]Template{}
 	for _, t := range w.templates {

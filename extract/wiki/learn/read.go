@@ -12,10 +12,10 @@ import (
 	"pretext/extract/wiki/wikihtml"
 )
 
-// Counts are those of the pages that were read.
+// Counts counts the pages that were read.
 type Counts struct {
 	Pages    int64                      `json:"pages"`
-	Articles int64                      `json:"articles"` // pages that would be documents
+	Articles int64                      `json:"articles"` // pages that would become documents
 	Rejects  map[extract.Reject]int64   `json:"rejects"`
 	Elements wikihtml.TransclusionStats `json:"elements"`
 }

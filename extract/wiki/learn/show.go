@@ -21,11 +21,11 @@ func newShower(lang, wiki string, files ...*rendering.File) *shower {
 	return &shower{scanner: wikitext.NewScanner(o), page: wikitext.Page{Title: "Page", Lang: lang, Wiki: wiki}}
 }
 
-// before and after are the sentence around a use.
+// before and after are the sentence in which shower places a use.
 const before, after = "Aa ", " bb."
 
-// show returns the text of a use, without white space at its ends; ok is false
-// if it changes the sentence around it.
+// show returns the text of a use, without white space at its ends. ok is false if the
+// use changes the sentence around it.
 func (s *shower) show(call string) (text string, ok bool) {
 	s.src = append(append(append(s.src[:0], before...), call...), after...)
 	s.out = s.scanner.AppendText(s.out[:0], s.src, s.page)
@@ -37,8 +37,8 @@ func (s *shower) show(call string) (text string, ok bool) {
 	return strings.TrimSpace(text), ok
 }
 
-// knows reports whether there is a rule for the template: a use of it is not
-// counted as dropped.
+// knows reports whether there is a rule for the template, that is, whether package
+// wikitext does not count a use of it as dropped.
 func (s *shower) knows(name, call string) bool {
 	s.scanner.ResetTally()
 	s.show(call)
@@ -54,7 +54,7 @@ func (s *shower) knows(name, call string) bool {
 // names that it counts.
 const maxCounted = 60
 
-// plain collapses white space.
+// plain replaces each run of white space by one blank.
 func plain(text string) string {
 	return strings.Join(strings.Fields(text), " ") // U+00A0 too
 }

@@ -12,12 +12,12 @@ import (
 	"pretext/extract/wiki/wikihtml"
 )
 
-// A Pair is a use of a template and the text that pages show for it.
+// A Pair is a use of a template together with the text that a page shows for it.
 type Pair struct {
 	Call string `json:"call"` // wikitext
 	Text string `json:"text"`
 	Uses int64  `json:"uses"`
-	Page string `json:"page"` // ID of a page with it, the first in order of their IDs
+	Page string `json:"page"` // ID of a page with the pair; the first ID in order
 
 	hash uint64
 }
@@ -26,8 +26,8 @@ func comparePairs(a, b Pair) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.Call, b.Call), strings.Compare(a.Text, b.Text))
 }
 
-// samplePairs is the maximum number of pairs that are kept of a template, and
-// maxPairs that of all templates.
+// samplePairs is the maximum number of pairs kept for one template, maxPairs that for
+// all templates.
 const (
 	samplePairs = 64
 	maxPairs    = 200_000
@@ -40,7 +40,7 @@ func compareKeys(a, b key) int {
 	return cmp.Or(strings.Compare(a.wiki, b.wiki), strings.Compare(a.name, b.name))
 }
 
-// An entry is what a table has of a template.
+// An entry holds the uses of one template.
 type entry struct {
 	uses  int64
 	pairs []Pair // the sample pairs with the smallest hashes, in that order
@@ -52,11 +52,11 @@ type entry struct {
 type Table struct {
 	mu       sync.Mutex
 	entries  map[key]*entry
-	langs    map[string]string // of each wiki
-	sample   int               // pairs kept of a template
-	pairs    int               // kept of all templates
+	langs    map[string]string // language of each wiki
+	sample   int               // maximum number of pairs kept for a template
+	pairs    int               // number of pairs kept for all templates
 	maxPairs int
-	cut      uint64 // hash of names from which templates are not kept; 0: none
+	cut      uint64 // templates whose names have this hash or a higher one are not kept; 0: all are
 	unkept   int64  // uses of templates that are not kept
 }
 
@@ -89,8 +89,8 @@ func (t *Table) Add(u *wikihtml.Transclusion) {
 	}
 }
 
-// HasWikiOf reports whether a line of the file holds for a wiki of the table, or
-// the table is empty.
+// HasWikiOf reports whether the table is empty or any line of the file applies to a
+// wiki of the table.
 func (t *Table) HasWikiOf(f *rendering.File) bool {
 	for wiki, lang := range t.langs {
 		if f.HoldsFor(lang, wiki) {
@@ -102,7 +102,7 @@ func (t *Table) HasWikiOf(f *rendering.File) bool {
 
 func (k key) hash() uint64 { return max(1, xxhash.Sum64String(k.wiki+"\x00"+k.name)) }
 
-// add adds a pair and returns by how much the number of pairs grew.
+// add adds a pair and returns the growth of the number of pairs.
 func (e *entry) add(p Pair, sample int) int {
 	at, found := slices.BinarySearchFunc(e.pairs, p, comparePairs)
 	switch {
@@ -124,9 +124,9 @@ func (e *entry) add(p Pair, sample int) int {
 	return 1
 }
 
-// shrink halves the sample of each template, or, if that is one pair, keeps the
-// half of the templates whose names have the smallest hashes. A pair or template
-// that is kept at last was kept all the time, so its counts are exact.
+// shrink halves the maximum number of pairs of each template. If it is one already,
+// shrink drops the half of the templates whose names have the larger hashes. A pair
+// or template that remains at the end was never dropped, so its counts are exact.
 func (t *Table) shrink() {
 	if t.sample > 1 {
 		t.sample /= 2
@@ -151,12 +151,12 @@ func (t *Table) shrink() {
 	}
 }
 
-// A Template is what a table has of a template.
+// A Template is a template in a table, with its uses.
 type Template struct {
 	Wiki  string `json:"wiki"`
 	Name  string `json:"name"`
 	Uses  int64  `json:"uses"`
-	Pairs []Pair `json:"pairs"` // a sample of at most 64, by call and text
+	Pairs []Pair `json:"pairs"` // sample of at most 64 pairs, sorted by call and text
 }
 
 // Templates returns the templates, sorted by wiki and name.

@@ -49,7 +49,8 @@ import (
 // A Kind is what a line of a file describes.
 type Kind string
 
-// The kinds. The comment says what name and value are.
+// The kinds of lines. Each comment gives the meaning of the line's name, then that of
+// its value.
 const (
 	Template   Kind = "template"    // folded name of a template; a rule
 	Language   Kind = "language"    // code of a language (ISO 639); its name
@@ -58,12 +59,12 @@ const (
 	Unit       Kind = "unit"        // code of a unit of {{convert}}; its symbol, if no UnitName or UnitSymbol exists
 	UnitName   Kind = "unit-name"   // English name of a unit, and a plural category of CLDR; its name with {0} for the number
 	UnitSymbol Kind = "unit-symbol" // English name of a unit; its symbol with {0} for the number
-	Month      Kind = "month"       // number of a month, 01 to 12; its name in a date
-	MonthAlone Kind = "month-alone" // the same; its name without a day, if that differs
-	Date       Kind = "date"        // day, month, year-less or era; a form with {d}, {m}, {month}, {alone}, {y} and {era}
+	Month      Kind = "month"       // number of a month, 01 to 12; the month's name within a date
+	MonthAlone Kind = "month-alone" // number of a month; its name in a date without a day, if that differs
+	Date       Kind = "date"        // day, month, year-less or era; format of such a date, with {d}, {m}, {month}, {alone}, {y} and {era}
 	Era        Kind = "era"         // bc or ad; its abbreviation
 	Definition Kind = "definition"  // folded name of a template; its wikitext, or Alias and the name of another
-	Label      Kind = "label"       // a word that an operation writes
+	Label      Kind = "label"       // key of a word that an operation writes; the word
 )
 
 var kinds = []Kind{Template, Language, Country, Region, Unit, UnitName, UnitSymbol, Month, MonthAlone, Date, Era, Definition, Label}
@@ -71,7 +72,7 @@ var kinds = []Kind{Template, Language, Country, Region, Unit, UnitName, UnitSymb
 // Alias begins the value of a definition that is a redirect to another template.
 const Alias = "#redirect "
 
-// ScopeAll is the scope of lines that hold for all wikis.
+// ScopeAll is the scope of lines that apply to all wikis.
 const ScopeAll = "all"
 
 // An Entry is a line of a file.
@@ -79,10 +80,10 @@ type Entry struct {
 	Scope string `json:"scope"` // "all", a language or a wiki
 	Kind  Kind   `json:"kind"`
 	Name  string `json:"name"`
-	Value string `json:"value"` // the decoded text; of a template, its rule as it stands in the file
-	Rule  Rule   `json:"-"`     // only of a template
+	Value string `json:"value"` // the decoded text; for a template, its rule as written in the file
+	Rule  Rule   `json:"-"`     // only for a template
 	File  string `json:"file"`
-	Line  int    `json:"line"` // from 1
+	Line  int    `json:"line"` // line number, from 1
 }
 
 // A File is a parsed file of rendering data.
@@ -157,7 +158,7 @@ func parseScope(line string) (string, error) {
 	return scope, nil
 }
 
-// parseEntry parses a line that is no scope.
+// parseEntry parses a line that is not a scope.
 func parseEntry(line string) (Entry, error) {
 	if !utf8.ValidString(line) {
 		return Entry{}, errors.New("not valid UTF-8")
@@ -195,16 +196,15 @@ func parseEntry(line string) (Entry, error) {
 //go:embed data/*.txt data/cldr/*.txt
 var data embed.FS
 
-// dataFolders hold the files that are compiled in, each named after its scope.
-// Lines of later ones take precedence.
+// dataFolders are the directories of the files that are compiled in, each named after
+// its scope. Lines in later directories take precedence.
 var dataFolders = []string{"data/cldr", "data"}
 
-// parsed caches the files that are compiled in, by scope: there are many
-// languages, and a program needs few.
+// parsed caches the compiled-in files by scope, which are parsed when they are first
+// needed. // string → []Entry
 var parsed sync.Map // string → []Entry
 
-// builtin returns the lines of a scope that are compiled in. A test parses all
-// files.
+// builtin returns the compiled-in lines of a scope. A test parses all files.
 func builtin(scope string) []Entry {
 	if have, ok := parsed.Load(scope); ok {
 		return have.([]Entry)

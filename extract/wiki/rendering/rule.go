@@ -10,26 +10,26 @@ import (
 // the operations; a [Rule] selects one for a template.
 type Op uint8
 
-// The operations. n and text are the fields of the [Rule].
+// The operations. "n" and "the text" stand for the fields of the [Rule].
 const (
 	OpDrop      Op = iota // nothing
 	OpText                // the text
 	OpArg                 // the text, then positional argument n
 	OpArgAfter            // positional argument n, then the text
-	OpQuoted              // positional argument n between the halves of the text, which "|" separates
-	OpLast                // the last positional argument, between the halves of the text
-	OpLastOf              // the last of the first n positional arguments that is not empty, between the halves of the text
-	OpJoin                // positional arguments from n on with the text between; a text of three parts is before, between and after them
-	OpAlt                 // the named argument that the text names, else positional argument n
+	OpQuoted              // positional argument n between the two halves of the text, separated by "|"
+	OpLast                // the last positional argument between the two halves of the text
+	OpLastOf              // the last of the first n positional arguments that is not empty, between the two halves of the text
+	OpJoin                // positional arguments from n on, separated by the text; a text of three parts is before, between and after them
+	OpAlt                 // the named argument whose name is the text, else positional argument n
 	OpBlock               // positional argument n, or named "text", as lines of their own
 	OpItems               // positional arguments from n on, each on a line
 	OpBreak               // ends the line
-	OpSound               // pronunciation, outside of parentheses: positional argument 1, with n = 2 the second behind a language
+	OpSound               // pronunciation, dropped in parentheses: positional argument 1; with n = 2 the second, after a language
 	OpConvert             // {{convert}}: a quantity
 	OpNumber              // the text, then positional argument n with grouped digits
 	OpValue               // {{val}}
 	OpFraction            // {{frac}}
-	OpLang                // {{langx}}, {{lang-xx}}: the language, then text in it; n = 1: the language is in the name
+	OpLang                // {{langx}}, {{lang-xx}}: name of a language, then text in it; n = 1: the template's name contains the language
 	OpZh                  // {{zh}}
 	OpJapanese            // {{nihongo}}
 	OpKorean              // {{korean}}
@@ -49,8 +49,8 @@ const (
 	OpTranslit            // {{transl}}
 	OpEra                 // {{bd}}: birth and death
 	OpCentury             // {{s|XIX|e}} of the French Wikipedia, then the text
-	OpGiven               // the name of the template, as it stands in the source
-	OpPair                // positional arguments n and n + 1, if given, in a text of two parts, before each, and an optional third one, after the second
+	OpGiven               // the name of the template as written in the source
+	OpPair                // positional arguments n and n + 1, if given; the text has a part before each, and an optional third part after the second
 	OpAbsolute            // {{abs}}
 	OpOldStyle            // {{OldStyleDate}}
 	OpDates               // {{start and end dates}}
@@ -70,8 +70,8 @@ const (
 	OpEraName             // {{BC}}, {{AD}}: positional argument 1 and the text
 	OpSiglo               // {{siglo}} of the Spanish Wikipedia: a century
 	OpTitle               // the title of the page: {{en-noun}} of Wiktionary
-	OpEtymon              // {{cog}} of Wiktionary: the language whose code argument n is and, unless there is a text, argument n + 1
-	OpVariable            // a variable of MediaWiki: function n; not in files
+	OpEtymon              // {{cog}} of Wiktionary: the language with the code in argument n, then argument n + 1 unless there is a text
+	OpVariable            // a variable of MediaWiki: function n; files cannot use it
 )
 
 // opNames are the names of the operations in files.
@@ -101,23 +101,23 @@ var opOf = func() map[string]Op {
 var needsNumber = map[Op]bool{OpArg: true, OpArgAfter: true, OpQuoted: true, OpLastOf: true, OpJoin: true, OpAlt: true,
 	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true, OpEtymon: true}
 
-// needsText lists the operations that make no sense without a text, and whether
-// the text has two halves.
+// needsText maps the operations that need a text to whether the text must have two
+// halves.
 var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpQuoted: true, OpPair: true}
 
-// A Rule says how a template is rendered: by an operation, which uses N and
-// Text as its constant says.
+// A Rule says how a template is rendered: by an operation, for which N and Text are
+// parameters.
 type Rule struct {
 	Op   Op
 	N    int    // usually the number of a positional argument, from 1
 	Text string // usually shown before, after or between arguments
 }
 
-// maxNumber is the maximum number of an argument. [Rule.N] is one digit in the
-// names of arguments.
+// maxNumber is the maximum number of an argument, because files write [Rule.N] as one
+// digit.
 const maxNumber = 9
 
-// ParseRule parses a rule as files hold it: `arg 1 "US$"`.
+// ParseRule parses a rule as written in a file: `arg 1 "US$"`.
 func ParseRule(value string) (Rule, error) {
 	word, rest, _ := strings.Cut(value, " ")
 	op, ok := opOf[word]
@@ -144,7 +144,7 @@ func ParseRule(value string) (Rule, error) {
 	return r, r.check()
 }
 
-// check returns an error if the operation needs what the rule does not have.
+// check returns an error if the operation needs a number or text that the rule lacks.
 func (r Rule) check() error {
 	halves, text := needsText[r.Op]
 	switch {
@@ -160,7 +160,7 @@ func (r Rule) check() error {
 	return nil
 }
 
-// String returns the rule as files hold it.
+// String returns the rule as it is written in a file.
 func (r Rule) String() string {
 	if r.Op == OpVariable {
 		return "variable"

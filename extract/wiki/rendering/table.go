@@ -12,36 +12,36 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// A Set is the data that are compiled in and a user's files. Lines of later
-// files take precedence over those of earlier ones with the same scope.
+// A Set is the rendering data that are compiled in, and those of a user's files. A
+// line takes precedence over lines of the same scope in earlier files.
 type Set struct{ more []*File }
 
 // NewSet returns the data that are compiled in, followed by the given files.
 func NewSet(more ...*File) Set { return Set{more} }
 
-// A Table holds what the templates of one wiki show. It must not be changed;
-// any number of goroutines may use it.
+// A Table holds the rendering data of one wiki. It must not be changed; any number of
+// goroutines may use it.
 type Table struct {
 	texts     map[Kind]map[string]string
-	templates map[string]Rule // exact names
-	affixes   []affix         // the longest first
+	templates map[string]Rule // rules by exact name
+	affixes   []affix         // rules by prefix and suffix, the longest first
 	english   bool
-	tag       language.Tag  // of the wiki's language
-	languages display.Namer // of the wiki's language; nil if CLDR has none
+	tag       language.Tag  // language of the wiki
+	languages display.Namer // names of languages in the wiki's language; nil if CLDR does not have it
 	regions   display.Namer
 
 	ownCountries func() map[string]bool // names of countries, in the wiki's language
 }
 
-// An affix is a rule for all names with a prefix and a suffix.
+// An affix is a rule for all template names with a prefix and a suffix.
 type affix struct {
-	prefix, suffix string // one may be empty
+	prefix, suffix string // one of them may be empty
 	rule           Rule
 }
 
-// Table returns the table of a wiki in the given language (BCP 47, "" if
-// unknown) with the given name ("dewiki", "" if unknown). An unknown language is
-// taken for English, but for names of units.
+// Table returns the table of a wiki, given its language (BCP 47) and its name, such
+// as "dewiki"; "" means unknown. An unknown language counts as English, except for
+// names of units.
 func (s Set) Table(lang, wiki string) *Table {
 	t := &Table{texts: map[Kind]map[string]string{}, templates: map[string]Rule{}}
 	for _, k := range kinds {
@@ -72,8 +72,8 @@ func (s Set) Table(lang, wiki string) *Table {
 	return t
 }
 
-// Known returns the lines that hold for a wiki, sorted by kind and name: of lines
-// with one name, the one that takes precedence.
+// Known returns the lines that apply to a wiki, sorted by kind and name. Of several
+// lines with one name it returns the one that takes precedence.
 func (s Set) Known(lang, wiki string) []Entry {
 	type key struct {
 		kind Kind
@@ -134,10 +134,10 @@ func (s Set) Entries() iter.Seq[Entry] {
 	}
 }
 
-// sameLanguage maps codes of wikis to those of their languages in CLDR.
+// sameLanguage maps language codes of wikis to the codes of CLDR.
 var sameLanguage = map[string]string{"no": "nb"}
 
-// scopes returns the scopes of a wiki, the widest first.
+// scopes returns the scopes that apply to a wiki, the widest first.
 func scopes(lang, wiki string) []string {
 	list := []string{ScopeAll}
 	lang = cmp.Or(strings.ToLower(lang), "en")
@@ -160,16 +160,16 @@ func (f *File) Scopes() []string {
 	return slices.Compact(list)
 }
 
-// HoldsFor reports whether a line of the file holds for a wiki in the given
-// language with the given name, see [Set.Table].
+// HoldsFor reports whether any line of the file applies to a wiki, given its language
+// and name as for [Set.Table].
 func (f *File) HoldsFor(lang, wiki string) bool {
 	list := scopes(lang, wiki)
 	return slices.ContainsFunc(f.Entries, func(e Entry) bool { return slices.Contains(list, e.Scope) })
 }
 
-// PluralCategory returns the category of a number, "one", "few" and so on, in the
-// language of the wiki. The number has the digits whole before the point and
-// the digits fraction, of which there are decimals, behind it.
+// PluralCategory returns the plural category of a number ("one", "few" and so on) in
+// the language of the wiki. whole and fraction are the digits before and after the
+// decimal point; decimals is the number of digits in fraction.
 func (t *Table) PluralCategory(whole, decimals, fraction int) string {
 	w, f := decimals, fraction // without zeros at the end
 	for w > 0 && f%10 == 0 {
@@ -180,9 +180,9 @@ func (t *Table) PluralCategory(whole, decimals, fraction int) string {
 
 var pluralCategories = map[plural.Form]string{plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other"}
 
-// namers returns the names of languages and countries in a language. They are
-// nil if CLDR does not have this very language: its data for another one that
-// readers may understand are of no use.
+// namers returns the names of languages and countries in a language. They are nil if
+// CLDR does not have exactly this language, because names in a related one would be
+// wrong.
 func namers(tag language.Tag) (languages, regions display.Namer) {
 	want, _ := tag.Base()
 	for _, have := range display.Supported.Tags() {
@@ -196,7 +196,7 @@ func namers(tag language.Tag) (languages, regions display.Namer) {
 	return nil, nil
 }
 
-// add adds an entry, which replaces an earlier one with its name.
+// add adds an entry. It replaces an earlier entry of the same name.
 func (t *Table) add(e Entry, affixes map[string]affix) {
 	if e.Kind != Template {
 		if t.texts[e.Kind][e.Name] = e.Value; e.Value == "" {
@@ -231,11 +231,11 @@ func (t *Table) Template(name []byte) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Text returns the value of a line that is not of a template; "" if there is
+// Text returns the value of a line of a kind other than Template; "" if there is
 // none.
 func (t *Table) Text(kind Kind, name string) string { return t.texts[kind][name] }
 
-// TextOf is [Table.Text] for a name in bytes, which it does not keep.
+// TextOf is [Table.Text] for a name in bytes, which it does not retain.
 func (t *Table) TextOf(kind Kind, name []byte) string { return t.texts[kind][string(name)] }
 
 // HasDefinitions reports whether the table has definitions of templates.
@@ -244,9 +244,8 @@ func (t *Table) HasDefinitions() bool { return len(t.texts[Definition]) > 0 }
 // English reports whether the language of the wiki is English.
 func (t *Table) English() bool { return t.english }
 
-// LanguageName returns the name, in the language of the wiki, of the language
-// with an ISO 639 code, to which a script or country may be added (sr-Latn); ""
-// if it is not known.
+// LanguageName returns the name of a language in the language of the wiki; "" if it
+// is unknown. code is an ISO 639 code, optionally with a script or country (sr-Latn).
 func (t *Table) LanguageName(code []byte) string {
 	if name := t.texts[Language][string(code)]; name != "" {
 		return name
@@ -308,7 +307,7 @@ func (t *Table) countryNames() map[string]bool {
 	return names
 }
 
-// IsOwnCountry reports whether name is that of a country in the language of the
+// IsOwnCountry reports whether name is the name of a country in the language of the
 // wiki.
 func (t *Table) IsOwnCountry(name []byte) bool { return t.ownCountries()[string(name)] }
 

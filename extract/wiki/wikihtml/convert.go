@@ -7,35 +7,35 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A converter writes the HTML of a page as plain wikitext. It is reused for the
+// A converter converts the HTML of a page to plain wikitext. It is reused for the
 // next page.
 type converter struct {
 	writer
 	page  *page
 	attrs attributes
-	title []byte // of the head of the HTML
+	title []byte // inside the title in the head of the HTML
 
 	inTitle bool
-	skip    within // a dropped element
-	poem    within // a poem: its line ends count
-	entity  within // what was a character reference in wikitext
-	code    within // a block of source code
+	skip    within // inside a dropped element
+	poem    within // inside a poem, whose line ends are kept
+	entity  within // inside a former character reference of wikitext
+	code    within // inside a block of source code
 
 	variant      string // HTML that is written if the element that begins is empty
 	variantDepth int
-	limit        int // of the wikitext, in bytes
+	limit        int // maximum size of the wikitext in bytes
 
-	transcluded *transclusions // nil: not wanted
+	transcluded *transclusions // called for each transcluded template; nil: not wanted
 }
 
-// A within tells whether an element is open. It counts elements of one name, so
-// it needs no tree and is right for any nesting that is well-formed.
+// A within reports whether the parser is inside an element. It counts open elements
+// of the same name, so it needs no tree and works for any well-formed nesting.
 type within struct {
 	name  string
-	depth int // open elements of that name, 0: none
+	depth int // number of open elements of the name; 0: outside
 }
 
-// enter notes that an element begins, unless one is open already.
+// enter records that an element begins, unless the parser is inside one already.
 func (w *within) enter(name string) {
 	if w.depth == 0 {
 		*w = within{name, 1}
@@ -57,9 +57,9 @@ func (w *within) end(name string) bool {
 	return w.depth == 0
 }
 
-// convert appends the page with the given HTML to w.out as wikitext, and adds to
-// p what the head of the HTML states. It stops, with ok = false, when the
-// wikitext is longer than limit.
+// convert appends the page with the given HTML to w.out as wikitext, and adds the
+// facts from the head of the HTML to p. ok is false if it stopped because the
+// wikitext exceeds the limit.
 func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
 	*c = converter{writer: writer{out: c.out[:0], bol: true}, page: p, title: c.title[:0], limit: limit, transcluded: c.transcluded}
 	if c.transcluded != nil {
@@ -70,7 +70,7 @@ func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
 	return len(c.out) <= limit
 }
 
-// read converts HTML to its end, or until the wikitext is too long.
+// read converts HTML until its end, or until the wikitext exceeds the limit.
 func (c *converter) read(z *html.Tokenizer) {
 	for len(c.out) <= c.limit {
 		switch z.Next() {
@@ -111,8 +111,8 @@ func (c *converter) textToken(text []byte) {
 	}
 }
 
-// visible returns the text of a character reference: special spaces are spaces,
-// and marks that have no width are nothing, as in package wikitext.
+// visible returns the text of a character reference as package wikitext does: special
+// spaces become spaces, and marks without width are dropped.
 func visible(text []byte) []byte {
 	switch string(text) {
 	case "\u00a0", "\u2002", "\u2003", "\u2009", "\u202f":
@@ -123,7 +123,7 @@ func visible(text []byte) []byte {
 	return text
 }
 
-// startTag applies a start tag.
+// startTag processes a start tag.
 func (c *converter) startTag(z *html.Tokenizer) {
 	c.variant = ""
 	raw, more := z.TagName()
@@ -170,7 +170,7 @@ func (c *converter) startTag(z *html.Tokenizer) {
 	}
 }
 
-// enter notes that an element with an effect is open.
+// enter records that an element with an effect is open.
 func (c *converter) enter(e effect, name string) {
 	switch e {
 	case dropped, removed, formula:
@@ -195,7 +195,7 @@ func (c *converter) enter(e effect, name string) {
 	}
 }
 
-// apply writes what an element with an effect does where it begins.
+// apply writes the beginning of an element with an effect.
 func (c *converter) apply(e effect, name string) {
 	if c.level > 0 && (e == block || e == list || e == item || e == lines || e == source || e == heading) {
 		c.endHeading() // the end tag is missing
@@ -223,7 +223,7 @@ func (c *converter) apply(e effect, name string) {
 	}
 }
 
-// endTag applies an end tag.
+// endTag processes an end tag.
 func (c *converter) endTag(name string) {
 	if c.variant != "" {
 		c.writeVariant()
@@ -279,8 +279,8 @@ func hasClass(classes, class string) bool {
 // maxTemplates is the maximum size of page.templates, in bytes.
 const maxTemplates = 64 << 10
 
-// noteTemplates adds the names of the templates that made the element to
-// page.templates.
+// noteTemplates adds to page.templates the names of the templates that produced the
+// element.
 func (c *converter) noteTemplates() {
 	if !strings.Contains(c.attrs.get("typeof"), "mw:Transclusion") {
 		return

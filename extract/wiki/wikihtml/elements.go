@@ -2,24 +2,24 @@ package wikihtml
 
 import "strings"
 
-// An effect is what an element does to the text.
+// An effect is how an element changes the text.
 type effect uint8
 
 const (
 	inline  effect = iota // nothing
-	block                 // its text is lines of its own
+	block                 // its text has lines of its own
 	item                  // a block of a list
 	list                  // a block with items
 	heading               // its text is a heading
-	lineEnd               // separates words; lines in a poem
-	lines                 // a block whose line ends count
-	dropped               // its text is dropped, and it separates lines
-	removed               // its text is dropped without a trace
+	lineEnd               // separates words, or lines in a poem
+	lines                 // a block whose line ends are kept
+	dropped               // its text is dropped; text before and after it is on separate lines
+	removed               // its text is dropped; text before and after it is joined
 	formula               // its text is replaced by the option for formulas
 	source                // a block of source code
 )
 
-// effects are the effects of elements by name; inline if it is not here.
+// effects maps names of elements to effects; other elements are inline.
 var effects = map[string]effect{
 	"address": block, "article": block, "aside": block, "blockquote": block, "body": block, "center": block, "details": block, "div": block,
 	"fieldset": block, "footer": block, "form": block, "header": block, "hr": block, "main": block, "p": block, "section": block, "summary": block,
@@ -35,9 +35,8 @@ var effects = map[string]effect{
 var voids = map[string]bool{"area": true, "base": true, "br": true, "col": true, "embed": true, "hr": true, "img": true, "input": true, "link": true, "meta": true,
 	"param": true, "source": true, "track": true, "wbr": true}
 
-// droppedClasses are the classes of elements that readers do not see as prose:
-// those of MediaWiki and of the templates that package wikitext drops, on the
-// large wikis.
+// droppedClasses are classes of elements that are not prose: those of MediaWiki, and
+// of the templates that package wikitext drops, on the large wikis.
 var droppedClasses = makeSet("mw-references-wrap", "references", "reflist", "refbegin", "reference", "mw-ref", "mw-editsection", "mw-empty-elt", "mw-cite-backlink",
 	"noprint", "nomobile", "metadata", "navbox", "vertical-navbox", "navbox-styles", "navbar", "sidebar", "infobox", "infobox_v2", "infobox_v3", "taxobox", "toccolours", "hatnote", "dablink", "rellink",
 	"mainarticle", "hauptartikel", "homonymie", "bandeau-container", "bandeau-portail", "bandeau-article", "ambox", "mbox-small", "tmbox", "ombox", "cmbox", "fmbox", "asbox", "stub", "sistersitebox",

@@ -11,11 +11,11 @@ import (
 	"pretext/internal/failure"
 )
 
-// ErrForeign is wrapped by the errors for files that are no snapshots.
+// ErrForeign is wrapped by the errors for files that are not snapshots.
 var ErrForeign = failure.Usage(errors.New("not a snapshot of pages as HTML"))
 
-// foreign returns an error if head, the beginning of a file without gzip, shows
-// that it is of another kind. Lines that are no JSON are no such sign: they are
+// foreign returns an error if head, the beginning of an uncompressed file, shows
+// another format. A line that is not JSON is no evidence, because such lines are
 // rejected one by one.
 func foreign(head []byte) error {
 	text := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"))
@@ -38,8 +38,9 @@ func foreign(head []byte) error {
 	return fmt.Errorf("%w but %s: %s", ErrForeign, what, cure)
 }
 
-// CheckSnapshot returns an error that wraps [ErrForeign] if a file begins like one
-// of another kind. A file that it cannot read is left to the reader.
+// CheckSnapshot returns an error that wraps [ErrForeign] if the beginning of a file
+// shows another format. It accepts a file that it cannot read, for which the reader
+// returns an error.
 func CheckSnapshot(file io.Reader) error {
 	in, err := decompressed(file)
 	if err != nil {
@@ -48,7 +49,7 @@ func CheckSnapshot(file io.Reader) error {
 	return peekForeign(in)
 }
 
-// foreignBytes is how much of a file foreign looks at.
+// foreignBytes is the number of bytes at the beginning of a file that foreign checks.
 const foreignBytes = 512
 
 func peekForeign(in *bufio.Reader) error {

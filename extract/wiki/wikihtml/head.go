@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A page is what is known of a page besides its text.
+// A page holds the facts about a page besides its text.
 type page struct {
 	title     string
 	id        int64 // 0: unknown
@@ -20,11 +20,11 @@ type page struct {
 	lang      string
 	url       string
 	revision  int64
-	timestamp string // when the revision was saved
+	timestamp string // time of the revision
 	license   string
 
 	redirect, disambiguation bool
-	templates                []byte // "{{name}}" of each template used, for wikitext.IsDisambiguation
+	templates                []byte // "{{name}}" for each template in use, for wikitext.IsDisambiguation
 }
 
 // A snapshotLine is a line of a snapshot.
@@ -57,7 +57,8 @@ type licensed struct {
 	Identifier string `json:"identifier"`
 }
 
-// parse parses a line of a snapshot; ok is false if it is not such an object.
+// parse parses a line of a snapshot; ok is false if it is not a JSON object of the
+// expected form.
 func (l *snapshotLine) parse(line []byte) (p page, ok bool) {
 	*l = snapshotLine{}
 	if json.Unmarshal(line, l) != nil || l.Identifier < 0 || strings.TrimSpace(l.Name) == "" {
@@ -77,8 +78,8 @@ func (l *snapshotLine) parse(line []byte) (p page, ok bool) {
 	return p, true
 }
 
-// savedAt returns a time in the form of dumps, 2017-07-01T12:00:00Z; "" if text
-// is not a time.
+// savedAt returns a time in the format of dumps, 2017-07-01T12:00:00Z; "" if text is
+// not a time.
 func savedAt(text string) string {
 	t, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
 	if err != nil {
@@ -87,7 +88,7 @@ func savedAt(text string) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// element takes what an element of the head of a page states, unless it is known
+// element stores a fact from an element in the head of a page, unless it is known
 // already.
 func (p *page) element(name string, attrs *attributes) {
 	switch name {
@@ -128,8 +129,8 @@ func (p *page) meta(attrs *attributes) {
 	}
 }
 
-// absolute returns an address with a scheme: "//en.wikipedia.org/wiki/A" is one
-// of https.
+// absolute adds the scheme https to an address without one, such as
+// "//en.wikipedia.org/wiki/A".
 func absolute(address string) string {
 	if strings.HasPrefix(address, "//") {
 		return "https:" + address
@@ -137,13 +138,14 @@ func absolute(address string) string {
 	return address
 }
 
-// projectOf maps domains of Wikimedia's projects to the ends of the names of
-// their wikis.
+// projectOf maps domains of Wikimedia's projects to the suffixes of their wikis'
+// names.
 var projectOf = map[string]string{"wikipedia.org": "wiki", "wiktionary.org": "wiktionary", "wikibooks.org": "wikibooks", "wikiquote.org": "wikiquote",
 	"wikisource.org": "wikisource", "wikiversity.org": "wikiversity", "wikivoyage.org": "wikivoyage", "wikinews.org": "wikinews"}
 
-// wikiOf returns the name of the wiki with a page's address, "enwiki" for
-// https://en.wikipedia.org/wiki/Earth; "" if it is not one of Wikimedia's.
+// wikiOf returns the name of the wiki to which an address of a page belongs: "enwiki"
+// for https://en.wikipedia.org/wiki/Earth. It returns "" if it is not a wiki of
+// Wikimedia.
 func wikiOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -156,15 +158,15 @@ func wikiOf(address string) string {
 	return ""
 }
 
-// attributes are the attributes of a tag that matter here.
+// attributes are those attributes of a tag that the converter uses.
 type attributes struct {
 	names  [16]string
 	values [16]string
 	n      int
 }
 
-// keep returns the name of an attribute that matters, without allocating it, and
-// "" for others.
+// keep returns the name of an attribute that the converter uses, without allocating
+// it, and "" for others.
 func keep(key []byte) string {
 	switch string(key) {
 	case "class":
@@ -197,8 +199,8 @@ func keep(key []byte) string {
 	return ""
 }
 
-// coordinates is the only value of the attribute id that matters: of the place of
-// an article, which is shown beside the title.
+// coordinates is the only value of the attribute id that the converter uses: the
+// coordinates of a place, shown beside the title.
 const coordinates = "coordinates"
 
 // read reads the attributes of the current tag.

@@ -24,11 +24,11 @@ import (
 	"pretext/extract/wiki/wikitext"
 )
 
-// An Input is what a reader reads.
+// An Input is an archive, file or directory of pages.
 type Input struct {
 	Name  string                                   // base name of the archive, file or directory; Source of the documents
-	Files []string                                 // files with a page each, below the directory; nil: Name is one file
-	Open  func(name string) (io.ReadCloser, error) // opens one of Files; "": the one file
+	Files []string                                 // files of one page each, below the directory; nil: Name is one file
+	Open  func(name string) (io.ReadCloser, error) // opens one of Files, or with "" the single file
 }
 
 // Stats counts pages. Pages equals Kept plus the sum of Rejects.
@@ -48,8 +48,8 @@ type Reader struct {
 	scanner *wikitext.Scanner
 	convert converter
 	line    snapshotLine
-	buf     []byte // of the line or file being read
-	text    []byte // of the last document
+	buf     []byte // the line or file being read
+	text    []byte // text of the last document
 	stats   Stats
 
 	rejected extract.Rejected

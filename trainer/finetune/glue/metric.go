@@ -18,8 +18,8 @@ const (
 	Spearman Metric = "spearman" // correlation of ranks; equal scores have their mean rank
 )
 
-// Of returns the metric for answers and the correct ones, each a list of class
-// numbers or of scores. It is 0 if undefined (no answers, or all equal).
+// Of computes the metric from answers and the correct answers, each a list of class
+// numbers or of scores. An undefined metric (no answers, or all equal) is 0.
 func (m Metric) Of(answers, right []float64) float64 {
 	if len(answers) != len(right) {
 		panic("BUG: answers and right ones differ in number")

@@ -26,17 +26,17 @@ type Row struct {
 	Score float32 // NaN: none
 }
 
-// A table is the state of reading a table.
+// A table is the state of parsing a table.
 type table struct {
 	task  Task
 	name  string
 	split Split
 
 	columns  [3]int // of A, B and Label; -1: none
-	width    int    // number of cells of the header; 0 if there is none
+	width    int    // number of cells in the header; 0 if there is no header
 	rows     []Row
-	names    []string // label of each row, while the classes are unknown
-	learning bool     // the classes are unknown yet
+	names    []string // label of each row, until the classes are known
+	learning bool     // the classes are not known yet
 }
 
 // Read parses a table. A task without classes gets the labels of the table as
@@ -103,7 +103,7 @@ func (r *table) read(data []byte) error {
 	return nil
 }
 
-// header finds the columns by name.
+// header finds the columns by their names in the header.
 func (r *table) header(cells []string) error {
 	r.width = len(cells)
 	find := func(what string, names []string, needed bool) (int, error) {

@@ -24,8 +24,8 @@ const (
 
 func (s Split) isTest() bool { return s == Test || s == TestMismatched }
 
-// A Task describes a table and what is learned from it. [ByName] returns the
-// tasks of GLUE; construct one for other tables.
+// A Task describes the tables of a task and what a model learns from them. [ByName]
+// returns the tasks of GLUE; construct one for other tables.
 type Task struct {
 	Name       string   `json:"task"`
 	Labels     []string `json:"labels,omitempty"` // class names by class number; nil: the labels of the training set, sorted
@@ -38,10 +38,11 @@ type Task struct {
 	B     []string `json:"pair_column,omitempty"`
 	Label []string `json:"label_column"`
 
-	// bare are the column numbers of A and Label if train and dev have no
-	// header.
+	// bare are the column numbers of A and Label for tables of train and dev without
+	// a header.
 	bare *[2]int
-	// matched reports whether dev and test exist as matched and mismatched.
+	// matched reports whether the splits dev and test each exist in two variants,
+	// matched and mismatched.
 	matched bool
 }
 

@@ -16,7 +16,7 @@ import (
 // Options configures windows. Start from [DefaultOptions].
 type Options struct {
 	MaxSeqLength   int  `json:"max_seq_length"`          // maximum tokens of a window
-	DocStride      int  `json:"doc_stride"`              // pieces between the starts of two windows
+	DocStride      int  `json:"doc_stride"`              // distance in pieces between the starts of adjacent windows
 	MaxQueryLength int  `json:"max_query_length"`        // maximum pieces of a question
 	Negatives      bool `json:"version_2_with_negative"` // questions may have no answer
 	Pad            bool `json:"pad_to_max_seq_length"`   // also compute padding, as the reference does
@@ -80,7 +80,7 @@ type Features struct {
 	vocab *tokenize.Vocab
 	items []item
 	first []int            // number of the first window of each item, then the total
-	words tokenize.Options // options of the encoder
+	words tokenize.Options // options for encoding words
 }
 
 // NewFeatures makes the windows of a dataset. For training it is an error
@@ -101,7 +101,7 @@ func NewFeatures(d *Dataset, enc *tokenize.Encoder, o Options, p Purpose) (*Feat
 	return f, nil
 }
 
-// A builder is the state of making features.
+// A builder holds the state of [NewFeatures].
 type builder struct {
 	f       *Features
 	enc     *tokenize.Encoder
@@ -112,7 +112,7 @@ type builder struct {
 	passage   *passage
 	chars     []int32 // word number of each character, for training
 	answer    []int32 // pieces of an answer
-	enough    []byte  // buffer of narrow
+	enough    []byte  // buffer of the method narrow
 	want      []byte
 }
 
@@ -143,7 +143,7 @@ func (b *builder) add(i int) error {
 	return nil
 }
 
-// enter tokenizes a paragraph.
+// enter tokenizes a paragraph, unless it is the current one.
 func (b *builder) enter(n int) {
 	text := b.f.Data.Paragraphs[n].Context
 	p := &passage{context: text, words: split(text)}
@@ -215,7 +215,7 @@ func appendMarked(dst []byte, ids []int32) []byte {
 	return dst
 }
 
-// text returns the words from one to another, separated by a blank.
+// text returns words from to to of the paragraph, separated by blanks.
 func (p *passage) text(from, to int32) string {
 	var s strings.Builder
 	for w := from; w <= to; w++ {
@@ -227,8 +227,8 @@ func (p *passage) text(from, to int32) string {
 	return s.String()
 }
 
-// place returns the offset in the paragraph of byte at of text(w, …). White
-// space between words may be longer in the paragraph.
+// place returns the offset in the paragraph of the byte at in the string text(w, …).
+// The paragraph may have more white space between words.
 func (p *passage) place(w int32, at int) int {
 	for size := int(p.words[w].to - p.words[w].from); at > size; size = int(p.words[w].to - p.words[w].from) {
 		at -= size + 1

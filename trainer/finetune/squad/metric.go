@@ -120,8 +120,8 @@ func Evaluate(d *Dataset, answers map[string]string, odds map[string]float64) Ev
 	return e
 }
 
-// rights returns the correct answers that count. evaluate-v2.0.py ignores those
-// that are empty after normalization; without any, the empty answer is correct.
+// rights returns the correct answers to compare with. evaluate-v2.0.py ignores those
+// that are empty after normalization; if none remains, the empty answer is correct.
 func (q *Question) rights(negatives bool) []string {
 	var out []string
 	for _, a := range q.Answers {
@@ -152,8 +152,8 @@ func (t *tally) score() *Score {
 	return &Score{100 * t.exact / n, 100 * t.f1 / n, t.n}
 }
 
-// bestThreshold implements find_best_thresh: it starts with "no answer" for all
-// questions and adds answers by ascending odds.
+// bestThreshold implements find_best_thresh of the official script: it starts with
+// "no answer" for all questions and adds answers in the order of ascending odds.
 func bestThreshold(d *Dataset, answers map[string]string, odds map[string]float64, grade func(id string) float64) *Threshold {
 	questions := map[string]*Question{}
 	current := 0.0

@@ -63,7 +63,7 @@ type Predictor struct {
 	next    int // next window for Take
 	item    int // item of the current windows
 	pairs   []pair
-	null    pair    // "no answer" in the window where its score is lowest
+	null    pair    // "no answer" in the window in which its score is lowest
 	odds    float64 // score of null; noNull before the first window
 	results []Prediction
 }
@@ -199,7 +199,7 @@ func (p *Predictor) finish() {
 	p.results = append(p.results, out)
 }
 
-// nothing is the answer of the reference if there is no pair.
+// nothing is the answer that the reference gives for a question without any pair.
 const nothing = "empty"
 
 // locate sets the text and location of a pair.
@@ -217,7 +217,7 @@ func (p *Predictor) locate(c pair, x *Candidate) {
 	x.From, x.To = passage.place(first, from), passage.place(first, to)
 }
 
-// weigh sets the probabilities: a softmax over the scores.
+// weigh sets the probabilities of candidates: a softmax over their scores.
 func weigh(c []Candidate) {
 	top := math.Inf(-1)
 	for _, x := range c {

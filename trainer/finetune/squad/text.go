@@ -6,10 +6,10 @@ import (
 	"pretext/tokenize"
 )
 
-// longestWord is the maximum length of a word for the aligner.
+// longestWord is the maximum length of a word that the aligner compares.
 const longestWord = 1 << 16
 
-// An aligner finds the text of a paragraph that a sequence of pieces came from.
+// An aligner finds the part of a paragraph from which a sequence of pieces was made.
 type aligner struct {
 	words *tokenize.WordSplitter
 	basic []string // scratch
@@ -72,7 +72,7 @@ func indexRunes(s []rune, t string) int {
 	return len([]rune(text[:at]))
 }
 
-// solid returns the indexes of all characters that are not blanks.
+// solid returns the indexes of all characters of a text that are not blanks.
 func solid(s []rune) []int {
 	at := make([]int, 0, len(s))
 	for i, r := range s {
@@ -83,8 +83,8 @@ func solid(s []rune) []int {
 	return at
 }
 
-// counterpart returns the index in the source of the character at an index in
-// the tokens: the one with the same number of solid characters before it.
+// counterpart returns the index in the source of a character of the tokens: that of
+// the source character with the same number of non-blank characters before it.
 func counterpart(tokensAt, sourceAt []int, place int) (int, bool) {
 	lo, hi := 0, len(tokensAt)
 	for lo < hi {
