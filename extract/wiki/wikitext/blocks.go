@@ -2,81 +2,87 @@ package wikitext
 
 import "bytes"
 
-// blocks renders the lines of src[i:e].
-func (s *Scanner) blocks(i, e int) {
+// A blocks renders the lines of a page: headings, list items, tables, paragraphs.
+type blocks struct {
+	opt    Options
+	in     *finder
+	w      *writer
+	tables *tables
+	inline *inline
+	tags   *tags // is a <pre> or <poem> open?
+
+	prefix []byte // list markers of the line above, with ":" for ";"
+	outer  []byte // those of the lines around an argument, a stack
+	name   []byte // scratch: a folded name
+}
+
+// render renders the lines of src[i:e].
+func (b *blocks) render(i, e int) {
 	for i < e {
-		i = s.block(i, e)
+		i = b.block(i, e)
 	}
-	s.endLine()
+	b.w.endLine()
 }
 
 // block renders the construct (heading, list item, table, paragraph) whose
-// first line begins at s.src[i] and returns the offset where the next line
+// first line begins at src[i] and returns the offset where the next line
 // begins. The page, or the argument being rendered, ends at e.
-func (s *Scanner) block(i, e int) int {
-	src := s.src
-	if !s.pre {
-		if k := s.vanishing(i, e); k < e && isList(src[k]) {
-			return s.list(k, e)
+func (b *blocks) block(i, e int) int {
+	src := b.in.src
+	if !b.tags.pre {
+		if k := b.vanishing(i, e); k < e && isList(src[k]) {
+			return b.list(k, e)
 		}
 	}
-	if next := s.invisible(i, e); next > i {
-		return next
+	if src[i] == '_' { // the text after a behaviour switch still is at the start of the line
+		if n := switchAt(src[i:e], &b.name); n > 0 {
+			return i + n
+		}
 	}
-	s.prefix = s.prefix[:0]
+	b.prefix = b.prefix[:0]
 	switch src[i] {
 	case '\n':
-		s.endLine()
+		b.w.endLine()
 		return i + 1
 	case ' ', '\t', '\r':
-		return s.indented(i, e)
+		return b.indented(i, e)
 	case '=':
-		if next, ok := s.heading(i, e); ok {
-			s.residue = false
+		if next, ok := b.heading(i, e); ok {
+			b.tables.residue = false
 			return next
 		}
 	case '{':
-		if startsTable(s.src[i:e]) {
-			return s.tableLine(i, e)
+		if startsTable(src[i:e]) {
+			return b.table(i, e)
 		}
-		s.residue = s.residue || i+1 < e && src[i+1] == '{'
+		b.tables.residue = b.tables.residue || i+1 < e && src[i+1] == '{'
 	case '|', '!':
-		if s.isResidue(i, e) {
-			return s.residueLine(i, e)
+		if b.tables.residue && (src[i] == '|' || i+1 < e && src[i+1] == ' ') {
+			return b.residue(i, e)
 		}
 	case '-':
 		if bytes.HasPrefix(src[i:e], []byte("----")) {
-			s.endLine()
-			return s.paragraphLine(i+runLength(src[:e], i), e)
+			b.w.endLine()
+			return b.paragraphLine(i+runLength(src[:e], i), e)
 		}
 	}
-	return s.paragraph(i, e)
-}
-
-// invisible returns the end of the behaviour switch, such as __TOC__, at the
-// start of the line at s.src[i], or i if there is none. The text after the
-// switch still counts as the start of the line.
-func (s *Scanner) invisible(i, e int) int {
-	if s.src[i] == '_' {
-		return i + switchAt(s.src[i:e], &s.name)
-	}
-	return i
+	return b.paragraph(i, e)
 }
 
 // vanishing returns the end of the links to categories and other languages at
-// s.src[i], which are not shown; or i if there are none. The text after them
+// src[i], which are not shown; or i if there are none. The text after them
 // still counts as the start of the line.
-func (s *Scanner) vanishing(i, e int) int {
-	for i+1 < e && s.src[i] == '[' && s.src[i+1] == '[' {
+func (b *blocks) vanishing(i, e int) int {
+	for i+1 < e && b.in.src[i] == '[' && b.in.src[i+1] == '[' {
 		// The byte after the link rules out most lines that begin with a link.
-		if k := i + bytes.IndexByte(s.src[i:min(e, i+maxTitleBytes)], ']'); k < i || k+2 >= e || !isList(s.src[k+2]) && s.src[k+2] != '[' {
+		if k := i + bytes.IndexByte(b.in.src[i:min(e, i+maxTitleBytes)], ']'); k < i || k+2 >= e || !isList(b.in.src[k+2]) && b.in.src[k+2] != '[' {
 			break
 		}
-		l, ok := s.linkAt(i, e)
+		l, ok := b.in.linkAt(i, e)
 		if !ok || !l.odd {
 			break
 		}
-		if w := namespaceOf(s.src[l.target:l.targetEnd], &s.name); w != wordCategory && w != wordLanguage {
+		if w := namespaceOf(b.in.src[l.target:l.targetEnd], &b.name); w != wordCategory && w != wordLanguage {
 			break
 		}
 		i = l.next
@@ -84,104 +90,111 @@ func (s *Scanner) vanishing(i, e int) int {
 	return i
 }
 
-// paragraph renders the line of text at s.src[i], which continues the paragraph
+// paragraph renders the line of text at src[i], which continues the paragraph
 // of the line above if there is one. It returns the start of the next line.
-func (s *Scanner) paragraph(i, e int) int {
-	if s.soft {
-		s.softBreak()
+func (b *blocks) paragraph(i, e int) int {
+	if b.w.soft {
+		b.w.softBreak()
 	}
-	return s.paragraphLine(i, e)
+	return b.paragraphLine(i, e)
 }
 
-// paragraphLine renders the line of text at s.src[i] and returns the start of
+// paragraphLine renders the line of text at src[i] and returns the start of
 // the next line.
-func (s *Scanner) paragraphLine(i, e int) int {
-	i = s.inline(i, e, modeLine)
-	s.endQuotes()
-	s.soft = !s.bol
-	if i < s.poemEnd {
-		s.breakLine()
+func (b *blocks) paragraphLine(i, e int) int {
+	i = b.inline.render(i, e, modeLine)
+	b.w.endQuotes()
+	b.w.soft = !b.w.bol
+	if i < b.tags.poemEnd {
+		b.w.breakLine()
 	}
 	return min(i+1, e)
 }
 
 // indented renders a line that begins with white space: an empty line, a table,
 // or a preformatted line. It returns the start of the next line.
-func (s *Scanner) indented(i, e int) int {
+func (b *blocks) indented(i, e int) int {
 	j := i
-	for j < e && isBlank(s.src[j]) {
+	for j < e && isBlank(b.in.src[j]) {
 		j++
 	}
 	switch {
 	case j == e:
 		return e
-	case s.src[j] == '\n':
-		s.endLine()
+	case b.in.src[j] == '\n':
+		b.w.endLine()
 		return j + 1
-	case startsTable(s.src[j:e]):
-		return s.tableLine(j, e)
+	case startsTable(b.in.src[j:e]):
+		return b.table(j, e)
 	}
-	if s.src[i] != ' ' {
-		return s.paragraph(j, e)
+	if b.in.src[i] != ' ' {
+		return b.paragraph(j, e)
 	}
-	s.endLine()
-	next := s.paragraphLine(j, e)
-	s.endLine()
+	b.w.endLine()
+	next := b.paragraphLine(j, e)
+	b.w.endLine()
 	return next
 }
 
-// isResidue reports whether the line at s.src[i] is a table row, or the end of
-// a table, whose start is in a dropped template.
-func (s *Scanner) isResidue(i, e int) bool {
-	return s.residue && (s.src[i] == '|' || i+1 < e && s.src[i+1] == ' ')
+// table drops the table at src[i], renders the text after it on its last line, and
+// returns the start of the next line.
+func (b *blocks) table(i, e int) int {
+	b.w.endLine()
+	next, closed := b.tables.drop(i, e)
+	if !closed {
+		return next
+	}
+	b.w.endLine()
+	return b.paragraphLine(next, e)
 }
 
-// residueLine drops the line of a table for which [Scanner.isResidue] is true.
-// Text after the mark that ends the table is rendered.
-func (s *Scanner) residueLine(i, e int) int {
-	if n := tableStop(s.src[i:e]); n > 0 {
-		s.endLine()
-		return s.paragraphLine(i+n, e)
+// residue drops the line at src[i], which is a table row, or the end of a table,
+// whose start is in a dropped template. Text after the mark that ends the table is
+// rendered.
+func (b *blocks) residue(i, e int) int {
+	if n := tableStop(b.in.src[i:e]); n > 0 {
+		b.w.endLine()
+		return b.paragraphLine(i+n, e)
 	}
-	return min(s.lineEnd(i, e)+1, e)
+	return min(b.in.lineEnd(i, e)+1, e)
 }
 
 // isList reports whether a line that begins with c is a list item.
 func isList(c byte) bool { return c == '*' || c == '#' || c == ':' || c == ';' }
 
-// list renders the list item at s.src[i], without its markers, and returns the
+// list renders the list item at src[i], without its markers, and returns the
 // start of the next line.
-func (s *Scanner) list(i, e int) int {
+func (b *blocks) list(i, e int) int {
 	j := i
-	for j < e && isList(s.src[j]) {
+	for j < e && isList(b.in.src[j]) {
 		j++
 	}
-	terms := s.terms(s.src[i:j])
-	s.endLine()
+	terms := b.terms(b.in.src[i:j])
+	b.w.endLine()
 	text := j
-	for text < e && isBlank(s.src[text]) {
+	for text < e && isBlank(b.in.src[text]) {
 		text++
 	}
-	if text < e && startsTable(s.src[text:e]) && s.skipIndent(i) == text {
-		return s.tableLine(text, e)
+	if text < e && startsTable(b.in.src[text:e]) && b.in.skipIndent(i) == text {
+		return b.table(text, e)
 	}
-	start, heads := len(s.out), s.heads.n
-	s.openTags, s.freeURL = 0, 0
+	start, heads := len(b.w.out), b.w.heads.n
+	b.tags.open, b.inline.freeURL = 0, 0
 	for ; terms > 0; terms-- {
-		text = s.inline(text, e, modeTerm)
-		if text >= e || s.src[text] != ':' {
+		text = b.inline.render(text, e, modeTerm)
+		if text >= e || b.in.src[text] != ':' {
 			break
 		}
-		s.breakLine()
+		b.w.breakLine()
 		text++
 	}
-	if text < e && s.src[text] != '\n' {
-		text = s.inline(text, e, modeLine)
+	if text < e && b.in.src[text] != '\n' {
+		text = b.inline.render(text, e, modeLine)
 	}
-	s.endLine()
-	if !s.opt.Lists {
-		s.out, s.line, s.heads.n = s.out[:start], start, heads
-		s.quotes.reset(start)
+	b.w.endLine()
+	if !b.opt.Lists {
+		b.w.out, b.w.line, b.w.heads.n = b.w.out[:start], start, heads
+		b.w.quotes.reset(start)
 	}
 	return min(text+1, e)
 }
@@ -190,17 +203,17 @@ func (s *Scanner) list(i, e int) int {
 // markers may define. A new list has as many terms as its markers have
 // semicolons; a line that continues the list above, with a semicolon last, has
 // one (BlockLevelPass::execute in MediaWiki).
-func (s *Scanner) terms(markers []byte) int {
-	same := len(markers) == len(s.prefix)
+func (b *blocks) terms(markers []byte) int {
+	same := len(markers) == len(b.prefix)
 	common, n := 0, 0
 	for k, c := range markers {
 		p := c
 		if p == ';' {
 			p = ':'
 		}
-		if k < len(s.prefix) {
-			same = same && s.prefix[k] == p
-			if common == k && s.prefix[k] == c {
+		if k < len(b.prefix) {
+			same = same && b.prefix[k] == p
+			if common == k && b.prefix[k] == c {
 				common++
 			}
 		}
@@ -216,11 +229,33 @@ func (s *Scanner) terms(markers []byte) int {
 			}
 		}
 	}
-	s.prefix = append(s.prefix[:0], markers...)
-	for k, c := range s.prefix {
+	b.prefix = append(b.prefix[:0], markers...)
+	for k, c := range b.prefix {
 		if c == ';' {
-			s.prefix[k] = ':'
+			b.prefix[k] = ':'
 		}
 	}
 	return n
+}
+
+// lines renders an argument as output lines of its own.
+func (b *blocks) lines(p span) {
+	if p.empty() {
+		return
+	}
+	if b.w.head || b.w.line > len(b.w.out) { // inside of a heading or aside: no lines
+		b.inline.render(p.start, p.end, modeArgument)
+		return
+	}
+	mark := len(b.outer)
+	b.outer = append(b.outer, b.prefix...)
+	quotes, soft, near := b.w.quotes, b.w.soft, b.in.near
+	b.w.breakLine()
+	b.w.quotes.reset(len(b.w.out))
+	b.prefix = b.prefix[:0]
+	b.render(p.start, p.end)
+	b.prefix = append(b.prefix[:0], b.outer[mark:]...)
+	b.outer = b.outer[:mark]
+	quotes.chunk = len(b.w.out)
+	b.w.quotes, b.w.soft, b.in.near = quotes, soft, near
 }

@@ -2,10 +2,10 @@ package wikitext
 
 import "slices"
 
-// A braces finds the ends of templates, parameters and lines. It pairs the braces
+// A braceFinder finds the ends of templates, parameters and lines. It pairs the braces
 // of the page once.
-type braces struct {
-	tags
+type braceFinder struct {
+	tagFinder
 	elements []element // pairs of braces, and pairs of brackets inside braces
 	matched  int       // braces that begin before this offset are in elements
 	pieces   []piece   // buffer of match: open runs
@@ -16,8 +16,8 @@ type braces struct {
 const maxKept = 1 << 16
 
 // load starts a page with the source src.
-func (b *braces) load(src []byte) {
-	b.tags.load(src)
+func (b *braceFinder) load(src []byte) {
+	b.tagFinder.load(src)
 	b.special = b.special.mark(src)
 	if cap(b.elements) > maxKept {
 		b.elements = nil
@@ -47,8 +47,8 @@ type piece struct {
 }
 
 // elementAt returns the template, parameter or link that begins exactly at
-// b.src[i]; ok is false if there is none or it is not closed.
-func (b *braces) elementAt(i int) (el element, ok bool) {
+// src[i]; ok is false if there is none or it is not closed.
+func (b *braceFinder) elementAt(i int) (el element, ok bool) {
 	if i >= b.matched {
 		if b.src[i] != '{' {
 			return element{}, false // brackets are paired inside braces only
@@ -64,7 +64,7 @@ func (b *braces) elementAt(i int) (el element, ok bool) {
 
 // lastElement returns the index of the last element that begins at or before i,
 // or -1.
-func (b *braces) lastElement(i int) int {
+func (b *braceFinder) lastElement(i int) int {
 	lo, hi := 0, len(b.elements)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
@@ -78,18 +78,18 @@ func (b *braces) lastElement(i int) int {
 }
 
 // elementInRun returns the outermost closed template or parameter that begins
-// in the run of braces s.src[i:i+run], but after its first brace. ok is false
+// in the run of braces src[i:i+run], but after its first brace. ok is false
 // if there is none.
-func (b *braces) elementInRun(i, run int) (el element, ok bool) {
+func (b *braceFinder) elementInRun(i, run int) (el element, ok bool) {
 	for k := b.lastElement(i + run - 1); k >= 0 && int(b.elements[k].start) > i && b.elements[k].end >= 0; k-- {
 		el, ok = b.elements[k], true
 	}
 	return el, ok
 }
 
-// bracesEnd returns the end of the template or parameter at b.src[i], which is
+// bracesEnd returns the end of the template or parameter at src[i], which is
 // "{"; or i if there is none that ends at or before e.
-func (b *braces) bracesEnd(i, e int) int {
+func (b *braceFinder) bracesEnd(i, e int) int {
 	if i+1 >= e || b.src[i+1] != '{' {
 		return i
 	}
@@ -99,9 +99,9 @@ func (b *braces) bracesEnd(i, e int) int {
 	return i
 }
 
-// step returns the end of the template, comment or extension tag at b.src[i],
+// step returns the end of the template, comment or extension tag at src[i],
 // or i+1 if there is none.
-func (b *braces) step(i, e int) int {
+func (b *braceFinder) step(i, e int) int {
 	end := i
 	switch b.src[i] {
 	case '{':
@@ -112,13 +112,13 @@ func (b *braces) step(i, e int) int {
 	return max(end, i+1)
 }
 
-// match pairs braces from b.src[i] on until all are closed, or to the end of
+// match pairs braces from src[i] on until all are closed, or to the end of
 // the page. It follows MediaWiki's preprocessor: a run of closing braces closes
 // three braces of the innermost open run if both runs have three, else two; the
 // content of extension tags is skipped. Unlike MediaWiki, a closing brace
 // discards the brackets left open inside, so that an unclosed "[[" does not
 // hide the text after the template.
-func (b *braces) match(i int) {
+func (b *braceFinder) match(i int) {
 	src, n := b.src, len(b.src)
 	start := i
 	b.pieces = b.pieces[:0]
@@ -161,10 +161,10 @@ func runLength(src []byte, i int) int {
 	return j - i
 }
 
-// open pushes the run of opening braces or brackets at b.src[i] on the stack.
+// open pushes the run of opening braces or brackets at src[i] on the stack.
 // It also reserves an element for each pair that the run can hold; they are
 // filled from the last to the first, so that elements stay sorted by start.
-func (b *braces) open(i, run int) {
+func (b *braceFinder) open(i, run int) {
 	slots := run / 2
 	b.elements = slices.Grow(b.elements, slots)
 	for range slots {
@@ -173,10 +173,10 @@ func (b *braces) open(i, run int) {
 	b.pieces = append(b.pieces, piece{pos: i, count: run, slot: len(b.elements) - 1, kind: b.src[i]})
 }
 
-// close pairs the run of closing braces or brackets at b.src[i] with the open
+// close pairs the run of closing braces or brackets at src[i] with the open
 // ones. It returns the end of the run, or the end of the brace that closed the
 // last open run.
-func (b *braces) close(i, run int) int {
+func (b *braceFinder) close(i, run int) int {
 	brace := b.src[i] == '}'
 	for run >= 2 {
 		top := b.top(brace)
@@ -205,7 +205,7 @@ func (b *braces) close(i, run int) int {
 // top returns the open run that a closing brace or bracket closes, or nil.
 // brace tells which of the two it is. A brace removes the open brackets above
 // its run.
-func (b *braces) top(brace bool) *piece {
+func (b *braceFinder) top(brace bool) *piece {
 	k := len(b.pieces) - 1
 	if !brace {
 		if k >= 0 && b.pieces[k].kind == '[' {

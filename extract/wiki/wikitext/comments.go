@@ -16,7 +16,7 @@ var (
 const maxKeptPage = 4 << 20
 
 // mayVanish reports whether src may have a comment or a tag that tells what
-// pages include ([Scanner.inclusionEnd]).
+// pages include ([comments.inclusionEnd]).
 func mayVanish(src []byte) bool {
 	for i := 0; ; i++ {
 		k := bytes.IndexByte(src[i:], '<')
@@ -51,10 +51,10 @@ func mayBeInclusion(tag []byte) bool {
 }
 
 // inclusionEnd returns the end of the tag <noinclude> or <onlyinclude> at
-// c.src[i], opening or closing; or i if there is none. They are removed before
+// src[i], opening or closing; or i if there is none. They are removed before
 // the page is parsed, because a list, heading or attribute may follow. The same
 // holds for an <includeonly> with its content at the start of a line or inside a
-// tag; others are left for [Scanner.extension], which repairs the place.
+// tag; others are left for [tags.extension], which repairs the place.
 // tag follows the tags before.
 func (c *comments) inclusionEnd(i int, tag *openTag) int {
 	if !mayBeInclusion(c.src[i+1:]) {
@@ -115,7 +115,7 @@ func (t *openTag) skip(i, next int) {
 // comments removes comments, and the tags that tell what pages include, before a
 // page is parsed. Its tags are those of the page with them.
 type comments struct {
-	tags
+	tagFinder
 	clean      []byte // buffer: a page without its comments
 	asTemplate bool   // the page is read as a template, see Included
 }
@@ -169,7 +169,7 @@ func (c *comments) remove(src []byte) []byte {
 	return c.clean
 }
 
-// commentAt returns the range of bytes to remove for the comment at c.src[i].
+// commentAt returns the range of bytes to remove for the comment at src[i].
 // The range is empty if there is no comment, and does not begin before start.
 func (c *comments) commentAt(i, start int) (from, to int) {
 	to = c.commentEndAt(i)
@@ -192,9 +192,9 @@ func (c *comments) commentAt(i, start int) (from, to int) {
 	return i, to
 }
 
-// commentEndAt returns the end of the comment at g.src[i], or i if there is
+// commentEndAt returns the end of the comment at src[i], or i if there is
 // none.
-func (g *tags) commentEndAt(i int) int {
+func (g *tagFinder) commentEndAt(i int) int {
 	if !bytes.HasPrefix(g.src[i:], commentStart) {
 		return i
 	}

@@ -18,7 +18,7 @@ const maxTargets = 2
 // A part is a value of a quantity with what follows it: "5" and " to " of "5 to
 // 10 km", or "5" and "ft" of "5 ft 10 in".
 type part struct {
-	text     span   // rendered, in s.aside
+	text     span   // rendered, in pen.aside
 	joint    joint  // before the next value of a range; zero after the last one
 	unit     span   // empty in a range, but for its last value
 	power    string // label of the unit's power of ten
@@ -51,72 +51,78 @@ func (q *quantity) isRange() bool { return q.n > 1 && q.parts[0].unit.empty() }
 // last returns the last part, which has the unit of a range.
 func (q *quantity) last() *part { return &q.parts[q.n-1] }
 
-// convert renders {{convert|29|mi|km}} as "29 miles (47 km)", as MediaWiki's
+// opConvert renders {{convert|29|mi|km}} as "29 miles (47 km)", as MediaWiki's
 // Module:Convert does: the name of the unit and, in parentheses, the converted
 // value with its symbol. A range or compound quantity has several values:
 // {{convert|5|to|10|km|mi}} is "5 to 10 kilometres (3.1 to 6.2 mi)",
 // {{convert|5|ft|10|in|m}} is "5 feet 10 inches (1.78 m)". If a unit or value is
 // not known, the quantity is shown without a conversion.
-func (s *Scanner) convert(t rendering.Rule, args []argument) {
-	mark := len(s.aside)
-	s.convertAside(t, args)
-	s.release(mark)
+//
+// Rendered values stay on x.aside until the end: each is rendered once, because
+// values may hold further templates.
+func opConvert(c call) {
+	mark := len(c.aside)
+	x := converter{call: c}
+	if x.parse(c.rule.Text == "short") { // else the value is unknown: no unit either
+		x.write(x.conversion())
+	}
+	c.release(mark)
 }
 
-// convertAside does the work of [Scanner.convert]. It leaves rendered values on
-// s.aside: each is rendered once, because values may hold further templates.
-func (s *Scanner) convertAside(t rendering.Rule, args []argument) {
-	var q quantity
-	if !s.parseQuantity(&q, args, t.Text == "short") {
-		return // unknown value: no unit either
-	}
-	converted := s.conversion(&q)
+// A converter renders a {{convert}}.
+type converter struct {
+	call
+	quantity
+}
+
+// write writes the quantity and its converted value, which may be empty.
+func (x *converter) write(converted span) {
 	switch {
-	case string(q.display) == "unit" || string(q.display) == "unit2":
-		s.unitAlone(&q)
+	case string(x.display) == "unit" || string(x.display) == "unit2":
+		x.unitAlone()
 	case converted.empty():
-		s.input(&q)
-	case bytes.HasPrefix(q.display, []byte("out")), string(q.display) == "number":
-		s.putAside(converted)
-	case q.flip:
-		s.putAside(converted)
-		s.str(s.label("open"))
-		s.input(&q)
-		s.str(s.label("close"))
+		x.input()
+	case bytes.HasPrefix(x.display, []byte("out")), string(x.display) == "number":
+		x.putAside(converted)
+	case x.flip:
+		x.putAside(converted)
+		x.str(x.wiki.label("open"))
+		x.input()
+		x.str(x.wiki.label("close"))
 	default:
-		before, after := s.around(q.display)
-		s.input(&q)
-		s.str(before)
-		s.putSpaced(q.joins[0])
-		s.putAside(converted)
-		s.putSpaced(q.joins[1])
-		s.str(after)
+		before, after := x.around()
+		x.input()
+		x.str(before)
+		x.putSpaced(x.joins[0])
+		x.putAside(converted)
+		x.putSpaced(x.joins[1])
+		x.str(after)
 	}
 }
 
 // putSpaced renders a positional argument with the white space around it, which
 // MediaWiki keeps.
-func (s *Scanner) putSpaced(p span) {
+func (x *converter) putSpaced(p span) {
 	if p.empty() {
 		return
 	}
-	if isBlank(s.src[p.start-1]) {
-		s.str(" ")
+	if isBlank(x.in.src[p.start-1]) {
+		x.str(" ")
 	}
-	s.put(p)
-	if isBlank(s.src[p.end]) {
-		s.str(" ")
+	x.put(p)
+	if isBlank(x.in.src[p.end]) {
+		x.str(" ")
 	}
 }
 
-// putAside writes text from s.aside.
-func (s *Scanner) putAside(p span) { s.text(s.aside[p.start:p.end]) }
+// putAside writes text from x.aside.
+func (x *converter) putAside(p span) { x.text(x.aside[p.start:p.end]) }
 
 // around returns what stands before and after the converted value.
-func (s *Scanner) around(display []byte) (before, after string) {
-	switch string(display) {
+func (x *converter) around() (before, after string) {
+	switch string(x.display) {
 	case "or":
-		return s.label("or"), ""
+		return x.wiki.label("or"), ""
 	case "comma":
 		return ", ", ""
 	case "/", "slash":
@@ -130,60 +136,60 @@ func (s *Scanner) around(display []byte) (before, after string) {
 	case "x":
 		return "", "" // the joins of the quantity
 	}
-	return s.label("open"), s.label("close")
+	return x.wiki.label("open"), x.wiki.label("close")
 }
 
-// parseQuantity parses the arguments of a {{convert}} and renders its values. ok
+// parse parses the arguments of a {{convert}} and renders its values. ok
 // is false if a value is missing or renders to nothing.
-func (s *Scanner) parseQuantity(q *quantity, args []argument, short bool) (ok bool) {
+func (x *converter) parse(short bool) (ok bool) {
 	n := 1
-	for q.n < maxParts {
-		_, start := s.capture(s.arg(args, n))
-		p := part{text: span{start, len(s.aside)}}
+	for x.n < maxParts {
+		_, start := x.capture(x.arg(n))
+		p := part{text: span{start, len(x.aside)}}
 		if p.text.empty() {
 			return false
 		}
-		j, isRange := ranges[string(s.bytes(s.arg(args, n+1)))]
-		if isRange = isRange && !s.arg(args, n+2).empty(); isRange {
+		j, isRange := ranges[string(x.bytes(x.arg(n+1)))]
+		if isRange = isRange && !x.arg(n+2).empty(); isRange {
 			p.joint = j
 		} else {
-			p.unit = s.arg(args, n+1)
-			code, power := unitPower(s.bytes(p.unit))
+			p.unit = x.arg(n + 1)
+			code, power := unitPower(x.bytes(p.unit))
 			p.measure, p.power = measures[string(code)], power
 		}
-		q.parts[q.n] = p
-		q.n++
+		x.parts[x.n] = p
+		x.n++
 		n += 2
-		if !isRange && !s.continues(args, n-2) {
+		if !isRange && !x.continues(n-2) {
 			break
 		}
 	}
-	n = s.targets(q, args, n)
-	q.words = s.arg(args, n)
-	s.parseStyle(q, args, short)
-	if string(q.display) == "x" { // {{convert|…|disp=x| or about |.}}
-		q.joins = [2]span{q.words, s.arg(args, n+1)}
+	n = x.targets(n)
+	x.words = x.arg(n)
+	x.parseStyle(short)
+	if string(x.display) == "x" { // {{convert|…|disp=x| or about |.}}
+		x.joins = [2]span{x.words, x.arg(n + 1)}
 	}
 	return true
 }
 
 // targets parses the target unit and the precision, which may follow the input
 // from argument n on. It returns the number of the argument after them.
-func (s *Scanner) targets(q *quantity, args []argument, n int) (next int) {
-	to := s.bytes(s.arg(args, n))
+func (x *converter) targets(n int) (next int) {
+	to := x.bytes(x.arg(n))
 	if _, isPrecision := parsePrecision(to); len(to) > 0 && !isPrecision {
-		q.convertTo(to)
+		x.convertTo(to)
 		n++
-	} else if m := q.mainMeasure(); m != nil {
-		for code := range strings.FieldsSeq(s.defaultTarget(q, m)) {
-			q.addTarget(targetOf(code))
+	} else if m := x.mainMeasure(); m != nil {
+		for code := range strings.FieldsSeq(x.defaultTarget(m)) {
+			x.addTarget(targetOf(code))
 		}
-		if len(to) == 0 && !s.arg(args, n+1).empty() {
+		if len(to) == 0 && !x.arg(n+1).empty() {
 			n++ // {{convert|5|km||1}}
 		}
 	}
-	q.rounding.places, q.rounding.given = parsePrecision(s.bytes(s.arg(args, n)))
-	if q.rounding.given {
+	x.rounding.places, x.rounding.given = parsePrecision(x.bytes(x.arg(n)))
+	if x.rounding.given {
 		n++
 	}
 	return n
@@ -201,14 +207,14 @@ func (q *quantity) mainMeasure() *measure {
 // defaultTarget returns the codes of the units to which a unit is converted by
 // default. Metres become feet and inches below 3; stones and pounds together
 // become kilograms only.
-func (s *Scanner) defaultTarget(q *quantity, m *measure) string {
-	p := q.parts[0].text
+func (x *converter) defaultTarget(m *measure) string {
+	p := x.parts[0].text
 	switch {
-	case q.n > 1 && !q.isRange() && m.name == "stone":
+	case x.n > 1 && !x.isRange() && m.name == "stone":
 		return "kg"
 	case m.to != "ftin":
 		return m.to
-	case math.Abs(parseAmount(s.aside[p.start:p.end]).value) < 3:
+	case math.Abs(parseAmount(x.aside[p.start:p.end]).value) < 3:
 		return "ftin"
 	}
 	return "ft"
@@ -216,19 +222,19 @@ func (s *Scanner) defaultTarget(q *quantity, m *measure) string {
 
 // unitAlone writes the unit of a quantity without its value: its name with
 // disp=unit, the symbol of the one that it is converted to with disp=unit2.
-func (s *Scanner) unitAlone(q *quantity) {
-	m, short := q.last().measure, q.shortIn
-	if string(q.display) == "unit2" && q.nTo > 0 {
-		m, short = q.to[0].measure, q.shortOut
+func (x *converter) unitAlone() {
+	m, short := x.last().measure, x.shortIn
+	if string(x.display) == "unit2" && x.nTo > 0 {
+		m, short = x.to[0].measure, x.shortOut
 	}
 	if m == nil {
-		s.unitSymbol(q.last().unit)
+		x.unitSymbol(x.last().unit)
 		return
 	}
-	p := q.last().text
-	n := parseAmount(s.aside[p.start:p.end])
-	_, after := s.unitText(m, unitForm{short: short, american: q.american, singular: n.singular(), amount: n})
-	s.str(strings.TrimPrefix(after, " "))
+	p := x.last().text
+	n := parseAmount(x.aside[p.start:p.end])
+	_, after := x.unitText(m, unitForm{short: short, american: x.american, singular: n.singular(), amount: n})
+	x.str(strings.TrimPrefix(after, " "))
 }
 
 // A target is a unit to convert to.
@@ -275,43 +281,43 @@ func (q *quantity) convertTo(codes []byte) {
 
 // parseStyle parses the named arguments. Symbols are the default of {{cvt}}
 // (short), and else of the converted value. It is long because it is a table.
-func (s *Scanner) parseStyle(q *quantity, args []argument, short bool) {
-	q.shortIn, q.shortOut, q.grouped = short, true, true
+func (x *converter) parseStyle(short bool) {
+	x.shortIn, x.shortOut, x.grouped = short, true, true
 	names, given := false, false // disp=or: names on both sides
-	for _, a := range args[1:] {
-		value := s.bytes(a.value)
-		switch string(s.bytes(a.key)) {
+	for _, a := range x.args[1:] {
+		value := x.bytes(a.value)
+		switch string(x.bytes(a.key)) {
 		case "adj":
-			q.adj = value
+			x.adj = value
 		case "disp":
-			q.display = value
-			q.flip = q.flip || string(value) == "flip"
+			x.display = value
+			x.flip = x.flip || string(value) == "flip"
 			names = names || string(value) == "or"
 		case "frac":
-			q.denominator, _ = parseNumber(value)
+			x.denominator, _ = parseNumber(value)
 		case "spell":
-			q.spelling = parseSpelling(value)
+			x.spelling = parseSpelling(value)
 		case "order":
-			q.flip = q.flip || string(value) == "flip"
+			x.flip = x.flip || string(value) == "flip"
 		case "comma":
-			q.grouped = string(value) != "off"
+			x.grouped = string(value) != "off"
 		case "sp":
-			q.american = string(value) == "us"
+			x.american = string(value) == "us"
 		case "sigfig":
-			q.rounding.significant, _ = parseNumber(value)
+			x.rounding.significant, _ = parseNumber(value)
 		case "round":
-			q.rounding.multiple, _ = parseNumber(value)
-			q.rounding.each = string(value) == "each"
+			x.rounding.multiple, _ = parseNumber(value)
+			x.rounding.each = string(value) == "each"
 		case "abbr":
-			q.shortIn, q.shortOut = abbreviated(value, short)
+			x.shortIn, x.shortOut = abbreviated(value, short)
 			given = true
 		}
 	}
-	if (names || q.spelling.output) && !given { // a symbol is not joined to a word
-		q.shortOut = q.shortIn
+	if (names || x.spelling.output) && !given { // a symbol is not joined to a word
+		x.shortOut = x.shortIn
 	}
-	if q.flip {
-		q.shortIn, q.shortOut = q.shortOut, q.shortIn
+	if x.flip {
+		x.shortIn, x.shortOut = x.shortOut, x.shortIn
 	}
 }
 
@@ -333,10 +339,10 @@ func abbreviated(value []byte, short bool) (in, out bool) {
 
 // continues reports whether the value in argument n and its unit are followed
 // by another value with a smaller unit: 5 ft, then 10 in.
-func (s *Scanner) continues(args []argument, n int) bool {
-	next := s.bytes(s.arg(args, n+2))
+func (x *converter) continues(n int) bool {
+	next := x.bytes(x.arg(n + 2))
 	return len(next) > 0 && next[0] >= '0' && next[0] <= '9' &&
-		slices.Contains(smaller[string(s.bytes(s.arg(args, n+1)))], string(s.bytes(s.arg(args, n+3))))
+		slices.Contains(smaller[string(x.bytes(x.arg(n+1)))], string(x.bytes(x.arg(n+3))))
 }
 
 // smaller maps a unit to the smaller units that may follow it in a compound
@@ -365,101 +371,101 @@ var ranges = map[string]joint{
 }
 
 // between returns the text of a joint.
-func (s *Scanner) between(j joint, short bool) string {
+func (c *call) between(j joint, short bool) string {
 	text := j.full
 	if short {
 		text = j.short
 	}
-	if label := s.label(text); label != "" {
+	if label := c.wiki.label(text); label != "" {
 		return label
 	}
 	return text
 }
 
 // input renders the quantity as it is given.
-func (s *Scanner) input(q *quantity) {
-	for k := range q.n {
-		p := &q.parts[k]
-		if k > 0 && !q.parts[k-1].unit.empty() {
-			if string(q.adj) == "on" && !q.shortIn && s.table.English() {
-				s.str("-") // 6-foot-7-inch
+func (x *converter) input() {
+	for k := range x.n {
+		p := &x.parts[k]
+		if k > 0 && !x.parts[k-1].unit.empty() {
+			if string(x.adj) == "on" && !x.shortIn && x.wiki.table.English() {
+				x.str("-") // 6-foot-7-inch
 			} else {
-				s.str(" ")
+				x.str(" ")
 			}
 		}
-		n := parseAmount(s.aside[p.text.start:p.text.end])
-		form := unitForm{short: q.shortIn, american: q.american, singular: n.singular() && !q.isRange() && p.power == "", amount: n}
+		n := parseAmount(x.aside[p.text.start:p.text.end])
+		form := unitForm{short: x.shortIn, american: x.american, singular: n.singular() && !x.isRange() && p.power == "", amount: n}
 		m := p.measure
-		if p.unit.empty() && q.shortIn && p.joint.repeat {
-			m = q.last().measure // 5 ft × 10 ft
+		if p.unit.empty() && x.shortIn && p.joint.repeat {
+			m = x.last().measure // 5 ft × 10 ft
 		}
-		s.inputPart(q, p, m, form)
+		x.inputPart(p, m, form)
 		if p.joint != (joint{}) {
-			s.str(s.between(p.joint, q.shortIn))
+			x.str(x.between(p.joint, x.shortIn))
 		}
 	}
 }
 
 // inputPart renders a value with its unit, which has the measure m; or nil.
-func (s *Scanner) inputPart(q *quantity, p *part, m *measure, form unitForm) {
-	last := p == q.last()
-	if last && string(q.adj) == "mid" {
+func (x *converter) inputPart(p *part, m *measure, form unitForm) {
+	last := p == x.last()
+	if last && string(x.adj) == "mid" {
 		form.singular, form.hyphen = true, true
 	}
-	form.hyphen = form.hyphen || string(q.adj) == "on"
+	form.hyphen = form.hyphen || string(x.adj) == "on"
 	var before, after string
 	if m != nil {
-		before, after = s.unitText(m, form)
+		before, after = x.unitText(m, form)
 	}
-	s.str(before)
-	mark := len(s.aside)
-	s.appendInput(q, p, form.amount)
-	s.text(s.aside[mark:])
-	s.release(mark)
-	if last && (string(q.adj) == "pre" || string(q.display) == "preunit") {
-		s.affixed(" ", q.words, "")
+	x.str(before)
+	mark := len(x.aside)
+	x.appendInput(p, form.amount)
+	x.text(x.aside[mark:])
+	x.release(mark)
+	if last && (string(x.adj) == "pre" || string(x.display) == "preunit") {
+		x.affixed(" ", x.words, "")
 	}
-	s.str(after)
+	x.str(after)
 	if m == nil && !p.unit.empty() {
-		s.str(" ")
-		code, _ := unitPower(s.bytes(p.unit))
-		s.unitSymbol(span{p.unit.end - len(code), p.unit.end})
+		x.str(" ")
+		code, _ := unitPower(x.bytes(p.unit))
+		x.unitSymbol(span{p.unit.end - len(code), p.unit.end})
 	}
-	if last && string(q.adj) == "mid" {
-		s.put(q.words)
+	if last && string(x.adj) == "mid" {
+		x.put(x.words)
 	}
 }
 
-// appendInput appends the number of an input value to s.aside: with separators,
+// appendInput appends the number of an input value to x.aside: with separators,
 // and with its power of ten ("5 million") as a word, or written out where the
 // language of the wiki has no word.
-func (s *Scanner) appendInput(q *quantity, p *part, n amount) {
+func (x *converter) appendInput(p *part, n amount) {
 	word := ""
 	if p.power != "" {
-		if word = s.label(p.power); word == "" && n.ok {
-			s.appendDecimal(n.value*powersOfTen[p.power], n.decimals, q.grouped)
+		if word = x.wiki.label(p.power); word == "" && n.ok {
+			x.appendDecimal(n.value*powersOfTen[p.power], n.decimals, x.grouped)
 			return
 		}
 	}
-	text := s.aside[p.text.start:p.text.end]
-	start := len(s.aside)
-	if q.spelling.input && n.ok && s.appendWords(n, q, q.spelling.capital && p == &q.parts[0]) {
-		s.aside = append(s.aside, word...)
+	text := x.aside[p.text.start:p.text.end]
+	start := len(x.aside)
+	if x.spelling.input && n.ok && x.appendWords(n, x.spelling.capital && p == &x.parts[0]) {
+		x.aside = append(x.aside, word...)
 		return
 	}
 	if n.ok && n.value < 0 {
-		s.aside = append(s.aside, "−"...)
+		x.aside = append(x.aside, "−"...)
 		text = bytes.TrimPrefix(bytes.TrimPrefix(text, []byte("-")), []byte("−"))
 	}
-	if q.grouped {
-		s.aside = appendGrouped(s.aside, text, digitsOf(s.page.Lang))
+	if x.grouped {
+		x.aside = appendGrouped(x.aside, text, digitsOf(x.wiki.page.Lang))
 	} else {
-		s.aside = append(s.aside, text...)
+		x.aside = append(x.aside, text...)
 	}
-	if plus := bytes.IndexByte(s.aside[start:], '+'); plus > 0 {
-		s.aside[start+plus] = ' ' // 1+1/2
+	if plus := bytes.IndexByte(x.aside[start:], '+'); plus > 0 {
+		x.aside[start+plus] = ' ' // 1+1/2
 	}
-	s.aside = append(s.aside, word...)
+	x.aside = append(x.aside, word...)
 }
 
 // A unitForm selects the form of a unit.
@@ -472,23 +478,23 @@ type unitForm struct {
 }
 
 // unitText returns what stands before and after a number with a unit.
-func (s *Scanner) unitText(m *measure, f unitForm) (before, after string) {
+func (c *call) unitText(m *measure, f unitForm) (before, after string) {
 	kind, form := rendering.UnitSymbol, ""
-	if !f.short && !m.symbol && s.table.Text(rendering.UnitName, m.name) != "" {
+	if !f.short && !m.symbol && c.wiki.table.Text(rendering.UnitName, m.name) != "" {
 		kind = rendering.UnitName
 	}
-	english := s.table.English()
+	english := c.wiki.table.English()
 	switch {
 	case english && (f.singular || f.hyphen):
-		form = s.table.Text(kind, m.one)
+		form = c.wiki.table.Text(kind, m.one)
 	case !english:
-		form = s.table.Text(kind, m.name+" "+s.table.PluralCategory(f.amount.whole, f.amount.decimals, f.amount.fraction))
+		form = c.wiki.table.Text(kind, m.name+" "+c.wiki.table.PluralCategory(f.amount.whole, f.amount.decimals, f.amount.fraction))
 	}
 	if form == "" {
-		form = s.table.Text(kind, m.name)
+		form = c.wiki.table.Text(kind, m.name)
 	}
 	before, after, _ = strings.Cut(form, "{0}")
-	if s.baseLang() == "en" { // the English Wikipedia raises plain digits
+	if c.wiki.baseLang() == "en" { // the English Wikipedia raises plain digits
 		after = plainPowers.Replace(after)
 	}
 	if kind == rendering.UnitName && english {

@@ -203,19 +203,19 @@ func (r rounding) round(v float64, places int) float64 {
 	return roundPlaces(v, places)
 }
 
-// appendDecimal appends a number to s.aside, with the separators of the wiki's
+// appendDecimal appends a number to x.aside, with the separators of the wiki's
 // language.
-func (s *Scanner) appendDecimal(v float64, places int, grouped bool) {
+func (x *converter) appendDecimal(v float64, places int, grouped bool) {
 	var buf [64]byte
 	plain := strconv.AppendFloat(buf[:0], math.Abs(v), 'f', max(places, 0), 64)
 	if v < 0 && len(bytes.Trim(plain, "0.")) > 0 {
-		s.aside = append(s.aside, "−"...)
+		x.aside = append(x.aside, "−"...)
 	}
 	if grouped {
-		s.aside = appendGrouped(s.aside, plain, digitsOf(s.page.Lang))
+		x.aside = appendGrouped(x.aside, plain, digitsOf(x.wiki.page.Lang))
 		return
 	}
-	s.aside = append(s.aside, plain...)
+	x.aside = append(x.aside, plain...)
 }
 
 // An input is the value of a quantity as numbers.
@@ -229,18 +229,18 @@ type input struct {
 
 // amounts returns the input of a quantity; ok is false if a value is not a number
 // or the unit is not known.
-func (s *Scanner) amounts(q *quantity) (in input, ok bool) {
-	if in.unit = q.last().measure; in.unit == nil {
+func (x *converter) amounts() (in input, ok bool) {
+	if in.unit = x.last().measure; in.unit == nil {
 		return in, false
 	}
 	in.scale = in.unit.scale
-	if power := q.last().power; power != "" {
+	if power := x.last().power; power != "" {
 		in.scale *= powersOfTen[power]
 	}
 	total := 0.0
-	for k := range q.n {
-		p := &q.parts[k]
-		a := parseAmount(s.aside[p.text.start:p.text.end])
+	for k := range x.n {
+		p := &x.parts[k]
+		a := parseAmount(x.aside[p.text.start:p.text.end])
 		if !a.ok {
 			return in, false
 		}
@@ -252,38 +252,38 @@ func (s *Scanner) amounts(q *quantity) (in input, ok bool) {
 			total += float64(a.value * p.scale)
 		}
 	}
-	if in.n = q.n; q.n > 1 && q.parts[0].measure != nil {
+	if in.n = x.n; x.n > 1 && x.parts[0].measure != nil {
 		in.compound, in.n = true, 1
-		in.amounts[0] = in.amounts[q.n-1]
+		in.amounts[0] = in.amounts[x.n-1]
 		in.amounts[0].value = total / in.unit.scale
 	}
 	return in, true
 }
 
 // conversion appends the converted value of a quantity with its units to
-// s.aside: "3.1 to 6.2 mi", or "37 km; 23 mi". The returned span is empty if
+// x.aside: "3.1 to 6.2 mi", or "37 km; 23 mi". The returned span is empty if
 // something is not known.
-func (s *Scanner) conversion(q *quantity) span {
-	in, ok := s.amounts(q)
+func (x *converter) conversion() span {
+	in, ok := x.amounts()
 	if !ok {
 		return span{}
 	}
-	start := len(s.aside)
-	for k, to := range q.to[:q.nTo] {
+	start := len(x.aside)
+	for k, to := range x.to[:x.nTo] {
 		if k > 0 {
-			s.aside = append(s.aside, "; "...)
+			x.aside = append(x.aside, "; "...)
 		}
-		if !s.appendConverted(q, &in, to) {
+		if !x.appendConverted(&in, to) {
 			return span{}
 		}
 	}
-	return span{start, len(s.aside)}
+	return span{start, len(x.aside)}
 }
 
 // appendConverted appends the quantity in one unit; ok is false if the unit is
 // not known.
-func (s *Scanner) appendConverted(q *quantity, in *input, to target) (ok bool) {
-	out, power, multiple := to.measure, s.label(to.power), 1.0
+func (x *converter) appendConverted(in *input, to target) (ok bool) {
+	out, power, multiple := to.measure, x.wiki.label(to.power), 1.0
 	if out == nil || out.kind != in.unit.kind {
 		return false
 	}
@@ -296,26 +296,26 @@ func (s *Scanner) appendConverted(q *quantity, in *input, to target) (ok bool) {
 		c := conversion{amount: a, value: a.value, in: in.unit, scale: in.scale, out: out, compound: in.compound}
 		c.result = (a.value-in.unit.offset)*in.scale/(out.scale*multiple) + out.offset
 		list[k] = c
-		most = max(most, q.rounding.of(c))
+		most = max(most, x.rounding.of(c))
 	}
 	for k, c := range list[:in.n] {
-		if q.rounding.each {
-			most = q.rounding.of(c)
+		if x.rounding.each {
+			most = x.rounding.of(c)
 		}
-		v := q.rounding.round(c.result, most)
-		if q.denominator > 0 {
-			v = math.Round(c.result*float64(q.denominator)) / float64(q.denominator)
+		v := x.rounding.round(c.result, most)
+		if x.denominator > 0 {
+			v = math.Round(c.result*float64(x.denominator)) / float64(x.denominator)
 		}
-		j := q.parts[k].joint
+		j := x.parts[k].joint
 		last := k == in.n-1
 		if to.inches {
-			s.appendFeetAndInches(q, v, most)
+			x.appendFeetAndInches(v, most)
 		} else {
-			bare := string(q.display) == "number" || string(q.display) == "output number only" || !last && !(j.repeat && q.shortOut)
-			s.appendOutput(q, out, roundedAmount(v, most), power, bare)
+			bare := string(x.display) == "number" || string(x.display) == "output number only" || !last && !(j.repeat && x.shortOut)
+			x.appendOutput(out, roundedAmount(v, most), power, bare)
 		}
 		if !last {
-			s.aside = append(s.aside, s.between(j, q.shortOut)...)
+			x.aside = append(x.aside, x.between(j, x.shortOut)...)
 		}
 	}
 	return true
@@ -323,27 +323,27 @@ func (s *Scanner) appendConverted(q *quantity, in *input, to target) (ok bool) {
 
 // appendOutput appends a converted value with the word for a power of ten and,
 // unless bare, its unit.
-func (s *Scanner) appendOutput(q *quantity, m *measure, a amount, power string, bare bool) {
+func (x *converter) appendOutput(m *measure, a amount, power string, bare bool) {
 	before, after := "", ""
 	if !bare {
-		before, after = s.unitText(m, unitForm{short: q.shortOut, american: q.american, singular: a.singular(), amount: a})
+		before, after = x.unitText(m, unitForm{short: x.shortOut, american: x.american, singular: a.singular(), amount: a})
 	}
-	s.aside = append(s.aside, before...)
-	if q.spelling.output && s.appendWords(a, q, false) {
+	x.aside = append(x.aside, before...)
+	if x.spelling.output && x.appendWords(a, false) {
 		// in words
-	} else if whole := math.Trunc(a.value); q.denominator > 1 && whole != a.value {
-		s.appendFraction(whole, a.value-whole, q.denominator)
-	} else if q.denominator > 0 {
-		s.appendDecimal(a.value, 0, q.grouped)
+	} else if whole := math.Trunc(a.value); x.denominator > 1 && whole != a.value {
+		x.appendFraction(whole, a.value-whole, x.denominator)
+	} else if x.denominator > 0 {
+		x.appendDecimal(a.value, 0, x.grouped)
 	} else {
-		s.appendDecimal(a.value, a.decimals, q.grouped)
+		x.appendDecimal(a.value, a.decimals, x.grouped)
 	}
-	s.aside = append(append(s.aside, power...), after...)
+	x.aside = append(append(x.aside, power...), after...)
 }
 
 // appendFraction appends a mixed number, "5 3/8", as the input of {{convert}} is
 // written. part is a multiple of 1/denominator.
-func (s *Scanner) appendFraction(whole, part float64, denominator int) {
+func (x *converter) appendFraction(whole, part float64, denominator int) {
 	n := int(math.Round(math.Abs(part) * float64(denominator)))
 	for a, b := n, denominator; ; a, b = b%a, a {
 		if a == 0 { // b is the greatest common divisor
@@ -352,34 +352,34 @@ func (s *Scanner) appendFraction(whole, part float64, denominator int) {
 		}
 	}
 	if whole != 0 {
-		s.appendDecimal(whole, 0, true)
-		s.aside = append(s.aside, ' ')
+		x.appendDecimal(whole, 0, true)
+		x.aside = append(x.aside, ' ')
 	} else if part < 0 {
-		s.aside = append(s.aside, "−"...)
+		x.aside = append(x.aside, "−"...)
 	}
-	s.aside = strconv.AppendInt(s.aside, int64(n), 10)
-	s.aside = append(s.aside, '/')
-	s.aside = strconv.AppendInt(s.aside, int64(denominator), 10)
+	x.aside = strconv.AppendInt(x.aside, int64(n), 10)
+	x.aside = append(x.aside, '/')
+	x.aside = strconv.AppendInt(x.aside, int64(denominator), 10)
 }
 
 // appendFeetAndInches appends a length in inches as feet and inches.
-func (s *Scanner) appendFeetAndInches(q *quantity, v float64, places int) {
+func (x *converter) appendFeetAndInches(v float64, places int) {
 	feet := math.Floor(math.Abs(v) / 12)
 	inches := math.Abs(v) - float64(12*feet)
-	if q.denominator == 0 {
+	if x.denominator == 0 {
 		inches = roundPlaces(inches, max(places, 0))
 	}
 	if inches >= 12 {
 		feet, inches = feet+1, inches-12
 	}
 	if v < 0 {
-		s.aside = append(s.aside, "−"...)
+		x.aside = append(x.aside, "−"...)
 	}
 	if feet > 0 {
-		s.appendOutput(q, measures["ft"], roundedAmount(feet, 0), "", false)
-		s.aside = append(s.aside, ' ')
+		x.appendOutput(measures["ft"], roundedAmount(feet, 0), "", false)
+		x.aside = append(x.aside, ' ')
 	}
-	s.appendOutput(q, measures["in"], roundedAmount(inches, places), "", false)
+	x.appendOutput(measures["in"], roundedAmount(inches, places), "", false)
 }
 
 // powersOfTen are the prefixes of unit codes that mean a power of ten, by label.
@@ -400,45 +400,45 @@ func unitPower(code []byte) (unit []byte, power string) {
 
 // unit renders the code of a unit as its symbol, "km2" as "km²". A prefix may
 // mean a power of ten: "e6acre" is "million acres".
-func (s *Scanner) unit(p span) {
-	code, power := unitPower(s.bytes(p))
-	if word := s.label(power); word != "" {
-		s.str(strings.TrimPrefix(word, " "))
-		s.str(" ")
+func (c *call) unit(p span) {
+	code, power := unitPower(c.bytes(p))
+	if word := c.wiki.label(power); word != "" {
+		c.str(strings.TrimPrefix(word, " "))
+		c.str(" ")
 	}
-	s.unitSymbol(span{p.end - len(code), p.end})
+	c.unitSymbol(span{p.end - len(code), p.end})
 }
 
 // unitSymbol renders the code of a unit without a power of ten as its symbol. A
 // code that is not in the data is shown itself.
-func (s *Scanner) unitSymbol(p span) {
-	code := s.bytes(p)
-	if symbol := s.table.TextOf(rendering.Unit, code); symbol != "" {
-		s.str(symbol)
+func (c *call) unitSymbol(p span) {
+	code := c.bytes(p)
+	if symbol := c.wiki.table.TextOf(rendering.Unit, code); symbol != "" {
+		c.str(symbol)
 		return
 	}
 	if m := measures[string(code)]; m != nil {
-		_, after := s.unitText(m, unitForm{short: true})
-		s.str(strings.TrimPrefix(after, " "))
+		_, after := c.unitText(m, unitForm{short: true})
+		c.str(strings.TrimPrefix(after, " "))
 		return
 	}
 	if bytes.ContainsAny(code, "[{<&") {
-		s.put(p)
+		c.put(p)
 		return
 	}
-	mark := len(s.aside)
-	for i, c := range code {
+	mark := len(c.aside)
+	for i, b := range code {
 		last := i == len(code)-1 || class[code[i+1]]&classLetter == 0 && code[i+1] < 0x80 && (code[i+1] < '0' || code[i+1] > '9')
-		if (c == '2' || c == '3') && last && i > 0 && class[code[i-1]]&classLetter != 0 {
-			if s.baseLang() == "en" {
-				s.aside = append(s.aside, c) // the digit in <sup>
+		if (b == '2' || b == '3') && last && i > 0 && class[code[i-1]]&classLetter != 0 {
+			if c.wiki.baseLang() == "en" {
+				c.aside = append(c.aside, b) // the digit in <sup>
 			} else {
-				s.aside = append(s.aside, 0xC2, 0xB0+c-'0') // ² and ³
+				c.aside = append(c.aside, 0xC2, 0xB0+b-'0') // ² and ³
 			}
 		} else {
-			s.aside = append(s.aside, c)
+			c.aside = append(c.aside, b)
 		}
 	}
-	s.text(s.aside[mark:])
-	s.release(mark)
+	c.text(c.aside[mark:])
+	c.release(mark)
 }

@@ -57,17 +57,17 @@ func numberInWords(n int, american bool) string {
 	return text + " and " + numberInWords(rest, american)
 }
 
-// appendWords appends an amount in words to s.aside; ok is false if it is no
+// appendWords appends an amount in words to x.aside; ok is false if it is no
 // small natural number.
-func (s *Scanner) appendWords(a amount, q *quantity, capital bool) (ok bool) {
+func (x *converter) appendWords(a amount, capital bool) (ok bool) {
 	n := int(a.value)
-	if a.value < 0 || a.value >= maxSpelled || float64(n) != a.value || a.decimals > 0 || !s.table.English() {
+	if a.value < 0 || a.value >= maxSpelled || float64(n) != a.value || a.decimals > 0 || !x.wiki.table.English() {
 		return false
 	}
-	text := numberInWords(n, q.american)
+	text := numberInWords(n, x.american)
 	if capital {
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
-	s.aside = append(s.aside, text...)
+	x.aside = append(x.aside, text...)
 	return true
 }

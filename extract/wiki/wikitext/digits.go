@@ -4,33 +4,33 @@ import "strings"
 
 // number renders an argument. If it is a number, its digits are grouped: 1234
 // as "1,234" on an English wiki.
-func (s *Scanner) number(p span) {
-	text, mark := s.capture(p)
-	end := len(s.aside)
-	s.aside = appendGrouped(s.aside, text, digitsOf(s.page.Lang))
-	s.text(s.aside[end:])
-	s.release(mark)
+func (c *call) number(p span) {
+	text, mark := c.capture(p)
+	end := len(c.aside)
+	c.aside = appendGrouped(c.aside, text, digitsOf(c.wiki.page.Lang))
+	c.text(c.aside[end:])
+	c.release(mark)
 }
 
 // formatNumber renders {{formatnum:1234}} as "1,234", with the separators of
 // the wiki's language. {{formatnum:1,234|R}} removes commas ("1234"),
 // {{formatnum:1234|NOSEP}} adds none.
-func (s *Scanner) formatNumber(p span, args []argument) {
-	switch string(s.bytes(s.arg(args, 1))) {
+func (c *call) formatNumber(p span) {
+	switch string(c.bytes(c.arg(1))) {
 	case "R":
-		text, mark := s.capture(p)
-		end := len(s.aside)
-		for _, c := range text {
-			if c != ',' {
-				s.aside = append(s.aside, c)
+		text, mark := c.capture(p)
+		end := len(c.aside)
+		for _, b := range text {
+			if b != ',' {
+				c.aside = append(c.aside, b)
 			}
 		}
-		s.text(s.aside[end:])
-		s.release(mark)
+		c.text(c.aside[end:])
+		c.release(mark)
 	case "NOSEP":
-		s.put(p)
+		c.put(p)
 	default:
-		s.number(p)
+		c.number(p)
 	}
 }
 
@@ -84,24 +84,24 @@ func appendGrouped(dst, text []byte, m digitMarks) []byte {
 	return dst
 }
 
-// measure renders {{unité|6925|km|2}} and {{unité|6925 km2}} of the French
+// opMeasure renders {{unité|6925|km|2}} and {{unité|6925 km2}} of the French
 // Wikipedia as "6 925 km2". Up to four pairs of a unit and its power may follow
 // the number.
-func (s *Scanner) measure(args []argument) {
-	p := s.arg(args, 1)
+func opMeasure(c call) {
+	p := c.arg(1)
 	digits := 0
-	for b := s.bytes(p); digits < len(b) && b[digits] >= '0' && b[digits] <= '9'; {
+	for b := c.bytes(p); digits < len(b) && b[digits] >= '0' && b[digits] <= '9'; {
 		digits++
 	}
-	s.number(span{p.start, p.start + digits})
-	s.put(span{p.start + digits, p.end})
-	s.affixed(" ", s.named(args, "u", "ul"), "")
+	c.number(span{p.start, p.start + digits})
+	c.put(span{p.start + digits, p.end})
+	c.affixed(" ", c.named("u", "ul"), "")
 	for n := 2; n+1 < 10; n += 2 {
-		if s.arg(args, n).empty() {
-			s.affixed(" ", s.arg(args, n+1), "") // {{M|3,5||m/s}}
+		if c.arg(n).empty() {
+			c.affixed(" ", c.arg(n+1), "") // {{M|3,5||m/s}}
 			continue
 		}
-		s.affixed(" ", s.arg(args, n), "")
-		s.put(s.arg(args, n+1))
+		c.affixed(" ", c.arg(n), "")
+		c.put(c.arg(n + 1))
 	}
 }

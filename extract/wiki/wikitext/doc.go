@@ -21,10 +21,11 @@
 //     Numbers have the separators of the wiki's language ([Page.Lang]). Parser
 //     functions are computed if everything that they depend on is on the page.
 //   - Dropped: tables, files with their captions, galleries, footnotes,
-//     elements that are not displayed or not prose (hidden.go), categories, links to other languages and, on lines of their own, to other
-//     projects, comments, behaviour switches, formulas, blocks of code,
-//     pronunciation in parentheses, navigation and maintenance templates,
-//     templates that are not known, sections that hold no prose ([Options]).
+//     elements that are not displayed or not prose (hidden.go), categories, links
+//     to other languages and, on lines of their own, to other projects, comments,
+//     behaviour switches, formulas, blocks of code, pronunciation in parentheses,
+//     navigation and maintenance templates, templates that are not known, sections
+//     that hold no prose ([Options]).
 //
 // Dropped content leaves no trace: "Albedo ({{IPAc-en|…}}) is" becomes "Albedo
 // is". Only the text around the removed part is repaired, so an "f()" in the
@@ -43,17 +44,32 @@
 //
 // # Implementation
 //
-//	page ─ comments.go: remove comments
-//	line ─ blocks.go: heading, list item, table, paragraph (by the first byte)
-//	  └ inline.go: links, tags, templates, quotes (by special bytes)
-//	      └ seam.go: append text, repair the place of removed markup
+// A [Scanner] wires parts together. Each owns its fields, and holds pointers to the
+// parts that it calls:
 //
-// Comments are removed first, because they may be inside any markup. Then the
-// page is processed in one pass, without a syntax tree. Plain text is skipped
-// with a map of the bytes that may begin markup, made with vector instructions
-// (specialmap.go), or with a table of byte classes. Each handler first finds the
-// end of its construct, then writes. Only arguments and labels with text are
-// scanned again, to a bounded depth.
+//	blocks ─▶ tables ─┐          a page's lines: headings, list items, paragraphs
+//	   └──────────────┴▶ inline  the markup within a line
+//	                      ├▶ links      labels
+//	                      ├▶ tags       HTML and extension tags
+//	                      └▶ templates  rules (operations), functions, expansion
+//
+//	finder  the source and the ends of constructs: read by all of them
+//	writer  the text: append, repair the place of removed markup; called by all
+//	wiki    what names of templates mean in the language
+//	losses  what was dropped
+//
+// The last four are leaves (finder asks wiki whether a template gives a URL).
+// Because markup nests, there are two ways back up: links, tables and templates
+// render labels, text between cells and arguments with inline.render, and templates
+// render arguments of whole lines with blocks.lines. What renders one template is a
+// function of a call (call.go, operations.go) and owns no state.
+//
+// Comments are removed first (comments.go), because they may be inside any markup.
+// Then the page is processed in one pass, without a syntax tree. Plain text is
+// skipped with a map of the bytes that may begin markup, made with vector
+// instructions (specialmap.go), or with a table of byte classes. Each handler first
+// finds the end of its construct, then writes. Only arguments and labels with text
+// are scanned again, to a bounded depth.
 //
 // The scans that find ends are never repeated, because their results are cached
 // for each construct (braces.go, tables.go, exttags.go, links.go). So time and

@@ -33,82 +33,79 @@ func (x *expansion) allow(n int) bool {
 	return true
 }
 
+// An expander renders templates from the wiki's own definitions.
+type expander struct {
+	budget *expansion   // of the page
+	opt    Options      // of inner
+	inner  *Scanner     // renders expanded templates; nil until the first
+	text   []byte       // buffer: the text of an expanded template
+	subst  substitution // buffer: replaces parameters
+}
+
 // expand renders the template whose name is in given, and whose text is
-// s.src[i:e], from the wiki's own definition: the parameters in it are replaced by
+// src[i:e], from the wiki's own definition: the parameters in it are replaced by
 // the arguments, and the result is rendered as wikitext, in one line. ok is false
 // if there is no definition, or a limit is reached; then nothing is written.
-func (s *Scanner) expand(given span, i, e int) (ok bool) {
-	if !s.expands() {
+func (t *templates) expand(given span, i, e int) (ok bool) {
+	if !t.wiki.expands() {
 		return false
 	}
-	source := s.definition(s.bytes(given))
+	source := t.wiki.definition(t.in.bytes(given))
 	for range maxTemplateAlias {
 		target, isAlias := strings.CutPrefix(source, rendering.Alias)
 		if !isAlias {
 			break
 		}
-		if t, known := s.lookUp(s.templateName([]byte(target)), []byte(target)); known {
-			return s.renderAlias(t, given, i, e)
+		if rule, known := t.wiki.lookUp(t.wiki.templateName([]byte(target)), []byte(target)); known {
+			if rule.Op != rendering.OpVariable {
+				t.call(rule, funcNone, given, i, e)
+			}
+			return true
 		}
-		source = s.definition([]byte(target))
+		source = t.wiki.definition([]byte(target))
 	}
-	if source == "" || strings.HasPrefix(source, rendering.Alias) || !s.budget.allow(len(source)) {
+	budget := t.expander.budget
+	if source == "" || strings.HasPrefix(source, rendering.Alias) || !budget.allow(len(source)) {
 		return false
 	}
-	base := len(s.args)
-	s.split(i, e)
-	text, ok := s.substitute(source, s.args[base:])
-	s.args = s.args[:base]
+	base := len(t.args)
+	t.split(i, e)
+	text, ok := t.expander.subst.replace(source, t.in.src, t.args[base:], maxExpandedBytes-budget.bytes)
+	t.args = t.args[:base]
+	budget.bytes += len(text)
 	if ok {
-		s.budget.expanded++
-		s.putExpanded(text)
+		budget.expanded++
+		t.putExpanded(text)
 	}
 	return ok
 }
 
-// PageExpanded returns the number of templates of the wiki that were expanded in
-// the last text of [Scanner.AppendText].
-func (s *Scanner) PageExpanded() int { return s.budget.expanded }
-
-// renderAlias renders a template whose name is a redirect to one that the data
-// know.
-func (s *Scanner) renderAlias(t rendering.Rule, given span, i, e int) bool {
-	if t.Op == rendering.OpDrop || t.Op == rendering.OpVariable {
-		return true
-	}
-	base, enclosing := len(s.args), s.given
-	s.given = given
-	s.split(i, e)
-	s.render(t, s.args[base:])
-	s.args, s.given = s.args[:base], enclosing
-	return true
-}
-
 // putExpanded renders wikitext that an expansion gave, and writes it in one line.
-func (s *Scanner) putExpanded(source []byte) {
-	if s.inner == nil {
-		s.inner = NewScanner(s.opt)
-		s.inner.wiki.tables, s.inner.budget = s.wiki.tables, s.budget
-		s.inner.opt.Headings, s.inner.opt.Lists = true, true
+func (t *templates) putExpanded(source []byte) {
+	x := &t.expander
+	if x.inner == nil {
+		x.inner = NewScanner(x.opt)
+		x.inner.wiki.tables, x.inner.templates.expander.budget = t.wiki.tables, x.budget
 	}
-	s.budget.depth++
-	s.expanded = s.inner.AppendText(s.expanded[:0], source, s.page)
-	s.budget.depth--
-	for name, hole := range s.inner.Holes() {
-		s.holes.add([]byte(name), hole.Uses, s.page.Title)
+	x.budget.depth++
+	x.text = x.inner.AppendText(x.text[:0], source, t.wiki.page)
+	x.budget.depth--
+	for name, hole := range x.inner.Holes() {
+		t.losses.holes.add([]byte(name), hole.Uses, t.wiki.page.Title)
 	}
-	for name, n := range s.inner.Dropped() {
-		s.dropped.Add([]byte(name), n)
+	for name, n := range x.inner.Dropped() {
+		t.losses.dropped.Add([]byte(name), n)
 	}
-	s.inner.ResetTally()
-	text := s.expanded
-	for k := bytes.IndexByte(text, '\n'); k >= 0; k = bytes.IndexByte(text, '\n') {
-		text[k] = ' '
+	x.inner.ResetTally()
+	for k, c := range x.text {
+		if c == '\n' {
+			x.text[k] = ' '
+		}
 	}
-	if startsBlank(source) && len(text) > 0 {
-		s.str(" ")
+	if startsBlank(source) && len(x.text) > 0 {
+		t.str(" ")
 	}
-	s.text(text)
+	t.text(x.text)
 }
 
 // startsBlank reports whether an expansion begins with a space that separates it
@@ -117,32 +114,28 @@ func startsBlank(source []byte) bool {
 	return bytes.HasPrefix(source, []byte(" ")) || bytes.HasPrefix(source, []byte("&nbsp;")) || bytes.HasPrefix(source, []byte("&#32;"))
 }
 
-// substitute returns, in a buffer, a definition with its parameters, {{{1}}} and
-// {{{name|default}}}, replaced by the arguments as they stand in the page. ok is
-// false if the result is longer than a limit.
-func (s *Scanner) substitute(definition string, args []argument) (text []byte, ok bool) {
-	if s.subst == nil {
-		s.subst = &substitution{page: &s.source}
-	}
-	b := s.subst
-	b.args, b.out, b.left = args, b.out[:0], maxExpandedBytes-s.budget.bytes
-	b.load(append(b.src[:0], definition...))
-	b.append(0, len(b.src), 0)
-	s.budget.bytes += len(b.out)
-	return b.out, b.left >= 0
-}
-
 // A substitution replaces the parameters of a definition, which is the source of
 // its braces.
 type substitution struct {
-	braces
-	page *source // has the arguments
+	braceFinder
+	page source // has the arguments
 	args []argument
 	out  []byte
 	left int // bytes that may be written; negative: too long
 }
 
-// append appends b.src[i:e] with its parameters replaced.
+// replace returns, in a buffer, a definition with its parameters, {{{1}}} and
+// {{{name|default}}}, replaced by the arguments as they stand in the page. ok is
+// false if the result is longer than limit.
+func (b *substitution) replace(definition string, page []byte, args []argument, limit int) (text []byte, ok bool) {
+	b.page.src, b.args, b.out, b.left = page, args, b.out[:0], limit
+	b.load(append(b.src[:0], definition...))
+	b.append(0, len(b.src), 0)
+	b.page.src, b.args = nil, nil
+	return b.out, b.left >= 0
+}
+
+// append appends src[i:e] with its parameters replaced.
 func (b *substitution) append(i, e, depth int) {
 	for start := i; ; {
 		k := bytes.Index(b.src[i:e], []byte("{{{"))
@@ -170,7 +163,7 @@ func (b *substitution) write(p []byte) {
 }
 
 // parameterValue appends the value of the parameter whose name and default are
-// b.src[i:e].
+// src[i:e].
 func (b *substitution) parameterValue(i, e, depth int) {
 	bar := b.nameEnd(i, e)
 	key := b.trim(i, bar)

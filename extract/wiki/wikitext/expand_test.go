@@ -105,8 +105,8 @@ func TestExpansionIsBounded(t *testing.T) {
 		if len(text) > maxExpandedBytes+len(c.source) {
 			t.Errorf("%s: %d bytes of text", name, len(text))
 		}
-		if s.budget.calls > maxExpansions || s.budget.bytes > 3*maxExpandedBytes {
-			t.Errorf("%s: %+v", name, *s.budget)
+		if budget := *s.templates.expander.budget; budget.calls > maxExpansions || budget.bytes > 3*maxExpandedBytes {
+			t.Errorf("%s: %+v", name, budget)
 		}
 		if name != "braces" && name != "parameters" && name != "unclosed" && s.PageHoles() == 0 && name != "wide" {
 			t.Errorf("%s: no hole where the limit ended the expansion", name)
@@ -123,14 +123,14 @@ func TestTheWorkOfExpansionsIsLinear(t *testing.T) {
 	work := func(source string, defs ...string) int {
 		s := definitions(t, defs...)
 		s.AppendText(nil, []byte(source), Page{})
-		total := s.finder.work + s.comments.work + s.budget.bytes
-		for inner := s.inner; inner != nil; inner = inner.inner {
-			total += inner.finder.work + inner.comments.work
+		total := s.work() + s.templates.expander.budget.bytes
+		for x := &s.templates.expander; ; x = &x.inner.templates.expander {
+			total += x.subst.work
+			if x.inner == nil {
+				return total
+			}
+			total += x.inner.work()
 		}
-		if s.subst != nil {
-			total += s.subst.work
-		}
-		return total
 	}
 	for name, at := range map[string]func(n int) int{
 		"uses":       func(n int) int { return work(strings.Repeat("A {{zq|a}} b ", n), "zq", "({{{1}}})") },

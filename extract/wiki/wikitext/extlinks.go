@@ -48,7 +48,7 @@ type extLink struct {
 	next            int // offset after the link
 }
 
-// extLinkAt parses the external link at f.src[i], which is "[": a URL, then a
+// extLinkAt parses the external link at src[i], which is "[": a URL, then a
 // label up to the next "]" on the line. A "]" inside a link or template in the
 // label does not end it (Parser::handleExternalLinks). ok is false if there is
 // no external link.
@@ -77,7 +77,7 @@ func (f *finder) extLinkAt(i, e int) (l extLink, ok bool) {
 	return extLink{label: j, labelEnd: k, next: k + 1}, true
 }
 
-// givesURL reports whether a template begins at f.src[i] that gives the URL of an
+// givesURL reports whether a template begins at src[i] that gives the URL of an
 // external link: a parser function, or a template whose definition begins with one.
 func (f *finder) givesURL(i, e int) bool {
 	if i+1 >= e || f.src[i] != '{' || f.src[i+1] != '{' {
@@ -92,7 +92,7 @@ func (f *finder) givesURL(i, e int) bool {
 }
 
 // skipInLabel returns the end of the link, template, comment or extension tag
-// at f.src[k], or k+1 if there is none.
+// at src[k], or k+1 if there is none.
 func (f *finder) skipInLabel(k, e int) int {
 	if k+1 < e && f.src[k] == '[' && f.src[k+1] == '[' {
 		if inner, ok := f.linkAt(k, e); ok {
@@ -102,7 +102,7 @@ func (f *finder) skipInLabel(k, e int) int {
 	return f.stepInLabel(k, e)
 }
 
-// urlEnd returns the end of the URL whose rest begins at f.src[i]. Templates
+// urlEnd returns the end of the URL whose rest begins at src[i]. Templates
 // belong to the URL; italics and the character references of < and > end it.
 func (f *finder) urlEnd(i, e int) int {
 	for i < e {
@@ -140,7 +140,7 @@ func addressEnd(src []byte, i, e int) int {
 	return j + 1
 }
 
-// endsURL reports whether f.src[i:e] begins with something that ends a URL:
+// endsURL reports whether src[i:e] begins with something that ends a URL:
 // italics, a character reference of < or >, a no-break space or an ideographic
 // space.
 func (f *finder) endsURL(i, e int) bool {
@@ -154,14 +154,14 @@ func (f *finder) endsURL(i, e int) bool {
 
 // extLink renders the label of an external link. For a link without a label
 // MediaWiki shows a number in brackets; such a link is dropped.
-func (s *Scanner) extLink(l extLink) {
+func (lk *links) extLink(l extLink) {
 	i := l.label
-	for i < l.labelEnd && isBlank(s.src[i]) {
+	for i < l.labelEnd && isBlank(lk.in.src[i]) {
 		i++
 	}
 	if i == l.labelEnd {
-		s.removed()
+		lk.w.removed()
 		return
 	}
-	s.inline(i, l.labelEnd, modeArgument)
+	lk.inline.render(i, l.labelEnd, modeArgument)
 }

@@ -2,9 +2,9 @@ package wikitext
 
 import "bytes"
 
-// A tags finds the ends of extension tags, HTML elements and comments, which the
+// A tagFinder finds the ends of extension tags, HTML elements and comments, which the
 // parser of MediaWiki takes out first.
-type tags struct {
+type tagFinder struct {
 	source
 	tagClose [tagCount]nextFinder // closing tags of extension tags, by tagInfo.id
 	gt       nextFinder           // '>'
@@ -14,7 +14,7 @@ type tags struct {
 }
 
 // load starts a page with the source src.
-func (g *tags) load(src []byte) {
+func (g *tagFinder) load(src []byte) {
 	g.src = src
 	for k := range g.tagClose {
 		g.tagClose[k] = nextFinder{none: len(src)}
@@ -46,9 +46,9 @@ func (f *nextFinder) cached(i int) (to, end int, known bool) {
 
 func (f *nextFinder) found(i, to, end int) { f.from, f.to, f.end = i, to, end }
 
-// next returns the offset of the first sub in g.src[i:], or -1. f caches the
+// next returns the offset of the first sub in src[i:], or -1. f caches the
 // result.
-func (g *tags) next(f *nextFinder, i int, sub []byte) int {
+func (g *tagFinder) next(f *nextFinder, i int, sub []byte) int {
 	if to, _, known := f.cached(i); known {
 		return to
 	}
@@ -74,11 +74,11 @@ type extTag struct {
 	next          int  // offset after the closing tag
 }
 
-// extTagAt parses the extension tag at g.src[i], which is "<", by the rules of
+// extTagAt parses the extension tag at src[i], which is "<", by the rules of
 // MediaWiki's preprocessor: the tag ends at the first ">", its content at the
 // first closing tag. ok is false if there is no extension tag or it is not
 // closed before e. Only includeonly need not be closed.
-func (g *tags) extTagAt(i, e int) (t extTag, ok bool) {
+func (g *tagFinder) extTagAt(i, e int) (t extTag, ok bool) {
 	info, nameEnd := tagName(g.src, i+1, e)
 	if info.kind < firstOpaque {
 		return t, false
@@ -116,8 +116,8 @@ func hasWord(attributes []byte, word string) bool {
 }
 
 // closingTag returns the range [to, end) of the next closing tag with info's
-// name in g.src[i:], or -1 twice.
-func (g *tags) closingTag(info tagInfo, i int) (to, end int) {
+// name in src[i:], or -1 twice.
+func (g *tagFinder) closingTag(info tagInfo, i int) (to, end int) {
 	f := &g.tagClose[info.id]
 	if to, end, known := f.cached(i); known {
 		return to, end
@@ -146,9 +146,9 @@ func (g *tags) closingTag(info tagInfo, i int) (to, end int) {
 	}
 }
 
-// opaqueEnd returns the end of the extension tag with its content at g.src[i],
+// opaqueEnd returns the end of the extension tag with its content at src[i],
 // which is "<"; or i if there is none.
-func (g *tags) opaqueEnd(i, e int) int {
+func (g *tagFinder) opaqueEnd(i, e int) int {
 	if i+1 >= e || class[g.src[i+1]]&classLetter == 0 {
 		return i
 	}
@@ -156,119 +156,4 @@ func (g *tags) opaqueEnd(i, e int) int {
 		return t.next
 	}
 	return i
-}
-
-// extension renders an extension tag: the content of nowiki, pre and code, the
-// placeholder of a formula. Any other is dropped.
-func (s *Scanner) extension(t extTag) {
-	switch t.kind {
-	case tagNowiki:
-		s.literal(t.body, t.bodyEnd)
-	case tagPre:
-		s.preformattedNowiki(t.body, t.bodyEnd)
-	case tagCode:
-		if t.inline {
-			s.literal(t.body, t.bodyEnd)
-			return
-		}
-		if s.opt.Code {
-			s.preformatted(t.body, t.bodyEnd)
-			return
-		}
-		s.removed()
-	case tagMath:
-		if s.opt.Math != "" {
-			s.str(s.opt.Math)
-			return
-		}
-		s.removed()
-	default:
-		s.removed()
-	}
-}
-
-// literal writes s.src[i:e], in which only character references are markup.
-func (s *Scanner) literal(i, e int) {
-	start := i
-	for i < e {
-		switch s.src[i] {
-		case '&', 0xC2, '\n':
-			s.text(s.src[start:i])
-			i = s.literalByte(i, e)
-			start = i
-		default:
-			i++
-		}
-	}
-	if start < e {
-		s.text(s.src[start:e])
-	}
-}
-
-// literalByte writes what s.src[i] begins (a character reference, a no-break
-// space, a line feed or any other byte) and returns the offset after it.
-func (s *Scanner) literalByte(i, e int) int {
-	switch s.src[i] {
-	case '&':
-		if ent, ok := s.entities.at(s.src[:e], i); ok {
-			s.entity(ent)
-			return ent.next
-		}
-	case '\n':
-		s.str(" ")
-		return i + 1
-	default:
-		if i+1 < e && s.src[i+1] == 0xA0 {
-			s.str(" ")
-			return i + 2
-		}
-	}
-	s.text(s.src[i : i+1])
-	return i + 1
-}
-
-// preformatted writes the literal text s.src[i:e] as output lines of its own,
-// one for each source line.
-func (s *Scanner) preformatted(i, e int) {
-	s.breakLine()
-	s.literalLines(i, e)
-	s.breakLine()
-}
-
-// literalLines writes literal text and ends a line at each line feed.
-func (s *Scanner) literalLines(i, e int) {
-	for {
-		k := bytes.IndexByte(s.src[i:e], '\n')
-		if k < 0 {
-			s.literal(i, e)
-			return
-		}
-		s.literal(i, i+k)
-		s.breakLine()
-		i += k + 1
-	}
-}
-
-var nowikiStart, nowikiEnd = []byte("<nowiki>"), []byte("</nowiki>")
-
-// preformattedNowiki writes s.src[i:e], the content of <pre>, as output lines.
-// Pairs of nowiki tags in it are removed.
-func (s *Scanner) preformattedNowiki(i, e int) {
-	s.breakLine()
-	for {
-		open := bytes.Index(s.src[i:e], nowikiStart)
-		if open < 0 {
-			break
-		}
-		body := i + open + len(nowikiStart)
-		shut := bytes.Index(s.src[body:e], nowikiEnd)
-		if shut < 0 {
-			break
-		}
-		s.literalLines(i, i+open)
-		s.literalLines(body, body+shut)
-		i = body + shut + len(nowikiEnd)
-	}
-	s.literalLines(i, e)
-	s.breakLine()
 }

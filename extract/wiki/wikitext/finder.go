@@ -1,11 +1,12 @@
 package wikitext
 
-// A finder finds the ends of constructs and caches them. It never repeats a
-// scan: for each kind of construct it records what was found and how far the
-// page was scanned. So hostile input (unclosed, deeply nested) takes linear
-// time. Most lookups are in source order.
+// A finder finds the ends of constructs and caches them. It stands on the layers
+// below it: source, tagFinder, braceFinder. None repeats a scan: for each kind of
+// construct it records what was found and how far the page was scanned. So hostile
+// input (unclosed, deeply nested) takes linear time. Most lookups are in source
+// order.
 type finder struct {
-	braces
+	braceFinder
 	wiki     *wiki // whether a template gives a URL
 	tables   tableFinder
 	variants variantFinder
@@ -24,7 +25,7 @@ type nearFinder struct {
 
 // load starts a page with the source src.
 func (f *finder) load(src []byte) {
-	f.braces.load(src)
+	f.braceFinder.load(src)
 	f.tables.reset()
 	f.variants.reset()
 	f.near = nearFinder{}

@@ -75,70 +75,70 @@ func functionOf(name []byte) function {
 	return funcNone
 }
 
-// function renders the variable or parser function f. args[0] holds its name, a
+// function renders the variable or parser function f. c.args[0] holds its name, a
 // colon and the first argument.
-func (s *Scanner) function(f function, args []argument) {
-	first := args[0].value
-	colon := bytes.IndexByte(s.bytes(first), ':')
-	first = s.trim(first.start+colon+1, first.end)
+func (c *call) function(f function) {
+	first := c.args[0].value
+	colon := bytes.IndexByte(c.bytes(first), ':')
+	first = c.in.trim(first.start+colon+1, first.end)
 	switch f {
 	case funcTitle:
-		s.str(s.page.Title)
+		c.str(c.wiki.page.Title)
 	case funcFirst:
-		s.put(first)
+		c.put(first)
 	case funcLast:
-		if len(args) > 1 {
-			s.put(args[len(args)-1].value)
+		if len(c.args) > 1 {
+			c.put(c.args[len(c.args)-1].value)
 		}
 	case funcIf:
-		s.choose(s.shows(first), args, 1)
+		c.choose(c.shows(first), 1)
 	case funcIfEqual:
-		s.choose(s.equal(first, s.arg(args, 1)), args, 2)
+		c.choose(c.equal(first, c.arg(1)), 2)
 	case funcPlural:
-		a, mark := s.capture(first)
+		a, mark := c.capture(first)
 		one := string(a) == "1"
-		s.release(mark)
-		s.choose(one, args, 1)
+		c.release(mark)
+		c.choose(one, 1)
 	case funcNumber:
-		s.formatNumber(first, args)
+		c.formatNumber(first)
 	case funcSwitch:
-		s.choice(first, args)
+		c.choice(first)
 	case funcExpr, funcIfExpr:
-		s.expression(f, first, args)
+		c.expression(f, first)
 	case funcIfError:
-		s.noError(first, args)
+		c.noError(first)
 	case funcPadLeft, funcPadRight:
-		s.padded(f, first, args)
+		c.padded(f, first)
 	case funcLower, funcUpper, funcLowerFirst, funcUpperFirst:
-		text, mark := s.capture(first)
-		end := len(s.aside)
-		s.aside = appendCase(s.aside, text, f)
-		s.text(s.aside[end:])
-		s.release(mark)
+		text, mark := c.capture(first)
+		end := len(c.aside)
+		c.aside = appendCase(c.aside, text, f)
+		c.text(c.aside[end:])
+		c.release(mark)
 	}
 }
 
 // equal reports whether two arguments render to the same value.
-func (s *Scanner) equal(p, q span) bool {
-	a, mark := s.capture(p)
-	b, _ := s.capture(q)
-	s.release(mark)
+func (c *call) equal(p, q span) bool {
+	a, mark := c.capture(p)
+	b, _ := c.capture(q)
+	c.release(mark)
 	return sameValue(a, b)
 }
 
 // shows reports whether an argument renders to any text.
-func (s *Scanner) shows(p span) bool {
-	text, mark := s.capture(p)
-	s.release(mark)
+func (c *call) shows(p span) bool {
+	text, mark := c.capture(p)
+	c.release(mark)
 	return len(text) > 0
 }
 
 // choose renders positional argument n if yes is true, else argument n+1.
-func (s *Scanner) choose(yes bool, args []argument, n int) {
+func (c *call) choose(yes bool, n int) {
 	if !yes {
 		n++
 	}
-	s.put(s.arg(args, n))
+	c.put(c.arg(n))
 }
 
 // appendCase appends text to dst with its letters, or its first letter, in

@@ -10,44 +10,44 @@ import (
 // case that equals the value, here "1" for a or b, or else the default. If the
 // value renders to nothing, because it depends on an unknown template, nothing
 // is written.
-func (s *Scanner) choice(first span, args []argument) {
-	value, mark := s.capture(first)
-	defer s.release(mark)
+func (c *call) choice(first span) {
+	value, mark := c.capture(first)
+	defer c.release(mark)
 	if len(value) == 0 && !first.empty() {
 		return
 	}
 	fallback, found := span{}, false
-	for k, a := range args[1:] {
+	for k, a := range c.args[1:] {
 		key := a.key
 		if key.empty() {
 			key = a.value
 		}
-		last := a.key.empty() && k == len(args)-2 // without a key: the default
+		last := a.key.empty() && k == len(c.args)-2 // without a key: the default
 		switch {
 		case found:
-		case last, string(s.bytes(key)) == "#default":
+		case last, string(c.bytes(key)) == "#default":
 			fallback = a.value
 		default:
-			text, mark := s.capture(key)
+			text, mark := c.capture(key)
 			found = sameValue(value, text)
-			s.release(mark)
+			c.release(mark)
 		}
 		if found && (last || !a.key.empty()) {
-			s.put(a.value)
+			c.put(a.value)
 			return
 		}
 	}
-	s.put(fallback)
+	c.put(fallback)
 }
 
 // noError renders {{#iferror:value|bad|good}} as "good" and
 // {{#iferror:value|bad}} as "value": errors are assumed not to occur.
-func (s *Scanner) noError(first span, args []argument) {
-	if len(args) > 2 {
-		s.put(s.arg(args, 2))
+func (c *call) noError(first span) {
+	if len(c.args) > 2 {
+		c.put(c.arg(2))
 		return
 	}
-	s.put(first)
+	c.put(first)
 }
 
 // sameValue reports whether #ifeq and #switch regard a and b as equal: the same
@@ -85,18 +85,18 @@ const maxPadded = 32
 
 // padded renders {{padleft:7|3|0}} as "007" and {{padright:7|3|0}} as "700".
 // Without a third argument it pads with zeros.
-func (s *Scanner) padded(f function, first span, args []argument) {
-	text, mark := s.capture(first)
-	defer s.release(mark)
-	end := len(s.aside)
-	want, ok := parseNumber(s.bytes(s.arg(args, 1)))
+func (c *call) padded(f function, first span) {
+	text, mark := c.capture(first)
+	defer c.release(mark)
+	end := len(c.aside)
+	want, ok := parseNumber(c.bytes(c.arg(1)))
 	missing := min(want, maxPadded) - utf8.RuneCount(text)
-	fill := s.bytes(s.arg(args, 2))
+	fill := c.bytes(c.arg(2))
 	if len(fill) == 0 {
 		fill = []byte("0")
 	}
 	if !ok || missing <= 0 || !utf8.Valid(fill) {
-		s.text(text)
+		c.text(text)
 		return
 	}
 	for rest := fill; missing > 0; missing-- {
@@ -104,15 +104,15 @@ func (s *Scanner) padded(f function, first span, args []argument) {
 			rest = fill
 		}
 		_, n := utf8.DecodeRune(rest)
-		s.aside = append(s.aside, rest[:n]...)
+		c.aside = append(c.aside, rest[:n]...)
 		rest = rest[n:]
 	}
-	padding := s.aside[end:]
+	padding := c.aside[end:]
 	if f == funcPadLeft {
-		s.text(padding)
-		s.text(text)
+		c.text(padding)
+		c.text(text)
 		return
 	}
-	s.text(text)
-	s.text(padding)
+	c.text(text)
+	c.text(padding)
 }

@@ -9,21 +9,21 @@ import (
 // expression renders {{#expr:1+2}} as "3" and {{#ifexpr:1<2|yes|no}} as "yes".
 // It writes nothing for an expression with an error or with a template or
 // variable, whose value is unknown.
-func (s *Scanner) expression(f function, first span, args []argument) {
-	if bytes.Contains(s.bytes(first), []byte("{{")) {
+func (c *call) expression(f function, first span) {
+	if bytes.Contains(c.bytes(first), []byte("{{")) {
 		return
 	}
-	text, mark := s.capture(first)
+	text, mark := c.capture(first)
 	value, ok := evaluate(text)
 	ok = ok || len(text) == 0 && f == funcIfExpr // an empty condition is false
-	s.release(mark)
+	c.release(mark)
 	switch {
 	case !ok:
 	case f == funcIfExpr:
-		s.choose(value != 0, args, 1)
+		c.choose(value != 0, 1)
 	default:
 		var buf [32]byte
-		s.text(appendResult(buf[:0], value))
+		c.text(appendResult(buf[:0], value))
 	}
 }
 

@@ -40,7 +40,7 @@ func checkPage(t interface {
 	if utf8.Valid(src) && !utf8.Valid(other) {
 		t.Errorf("%q: text %q of other options is not valid UTF-8", src, other)
 	}
-	if work := s.finder.work + s.comments.work; work > workPerByte*(len(src)+64) {
+	if work := s.work(); work > workPerByte*(len(src)+64) {
 		t.Errorf("%q: looked at %d bytes", src, work)
 	}
 }

@@ -59,9 +59,9 @@ type headingLine struct {
 	next       int // where the next line begins
 }
 
-// headingAt parses the line at b.src[i], which is "=". ok is false if the line
+// headingAt parses the line at src[i], which is "=". ok is false if the line
 // is not a heading. White space may follow the closing signs.
-func (b *braces) headingAt(i, e int) (h headingLine, ok bool) {
+func (b *braceFinder) headingAt(i, e int) (h headingLine, ok bool) {
 	eol := b.lineEnd(i, e)
 	end := eol
 	for end > i && isBlank(b.src[end-1]) {
@@ -86,31 +86,26 @@ func (b *braces) headingAt(i, e int) (h headingLine, ok bool) {
 	return h, true
 }
 
-// heading renders the heading at s.src[i]. It returns where the next line
+// heading renders the heading at src[i]. It returns where the next line
 // begins, or the next section if this section is dropped because it is back
 // matter (references, external links). ok is false if there is no heading.
-func (s *Scanner) heading(i, e int) (next int, ok bool) {
-	h, ok := s.headingAt(i, e)
+func (b *blocks) heading(i, e int) (next int, ok bool) {
+	h, ok := b.in.headingAt(i, e)
 	if !ok {
 		return i, false
 	}
-	s.endLine()
-	saved := s.output
-	s.output = output{out: s.out, base: s.base, line: len(s.out), bol: true, head: true}
-	s.inline(h.start, h.end, modeArgument)
-	s.endQuotes()
-	out := s.out
-	text := bytes.TrimSpace(out[saved.line:])
-	backMatter := !s.opt.BackMatter && h.level <= maxBackMatterLevel && isBackMatter(text, &s.name)
-	if !s.opt.Headings || backMatter {
+	b.w.endLine()
+	saved := b.w.divert()
+	b.inline.render(h.start, h.end, modeArgument)
+	text := bytes.TrimSpace(b.w.resume(saved))
+	backMatter := !b.opt.BackMatter && h.level <= maxBackMatterLevel && isBackMatter(text, &b.name)
+	if !b.opt.Headings || backMatter {
 		text = nil
 	}
-	s.heads.push(h.level, text)
-	saved.out = out[:saved.line]
-	s.output = saved
-	s.quotes.reset(len(s.out))
+	b.w.heads.push(h.level, text)
+	b.w.quotes.reset(len(b.w.out))
 	if backMatter {
-		return s.sectionEnd(h.next, e, h.level), true
+		return b.in.sectionEnd(h.next, e, h.level), true
 	}
 	return h.next, true
 }
@@ -122,7 +117,7 @@ const maxBackMatterLevel = 3
 
 // sectionEnd returns the offset of the next heading whose level is at most
 // level, or e.
-func (b *braces) sectionEnd(i, e, level int) int {
+func (b *braceFinder) sectionEnd(i, e, level int) int {
 	for i < e {
 		if b.src[i] == '=' {
 			if h, ok := b.headingAt(i, e); ok && h.level <= level {
@@ -134,6 +129,6 @@ func (b *braces) sectionEnd(i, e, level int) int {
 	return e
 }
 
-// lineEnd returns the end of the source line at b.src[i]: the next line feed
+// lineEnd returns the end of the source line at src[i]: the next line feed
 // that is not inside a template, comment or extension tag.
-func (b *braces) lineEnd(i, e int) int { return b.outside(i, e, '\n') }
+func (b *braceFinder) lineEnd(i, e int) int { return b.outside(i, e, '\n') }

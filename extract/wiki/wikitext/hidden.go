@@ -61,9 +61,9 @@ func hasHiddenClass(tag []byte) bool {
 	return false
 }
 
-// hiddenEnd returns the end of the element whose opening tag is g.src[i:next], if
+// hiddenEnd returns the end of the element whose opening tag is src[i:next], if
 // that is closed before e and hides it.
-func (g *tags) hiddenEnd(i, next, e int) (end int, ok bool) {
+func (g *tagFinder) hiddenEnd(i, next, e int) (end int, ok bool) {
 	if !hides(g.src[i:next]) {
 		return 0, false
 	}
@@ -75,8 +75,8 @@ func (g *tags) hiddenEnd(i, next, e int) (end int, ok bool) {
 }
 
 // matchHidden finds the ends of the elements that are not prose from the tag at
-// g.src[i] on. A closing tag belongs to the last open tag of its name.
-func (g *tags) matchHidden(i int) {
+// src[i] on. A closing tag belongs to the last open tag of its name.
+func (g *tagFinder) matchHidden(i int) {
 	f := &g.hidden
 	if f.ends == nil {
 		f.ends = map[int]int{}
@@ -88,9 +88,9 @@ func (g *tags) matchHidden(i int) {
 	}
 }
 
-// pairHidden adds the tag at g.src[i] to the open tags, or finds the one that it
+// pairHidden adds the tag at src[i] to the open tags, or finds the one that it
 // closes.
-func (g *tags) pairHidden(open map[string][]int, tag htmlTag, i int) {
+func (g *tagFinder) pairHidden(open map[string][]int, tag htmlTag, i int) {
 	from := i + 1
 	if tag.closing {
 		from++
@@ -109,14 +109,5 @@ func (g *tags) pairHidden(open map[string][]int, tag htmlTag, i int) {
 		open[name] = append(at, i)
 	default:
 		open[name] = append(at, -1)
-	}
-}
-
-// hide renders the element of the opening tag t, which is not prose.
-func (s *Scanner) hide(t htmlTag) {
-	if t.kind == tagInline {
-		s.removed()
-	} else {
-		s.breakLine()
 	}
 }

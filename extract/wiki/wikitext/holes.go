@@ -2,7 +2,6 @@ package wikitext
 
 import (
 	"bytes"
-	"iter"
 	"unicode"
 	"unicode/utf8"
 )
@@ -27,33 +26,6 @@ type losses struct {
 	holes   holeTally
 }
 
-// Dropped yields the names of the templates that were dropped because the
-// scanner does not know them, with the number of uses so far, the most frequent
-// first. Names are folded to lower case.
-func (l *losses) Dropped() iter.Seq2[string, int] { return l.dropped.All() }
-
-// Tally returns the counts behind [Scanner.Dropped]. It changes with the next page.
-func (l *losses) Tally() *Tally { return &l.dropped }
-
-// ResetTally sets all counts behind [Scanner.Dropped] and [Scanner.Holes] to 0.
-func (l *losses) ResetTally() { *l = losses{} }
-
-// Holes yields the templates whose uses left holes, the most frequent first.
-// Names are folded to lower case.
-func (l *losses) Holes() iter.Seq2[string, Hole] {
-	return func(yield func(string, Hole) bool) {
-		for name, n := range l.holes.uses.All() {
-			if !yield(name, Hole{n, l.holes.first[name]}) {
-				return
-			}
-		}
-	}
-}
-
-// PageHoles returns the number of holes in the last text of
-// [Scanner.AppendText].
-func (l *losses) PageHoles() int { return l.holes.page }
-
 // maxFirst is the maximum number of pages that a holeTally remembers.
 const maxFirst = 2 * tallySize
 
@@ -73,20 +45,20 @@ func (h *holeTally) add(name []byte, n int, title string) {
 // maxLine is how many bytes of a source line inSentence looks at on either side.
 const maxLine = 1 << 10
 
-// inSentence reports whether the template s.src[i:e] belongs to a sentence, list
+// inSentence reports whether the template src[i:e] belongs to a sentence, list
 // item or definition, so that text is missing if it is dropped. A template alone
 // on a line, or on several lines, is a box. One after the end of a sentence, or
 // attached to a word or mark like a footnote, is a footnote.
-func (s *Scanner) inSentence(i, e int) bool {
-	if bytes.IndexByte(s.src[i:e], '\n') >= 0 {
+func inSentence(src []byte, i, e int) bool {
+	if bytes.IndexByte(src[i:e], '\n') >= 0 {
 		return false
 	}
 	start := max(0, i-maxLine)
-	before := s.src[start:i]
+	before := src[start:i]
 	if k := bytes.LastIndexByte(before, '\n'); k >= 0 {
 		before = before[k+1:]
 	}
-	after := s.src[e:min(len(s.src), e+maxLine)]
+	after := src[e:min(len(src), e+maxLine)]
 	if k := bytes.IndexByte(after, '\n'); k >= 0 {
 		after = after[:k]
 	}

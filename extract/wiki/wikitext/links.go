@@ -13,7 +13,7 @@ type link struct {
 	odd               bool // the target has bytes of classOdd and must be checked
 }
 
-// linkAt parses the internal link at f.src[i], which is "[[", by the rules of
+// linkAt parses the internal link at src[i], which is "[[", by the rules of
 // MediaWiki's Parser::handleInternalLinks2: the target is one line of
 // characters that a title may have; the label ends at the first "]]" and has no
 // "[["; only the caption of a file may contain links. ok is false if there is
@@ -61,7 +61,7 @@ func (f *finder) afterLink(l link, e int) int {
 	return i
 }
 
-// targetEnd returns the end of the link target at f.src[i]: the first byte that
+// targetEnd returns the end of the link target at src[i]: the first byte that
 // no title may have, outside of templates. odd reports whether the target has
 // bytes of classOdd.
 func (f *finder) targetEnd(i, e int) (end int, odd bool) {
@@ -100,7 +100,7 @@ func barAt(rest []byte) int {
 	return 0
 }
 
-// labelEnd returns the offset of the first "]]" or "[[" in f.src[i:e] outside
+// labelEnd returns the offset of the first "]]" or "[[" in src[i:e] outside
 // of templates, comments and extension tags. closed reports whether it is "]]".
 func (f *finder) labelEnd(i, e int) (at int, closed bool) {
 	if f.near.label.covers(i, e) {
@@ -124,7 +124,7 @@ func (f *finder) labelEnd(i, e int) (at int, closed bool) {
 }
 
 // stepInLabel returns the end of the template, comment, extension tag or HTML
-// tag at f.src[i], or i+1 if there is none. MediaWiki cleans HTML tags before it
+// tag at src[i], or i+1 if there is none. MediaWiki cleans HTML tags before it
 // looks for links, so brackets in their attributes are no ends of links.
 func (f *finder) stepInLabel(i, e int) int {
 	next := f.step(i, e)
@@ -154,8 +154,8 @@ type imageFinder struct {
 	last     int // end of the file link, -1: not closed
 }
 
-// fileLinkEnd returns the end of the file link at f.src[i] whose caption has
-// its first "[[" at f.src[j]. ok is false if the link is not closed before e.
+// fileLinkEnd returns the end of the file link at src[i] whose caption has
+// its first "[[" at src[j]. ok is false if the link is not closed before e.
 func (f *finder) fileLinkEnd(i, j, e int) (end int, ok bool) {
 	image := &f.near.image
 	if image.to > 0 && i >= image.from && j <= image.to && e == image.limit {
@@ -279,35 +279,82 @@ func hexDigit(c byte) (v byte, ok bool) {
 	return 0, false
 }
 
+// A links renders links: their labels.
+type links struct {
+	in     *finder
+	w      *writer
+	inline *inline // renders labels
+	name   []byte  // scratch: a folded name
+}
+
+// bracket renders the internal or external link at src[i], after writing the
+// plain text src[start:i]. It returns i if there is none.
+func (lk *links) bracket(start, i, e int) (next int) {
+	if i+1 < e && lk.in.src[i+1] == '[' {
+		if l, ok := lk.in.linkAt(i, e); ok {
+			lk.w.text(lk.in.src[start:i])
+			lk.link(l)
+			return lk.in.afterLink(l, e)
+		}
+		if l, ok := lk.in.extLinkAt(i+1, e); ok { // [[http://a b]]
+			return lk.doubleBracketURL(start, i, e, l)
+		}
+		lk.w.text(lk.in.src[start : i+2])
+		return i + 2
+	}
+	if l, ok := lk.in.extLinkAt(i, e); ok {
+		lk.w.text(lk.in.src[start:i])
+		lk.extLink(l)
+		return l.next
+	}
+	return i
+}
+
+// doubleBracketURL renders the external link l at src[i+1], before which there
+// is another "[", after writing the plain text src[start:i]. [[http://a b]] is
+// "[b]". In [[http://a|b]] MediaWiki takes "|b" for a part of the address and
+// shows "[[1]]"; the author meant the label "b", which is shown.
+func (lk *links) doubleBracketURL(start, i, e int, l extLink) (next int) {
+	bar := bytes.IndexByte(lk.in.src[i:l.label], '|')
+	if bar < 0 || l.label < l.labelEnd || l.next >= e || lk.in.src[l.next] != ']' {
+		lk.w.text(lk.in.src[start : i+1])
+		lk.extLink(l)
+		return l.next
+	}
+	lk.w.text(lk.in.src[start:i])
+	lk.inline.render(i+bar+1, l.labelEnd, modeArgument)
+	return l.next + 1
+}
+
 // link renders the label of an internal link, or its target if it has no label.
 // Links to files, categories and other languages are dropped.
-func (s *Scanner) link(l link) {
+func (lk *links) link(l link) {
 	escaped := false
 	if l.odd {
-		target := trimSpace(s.src[l.target:l.targetEnd])
+		target := trimSpace(lk.in.src[l.target:l.targetEnd])
 		escaped = target[0] == ':'
-		if w := namespaceOf(target, &s.name); w != wordOther && w != wordMedia { // none if escaped
-			s.removed()
+		if w := namespaceOf(target, &lk.name); w != wordOther && w != wordMedia { // none if escaped
+			lk.w.removed()
 			return
 		}
-		if l.label < 0 && !escaped && isSister(target, &s.name) && s.standsAlone(l) {
-			s.removed()
+		if l.label < 0 && !escaped && isSister(target, &lk.name) && lk.in.standsAlone(l) {
+			lk.w.removed()
 			return
 		}
 	}
 	switch {
 	case l.label < 0:
-		s.title(l, escaped)
+		lk.title(l, escaped)
 	case l.label == l.labelEnd:
-		s.pipeTrick(l)
+		lk.pipeTrick(l)
 	default:
-		saved := s.quotes
-		s.quotes.reset(len(s.out))
-		s.inline(l.label, l.labelEnd, modeLabel)
-		s.endQuotes()
-		s.quotes = saved
+		saved := lk.w.quotes
+		lk.w.quotes.reset(len(lk.w.out))
+		lk.inline.render(l.label, l.labelEnd, modeLabel)
+		lk.w.endQuotes()
+		lk.w.quotes = saved
 	}
-	s.linkEnd = len(s.out)
+	lk.w.linkEnd = len(lk.w.out)
 }
 
 // isSister reports whether target, of a link without a label, is the page on
@@ -339,48 +386,48 @@ func (f *finder) standsAlone(l link) bool {
 // title renders the target of a link without a label. It decodes percent
 // escapes. escaped means that the target begins with a colon,
 // [[:Category:Birds]], which is not shown.
-func (s *Scanner) title(l link, escaped bool) {
+func (lk *links) title(l link, escaped bool) {
 	i, e := l.target, l.targetEnd
-	for i < e && (isBlank(s.src[i]) || escaped && s.src[i] == ':') {
-		escaped = escaped && s.src[i] != ':'
+	for i < e && (isBlank(lk.in.src[i]) || escaped && lk.in.src[i] == ':') {
+		escaped = escaped && lk.in.src[i] != ':'
 		i++
 	}
-	for e > i && isBlank(s.src[e-1]) {
+	for e > i && isBlank(lk.in.src[e-1]) {
 		e--
 	}
 	if !l.odd {
-		s.text(s.src[i:e])
+		lk.w.text(lk.in.src[i:e])
 		return
 	}
-	if bytes.IndexByte(s.src[i:e], '{') >= 0 || bytes.IndexByte(s.src[i:e], '<') >= 0 {
-		s.inline(i, e, modeLabel)
+	if bytes.IndexByte(lk.in.src[i:e], '{') >= 0 || bytes.IndexByte(lk.in.src[i:e], '<') >= 0 {
+		lk.inline.render(i, e, modeLabel)
 		return
 	}
-	if bytes.IndexByte(s.src[i:e], '%') < 0 {
-		s.literal(i, e)
+	if bytes.IndexByte(lk.in.src[i:e], '%') < 0 {
+		lk.inline.tags.literal(i, e)
 		return
 	}
-	s.name = s.name[:0]
+	lk.name = lk.name[:0]
 	for ; i < e; i++ {
-		if c, ok := percentAt(s.src[:e], i); ok {
-			s.name = append(s.name, c)
+		if c, ok := percentAt(lk.in.src[:e], i); ok {
+			lk.name = append(lk.name, c)
 			i += 2
 			continue
 		}
-		s.name = append(s.name, s.src[i])
+		lk.name = append(lk.name, lk.in.src[i])
 	}
-	if utf8.Valid(s.name) {
-		s.text(s.name)
+	if utf8.Valid(lk.name) {
+		lk.w.text(lk.name)
 	} else {
-		s.text(bytes.ToValidUTF8(s.name, nil))
+		lk.w.text(bytes.ToValidUTF8(lk.name, nil))
 	}
 }
 
 // pipeTrick renders a link with an empty label, [[Help:Title (x)|]], as
 // "Title": MediaWiki removes the namespace and the words in parentheses when a
 // page is saved. Some saved pages still have such links.
-func (s *Scanner) pipeTrick(l link) {
-	t := trimSpace(s.src[l.target:l.targetEnd])
+func (lk *links) pipeTrick(l link) {
+	t := trimSpace(lk.in.src[l.target:l.targetEnd])
 	if k := bytes.IndexByte(t, ':'); k >= 0 {
 		t = trimSpace(t[k+1:])
 	}
@@ -389,7 +436,7 @@ func (s *Scanner) pipeTrick(l link) {
 	} else if k := bytes.Index(t, []byte(", ")); k > 0 {
 		t = t[:k]
 	}
-	s.text(t)
+	lk.w.text(t)
 }
 
 func trimSpace(b []byte) []byte {

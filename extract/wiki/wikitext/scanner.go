@@ -1,36 +1,22 @@
 package wikitext
 
+import "iter"
+
 // A Scanner converts wikitext to plain text. It reuses its buffers; results do
 // not depend on earlier pages. It must not be used by several goroutines at
 // once.
 type Scanner struct {
-	opt      Options
-	comments comments
-	finder
-	wiki
-	writer
-	losses
-
-	given        span          // name of the template being rendered
-	budget       *expansion    // of the page
-	inner        *Scanner      // renders expanded templates; nil until the first
-	expanded     []byte        // buffer: the text of an expanded template
-	subst        *substitution // buffer: replaces parameters
-	mode         mode          // of the inline scan
-	variantClass uint16        // classVariant if the language has variants
-
-	args     []argument // of the templates being rendered, a stack
-	name     []byte     // scratch: a folded name
-	aside    []byte     // text captured for examination, a stack
-	depth    int        // templates and parameters being rendered
-	prefix   []byte     // list markers of the line above, with ":" for ";"
-	residue  bool       // a dropped template may have opened a table
-	stray    int        // closing braces to drop after the current template
-	openTags int        // open HTML tags on this line of a definition list
-	freeURL  int        // end of the last URL in plain text on this line
-	poemEnd  int        // end of the <poem> being rendered
-	divs     int        // open HTML block elements, such as <div>
-	pre      bool       // inside a <pre> without closing tag: no lists
+	comments  comments
+	in        finder
+	wiki      wiki
+	w         writer
+	losses    losses
+	blocks    blocks
+	tables    tables
+	inline    inline
+	links     links
+	tags      tags
+	templates templates
 }
 
 // NewScanner returns a scanner with the options o. It panics if o is invalid
@@ -39,9 +25,18 @@ func NewScanner(o Options) *Scanner {
 	if err := o.Validate(); err != nil {
 		panic("BUG: wikitext options: " + err.Error())
 	}
-	s := &Scanner{opt: o}
-	s.files = o.Rendering
-	s.finder.wiki = &s.wiki
+	s := &Scanner{}
+	s.wiki.files = o.Rendering
+	s.in.wiki = &s.wiki
+	s.blocks = blocks{opt: o, in: &s.in, w: &s.w, tables: &s.tables, inline: &s.inline, tags: &s.tags}
+	s.tables = tables{in: &s.in, w: &s.w, inline: &s.inline}
+	s.inline = inline{in: &s.in, w: &s.w, links: &s.links, tags: &s.tags, templates: &s.templates}
+	s.links = links{in: &s.in, w: &s.w, inline: &s.inline}
+	s.tags = tags{opt: o, in: &s.in, w: &s.w, tables: &s.tables}
+	s.templates = templates{pen: pen{writer: &s.w, inline: &s.inline}, in: &s.in, wiki: &s.wiki, losses: &s.losses,
+		blocks: &s.blocks, tables: &s.tables, operations: operations()}
+	o.Headings, o.Lists = true, true
+	s.templates.expander.opt, s.templates.expander.budget = o, &expansion{}
 	return s
 }
 
@@ -52,26 +47,52 @@ func NewScanner(o Options) *Scanner {
 // The text has no empty lines and no white space at its ends. A redirect has no
 // text.
 func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
-	s.finder.work, s.comments.work, s.holes.page = 0, 0, 0
-	if s.budget == nil {
-		s.budget = &expansion{}
-	}
-	if s.budget.depth == 0 { // not inside of an expanded template
-		*s.budget = expansion{}
+	s.in.work, s.comments.work, s.losses.holes.page = 0, 0, 0
+	if budget := s.templates.expander.budget; budget.depth == 0 { // not inside of an expanded template
+		*budget = expansion{}
 	}
 	if IsRedirect(src) {
 		return dst
 	}
-	s.finder.load(s.comments.remove(src[:min(len(src), maxPage)]))
-	s.enter(page)
-	s.variantClass = 0
-	if hasVariants(page.Lang) {
-		s.variantClass = classVariant
-	}
-	s.writer.start(dst)
-	s.args, s.prefix, s.aside = s.args[:0], s.prefix[:0], s.aside[:0]
-	s.depth, s.residue, s.stray, s.openTags, s.freeURL, s.poemEnd, s.divs, s.pre = 0, false, 0, 0, 0, 0, 0, false
-	s.blocks(0, len(s.src))
-	s.src, s.page = nil, Page{} // keep no reference to the caller's memory
-	return s.finish()
+	s.in.load(s.comments.remove(src[:min(len(src), maxPage)]))
+	s.wiki.enter(page)
+	s.w.start(dst)
+	s.blocks.prefix, s.tables.residue = s.blocks.prefix[:0], false
+	s.inline.reset(page.Lang)
+	s.tags.reset()
+	s.templates.reset()
+	s.blocks.render(0, len(s.in.src))
+	s.in.src, s.wiki.page = nil, Page{} // keep no reference to the caller's memory
+	return s.w.finish()
 }
+
+// Dropped yields the names of the templates that were dropped because the
+// scanner does not know them, with the number of uses so far, the most frequent
+// first. Names are folded to lower case.
+func (s *Scanner) Dropped() iter.Seq2[string, int] { return s.losses.dropped.All() }
+
+// Tally returns the counts behind [Scanner.Dropped]. It changes with the next page.
+func (s *Scanner) Tally() *Tally { return &s.losses.dropped }
+
+// ResetTally sets all counts behind [Scanner.Dropped] and [Scanner.Holes] to 0.
+func (s *Scanner) ResetTally() { s.losses = losses{} }
+
+// Holes yields the templates whose uses left holes, the most frequent first.
+// Names are folded to lower case.
+func (s *Scanner) Holes() iter.Seq2[string, Hole] {
+	holes := &s.losses.holes
+	return func(yield func(string, Hole) bool) {
+		for name, n := range holes.uses.All() {
+			if !yield(name, Hole{n, holes.first[name]}) {
+				return
+			}
+		}
+	}
+}
+
+// PageHoles returns the number of holes in the last text of [Scanner.AppendText].
+func (s *Scanner) PageHoles() int { return s.losses.holes.page }
+
+// PageExpanded returns the number of templates of the wiki that were expanded in
+// the last text of [Scanner.AppendText].
+func (s *Scanner) PageExpanded() int { return s.templates.expander.budget.expanded }

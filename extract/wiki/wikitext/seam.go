@@ -67,6 +67,15 @@ func (w *writer) str(t string) {
 	w.out = append(w.out, t...)
 }
 
+// spaced writes a text, but not its leading space if the output ends with a
+// space.
+func (w *writer) spaced(text string) {
+	if n := len(w.out); text[0] == ' ' && n > w.line && w.out[n-1] == ' ' {
+		text = text[1:]
+	}
+	w.str(text)
+}
+
 // breakLine ends the output line. It writes no empty line.
 func (w *writer) breakLine() {
 	n := len(w.out)
@@ -104,6 +113,46 @@ func (w *writer) begin() {
 	w.bol = false
 }
 
+// A diversion is the state of a writer whose text does not go to the page.
+type diversion struct {
+	output
+	quotes
+}
+
+// divert starts text that is not part of the page yet: a heading, or an argument
+// that must be examined.
+func (w *writer) divert() diversion {
+	saved := diversion{w.output, w.quotes}
+	at := len(w.out)
+	w.output = output{out: w.out, base: w.base, line: at, bol: true, head: true}
+	w.quotes.reset(at)
+	return saved
+}
+
+// resume ends the text since divert and returns it. It is valid until the next
+// write.
+func (w *writer) resume(saved diversion) []byte {
+	w.endQuotes()
+	at := len(saved.out)
+	text := w.out[at:]
+	saved.out = w.out[:at]
+	w.output, w.quotes = saved.output, saved.quotes
+	return text
+}
+
+// parenthesisReach is how many bytes inParentheses searches back for a
+// parenthesis.
+const parenthesisReach = 256
+
+// inParentheses reports whether a parenthesis is open at the end of the output
+// line.
+func (w *writer) inParentheses() bool {
+	tail := w.out[w.line:]
+	tail = tail[max(0, len(tail)-parenthesisReach):]
+	return bytes.LastIndexByte(tail, '(') > bytes.LastIndexByte(tail, ')') ||
+		bytes.LastIndex(tail, []byte("（")) > bytes.LastIndex(tail, []byte("）"))
+}
+
 // join repairs the seam between the last line of the output and the text p, and
 // returns the part of p that is still to be written. The seam stays open while
 // only white space is written.
@@ -128,7 +177,7 @@ func (w *writer) join(p []byte) []byte {
 	return p
 }
 
-// A joinResult tells [Scanner.join] how to continue.
+// A joinResult tells [writer.join] how to continue.
 type joinResult uint8
 
 const (

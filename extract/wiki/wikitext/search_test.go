@@ -66,7 +66,7 @@ func TestSkipStopsAtTheNextByteOfAClass(t *testing.T) {
 }
 
 func TestSkippingByTheMapIsSkippingByTheTable(t *testing.T) {
-	s := NewScanner(DefaultOptions())
+	var s source
 	rapid.Check(t, func(t *rapid.T) {
 		src := rapid.SliceOfN(rapid.SampledFrom([]byte("aaaaaaaaaaaaaaaaaaaaaaaaaaa \n{}[]<>&'_|=:-\xC2\xA0\xC3\xB2\x82")), 0, 300).Draw(t, "src")
 		s.src, s.special = src, s.special.mark(src)

@@ -13,6 +13,8 @@ type source struct {
 	work    int // bytes scanned, for tests of linear time
 }
 
+func (s *source) bytes(p span) []byte { return s.src[p.start:p.end] }
+
 // A specialMap marks the bytes of classSpecial in a page, so that plain text is
 // skipped 64 bytes at a time. It is made once for each page, with vector
 // instructions; on a CPU without AVX2 it is nil.
@@ -49,7 +51,7 @@ func (m specialMap) mark(src []byte) specialMap {
 	return m
 }
 
-// skip returns the offset of the first byte in s.src[i:e] that has one of the
+// skip returns the offset of the first byte in src[i:e] that has one of the
 // classes, or e. The classes must be in classSpecial. It uses the specialMap if
 // there is one.
 func (s *source) skip(i, e int, classes uint16) int {
@@ -77,7 +79,7 @@ func (s *source) skip(i, e int, classes uint16) int {
 }
 
 // skipToBracket returns the offset of the first brace, bracket or "<" in
-// s.src[i:e], or e.
+// src[i:e], or e.
 func (s *source) skipToBracket(i, e int) int {
 	if s.special == nil || i >= e {
 		return skip(s.src[:e], i, classBrace)

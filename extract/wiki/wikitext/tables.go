@@ -23,13 +23,25 @@ func (f *tableFinder) reset() {
 	f.tables, f.open, f.matched = f.tables[:0], f.open[:0], 0
 }
 
+// search returns the index in f.tables of the first table that begins at offset i
+// or behind it, and whether it begins at i.
+func (f *tableFinder) search(i int) (k int, found bool) {
+	return slices.BinarySearchFunc(f.tables, i, func(t tableSpan, start int) int { return t.start - start })
+}
+
 // find returns the end of the table that begins at offset i, or -1 if it is not
 // closed. known is false if the page was not scanned up to i.
 func (f *tableFinder) find(i int) (end int, known bool) {
-	if k, ok := slices.BinarySearchFunc(f.tables, i, func(t tableSpan, start int) int { return t.start - start }); ok {
+	if k, ok := f.search(i); ok {
 		return f.tables[k].end, true
 	}
 	return -1, i < f.matched
+}
+
+// nested reports whether a table begins inside of the table [i, end).
+func (f *tableFinder) nested(i, end int) bool {
+	k, _ := f.search(i + 1)
+	return k < len(f.tables) && f.tables[k].start < end
 }
 
 func (f *tableFinder) begin(i int) {
@@ -67,7 +79,7 @@ func tableStop(rest []byte) int {
 	return 0
 }
 
-// tableEnd returns the end of the table that begins at f.src[i]; ok is false if
+// tableEnd returns the end of the table that begins at src[i]; ok is false if
 // it is not closed before e.
 func (f *finder) tableEnd(i, e int) (end int, ok bool) {
 	end, known := f.tables.find(i)
@@ -78,7 +90,7 @@ func (f *finder) tableEnd(i, e int) (end int, ok bool) {
 	return end, end >= 0 && end <= e
 }
 
-// matchTables pairs the starts and ends of tables from the table at f.src[i]
+// matchTables pairs the starts and ends of tables from the table at src[i]
 // on, until all are closed.
 func (f *finder) matchTables(i int) {
 	n := len(f.src)
@@ -109,7 +121,7 @@ func (f *finder) matchTables(i int) {
 	f.work += n - start
 }
 
-// skipIndent returns the offset after the spaces, tabs and colons at s.src[i],
+// skipIndent returns the offset after the spaces, tabs and colons at src[i],
 // which may precede a table.
 func (s *source) skipIndent(i int) int {
 	for i < len(s.src) {
@@ -123,26 +135,31 @@ func (s *source) skipIndent(i int) int {
 	return i
 }
 
-// tableLine drops the table at s.src[i], renders the text after it on its last
-// line, and returns the start of the next line. Of an unclosed table, the rows
-// are dropped; but if no cell follows, only the first line.
-func (s *Scanner) tableLine(i, e int) int {
-	s.endLine()
-	if end, ok := s.tableEnd(i, e); ok {
-		s.fostered(i, end)
-		s.endLine()
-		return s.paragraphLine(end, e)
+// A tables drops tables, but for text in none of their cells.
+type tables struct {
+	in      *finder
+	w       *writer
+	inline  *inline
+	residue bool // a dropped template, or a line before, may have opened a table
+}
+
+// drop drops the table at src[i] and returns its end. Of a table that is not
+// closed, the rows are dropped; but if no cell follows, only the first line.
+func (t *tables) drop(i, e int) (next int, closed bool) {
+	if end, ok := t.in.tableEnd(i, e); ok {
+		t.fostered(i, end)
+		return end, true
 	}
-	s.residue = true
-	next := min(s.lineEnd(i, e)+1, e)
+	t.residue = true
+	next = min(t.in.lineEnd(i, e)+1, e)
 	first := next
-	for first < e && (isBlank(s.src[first]) || s.src[first] == '\n') {
+	for first < e && (isBlank(t.in.src[first]) || t.in.src[first] == '\n') {
 		first++
 	}
-	if first < e && s.src[first] != '|' && s.src[first] != '!' {
-		return next
+	if first < e && t.in.src[first] != '|' && t.in.src[first] != '!' {
+		return next, false
 	}
-	return s.rowsEnd(next, e)
+	return t.rowsEnd(next, e), false
 }
 
 // minProse is the minimum length, in bytes, of a line that is taken for prose
@@ -153,20 +170,20 @@ const minProse = 40
 // the next heading, or the next paragraph of prose that is set off by an empty
 // line. To MediaWiki all text up to the end of the page is in the last cell; then
 // a mark that was forgotten would cost the text of a section.
-func (s *Scanner) rowsEnd(i, e int) int {
-	for empty := false; i < e; i = min(s.lineEnd(i, e)+1, e) {
-		switch c := s.src[i]; {
+func (t *tables) rowsEnd(i, e int) int {
+	for empty := false; i < e; i = min(t.in.lineEnd(i, e)+1, e) {
+		switch c := t.in.src[i]; {
 		case c == '\n':
 			empty = true
 			continue
 		case c == '=':
-			if _, ok := s.headingAt(i, e); ok {
+			if _, ok := t.in.headingAt(i, e); ok {
 				return i
 			}
 		case c == '|' || c == '!' || c == '{':
 			empty = false
 		}
-		if empty && s.lineEnd(i, e)-i >= minProse {
+		if empty && t.in.lineEnd(i, e)-i >= minProse {
 			return i
 		}
 	}
@@ -175,36 +192,36 @@ func (s *Scanner) rowsEnd(i, e int) int {
 
 var rowMark = []byte("\n|-")
 
-// fostered renders the text of the table s.src[i:end] that is in none of its
+// fostered renders the text of the table src[i:end] that is in none of its
 // cells: after its first line, or after the line of a row, and before a cell.
 // Browsers show it before the table. Of a table in which another is nested only
 // the text after the first line is rendered.
-func (s *Scanner) fostered(i, end int) {
-	s.fosteredLines(i, end)
-	if k, found := slices.BinarySearchFunc(s.finder.tables.tables, i+1, func(t tableSpan, start int) int { return t.start - start }); found || k < len(s.finder.tables.tables) && s.finder.tables.tables[k].start < end {
+func (t *tables) fostered(i, end int) {
+	t.fosteredLines(i, end)
+	if t.in.tables.nested(i, end) {
 		return
 	}
 	for {
-		k := bytes.Index(s.src[i:end], rowMark)
-		s.work += max(k, 0)
+		k := bytes.Index(t.in.src[i:end], rowMark)
+		t.in.work += max(k, 0)
 		if k < 0 {
 			return
 		}
 		i += k + 1
-		s.fosteredLines(i, end)
+		t.fosteredLines(i, end)
 	}
 }
 
-// fosteredLines renders the lines after that at s.src[i] up to the first that
+// fosteredLines renders the lines after that at src[i] up to the first that
 // begins a cell, a row or a table, or whose markup may give one.
-func (s *Scanner) fosteredLines(i, end int) {
+func (t *tables) fosteredLines(i, end int) {
 	for {
-		k := bytes.IndexByte(s.src[i:end], '\n')
+		k := bytes.IndexByte(t.in.src[i:end], '\n')
 		if k < 0 {
 			return
 		}
 		i += k + 1
-		line := s.src[i:end]
+		line := t.in.src[i:end]
 		if k := bytes.IndexByte(line, '\n'); k >= 0 {
 			line = line[:k]
 		}
@@ -215,9 +232,9 @@ func (s *Scanner) fosteredLines(i, end int) {
 		if class[text[0]]&classLetter == 0 && text[0] < utf8.RuneSelf && text[0] != '\'' && text[0] != '[' || bytes.ContainsAny(text, "{}|=") || hasTableTag(text) {
 			return
 		}
-		s.endLine()
-		s.inline(i, i+len(line), modeLine)
-		s.endLine()
+		t.w.endLine()
+		t.inline.render(i, i+len(line), modeLine)
+		t.w.endLine()
 	}
 }
 
@@ -235,9 +252,9 @@ func hasTableTag(line []byte) bool {
 	}
 }
 
-// htmlTableEnd returns the end of the <table> element at g.src[i]; ok is false
+// htmlTableEnd returns the end of the <table> element at src[i]; ok is false
 // if it is not closed before e.
-func (g *tags) htmlTableEnd(i, e int) (end int, ok bool) {
+func (g *tagFinder) htmlTableEnd(i, e int) (end int, ok bool) {
 	end, known := g.html.find(i)
 	if !known {
 		g.matchHTMLTables(i)
@@ -246,9 +263,9 @@ func (g *tags) htmlTableEnd(i, e int) (end int, ok bool) {
 	return end, end >= 0 && end <= e
 }
 
-// matchHTMLTables pairs <table> tags from the tag at g.src[i] on, until all are
+// matchHTMLTables pairs <table> tags from the tag at src[i] on, until all are
 // closed.
-func (g *tags) matchHTMLTables(i int) {
+func (g *tagFinder) matchHTMLTables(i int) {
 	f := &g.html
 	for at, tag := range g.tagsFrom(i) {
 		if tag.kind == tagTable && !tag.closing {

@@ -135,11 +135,11 @@ type htmlTag struct {
 	next                int  // offset after the tag
 }
 
-// tagAt parses the tag at g.src[i], which is "<". The tag ends at the first ">"
+// tagAt parses the tag at src[i], which is "<". The tag ends at the first ">"
 // outside of quoted attribute values and extension tags, which MediaWiki takes
 // out first. ok is false if its name is unknown or another "<" comes first: then
 // it is text.
-func (g *tags) tagAt(i, e int) (t htmlTag, ok bool) {
+func (g *tagFinder) tagAt(i, e int) (t htmlTag, ok bool) {
 	j := i + 1
 	if j < e && g.src[j] == '/' {
 		t.closing = true
@@ -170,9 +170,9 @@ func (g *tags) tagAt(i, e int) (t htmlTag, ok bool) {
 	return t, false
 }
 
-// tagsFrom yields the HTML tags from g.src[i] to the end of the page with their
+// tagsFrom yields the HTML tags from src[i] to the end of the page with their
 // offsets, without those inside of extension tags. It counts the work.
-func (g *tags) tagsFrom(i int) iter.Seq2[int, htmlTag] {
+func (g *tagFinder) tagsFrom(i int) iter.Seq2[int, htmlTag] {
 	return func(yield func(int, htmlTag) bool) {
 		n, start := len(g.src), i
 		defer func() { g.work += i - start }()
@@ -202,7 +202,7 @@ func (g *tags) tagsFrom(i int) iter.Seq2[int, htmlTag] {
 
 // quotedEnd returns the end of the quoted attribute value at j, or j if it is
 // not closed on the same line.
-func (g *tags) quotedEnd(j, e int) int {
+func (g *tagFinder) quotedEnd(j, e int) int {
 	for k := j + 1; k < e; k++ {
 		switch g.src[k] {
 		case '"':
@@ -218,23 +218,4 @@ func (g *tags) quotedEnd(j, e int) int {
 		}
 	}
 	return j
-}
-
-// tag renders an HTML tag: it ends the line, separates words, or leaves no
-// trace.
-func (s *Scanner) tag(t htmlTag) {
-	if t.closing {
-		s.openTags--
-	} else if !t.selfClosed {
-		s.openTags++
-	}
-	switch t.kind {
-	case tagInline, tagInclusion, tagMeta:
-	case tagSpace:
-		s.str(" ")
-	case tagLine, tagBlock, tagTable, tagPre, tagPoem:
-		s.breakLine()
-	default:
-		s.removed()
-	}
 }

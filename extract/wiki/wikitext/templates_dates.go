@@ -15,35 +15,35 @@ var monthNames = [13]string{1: "January", "February", "March", "April", "May", "
 // date renders the year, month and day in the arguments n, n+1 and n+2, such as
 // 2001, 9 and 11, as "September 11, 2001" or, with dayFirst, "11 September
 // 2001". If argument n is not a year, it is rendered alone.
-func (s *Scanner) date(args []argument, n int, dayFirst bool) {
-	year := s.bytes(s.arg(args, n))
+func (c *call) date(n int, dayFirst bool) {
+	year := c.bytes(c.arg(n))
 	d, ok := isoDate(year)
 	if !ok {
-		d.year, d.month = year, monthNumber(s.bytes(s.arg(args, n+1)))
-		d.day, _ = parseNumber(s.bytes(s.arg(args, n+2)))
+		d.year, d.month = year, monthNumber(c.bytes(c.arg(n+1)))
+		d.day, _ = parseNumber(c.bytes(c.arg(n + 2)))
 	}
 	if len(d.year) == 0 {
 		return
 	}
 	if _, ok := parseNumber(d.year); !ok || d.month < 1 || d.month > 12 {
-		s.put(s.arg(args, n))
+		c.put(c.arg(n))
 		return
 	}
-	if !s.table.English() {
-		s.localDate(d)
+	if !c.wiki.table.English() {
+		c.localDate(d)
 		return
 	}
 	if d.hasDay() && dayFirst {
-		s.decimal(d.day)
-		s.str(" ")
+		c.decimal(d.day)
+		c.str(" ")
 	}
-	s.str(monthNames[d.month])
-	s.str(" ")
+	c.str(monthNames[d.month])
+	c.str(" ")
 	if d.hasDay() && !dayFirst {
-		s.decimal(d.day)
-		s.str(", ")
+		c.decimal(d.day)
+		c.str(", ")
 	}
-	s.text(d.year)
+	c.text(d.year)
 }
 
 // A date is a date in the arguments of a template.
@@ -54,13 +54,13 @@ type date struct {
 
 func (d date) hasDay() bool { return d.day >= 1 && d.day <= 31 }
 
-// asOf renders {{as of|2015|3}} as "As of March 2015".
-func (s *Scanner) asOf(args []argument) {
-	if p := s.named(args, "alt"); !p.empty() {
-		s.put(p)
+// opAsOf renders {{as of|2015|3}} as "As of March 2015".
+func opAsOf(c call) {
+	if p := c.named("alt"); !p.empty() {
+		c.put(p)
 		return
 	}
-	since, lower := s.is(args, "since"), s.is(args, "lc")
+	since, lower := c.is("since"), c.is("lc")
 	label := "as-of"
 	if since {
 		label = "since"
@@ -68,21 +68,21 @@ func (s *Scanner) asOf(args []argument) {
 	if lower {
 		label += "-lower"
 	}
-	if !s.is(args, "bare") {
-		s.str(s.label(label))
+	if !c.is("bare") {
+		c.str(c.wiki.label(label))
 	}
-	s.affixed("", s.named(args, "pre"), " ")
-	s.date(args, 1, string(s.bytes(s.named(args, "df"))) != "US")
-	s.put(s.named(args, "post"))
+	c.affixed("", c.named("pre"), " ")
+	c.date(1, string(c.bytes(c.named("df"))) != "US")
+	c.put(c.named("post"))
 }
 
-// age renders the full years between two dates: {{age|1990|5|1|2000|4|30}} as
+// opAge renders the full years between two dates: {{age|1990|5|1|2000|4|30}} as
 // "9". Without a second date it writes nothing, because the age depends on the
 // current day.
-func (s *Scanner) age(args []argument) {
+func opAge(c call) {
 	var d [6]int
 	for k := range d {
-		v, ok := parseNumber(s.bytes(s.arg(args, k+1)))
+		v, ok := parseNumber(c.bytes(c.arg(k + 1)))
 		if !ok {
 			return
 		}
@@ -93,80 +93,80 @@ func (s *Scanner) age(args []argument) {
 		years--
 	}
 	if years >= 0 {
-		s.decimal(years)
+		c.decimal(years)
 	}
 }
 
-// oldStyle renders {{OldStyleDate|3 May|1700|22 April}} as "3 May [O.S. 22
+// opOldStyle renders {{OldStyleDate|3 May|1700|22 April}} as "3 May [O.S. 22
 // April] 1700", and {{OldStyleDateNY|3 May 1701|22 April 1700}}, which has no
 // third argument, as "3 May 1701 [O.S. 22 April 1700]".
-func (s *Scanner) oldStyle(args []argument) {
-	if s.arg(args, 3).empty() {
-		s.put(s.arg(args, 1))
-		s.affixed(s.label("old-style"), s.arg(args, 2), s.label("old-style-end"))
+func opOldStyle(c call) {
+	if c.arg(3).empty() {
+		c.put(c.arg(1))
+		c.affixed(c.wiki.label("old-style"), c.arg(2), c.wiki.label("old-style-end"))
 		return
 	}
-	s.put(s.arg(args, 1))
-	s.affixed(s.label("old-style"), s.arg(args, 3), s.label("old-style-end"))
-	s.affixed(" ", s.arg(args, 2), "")
+	c.put(c.arg(1))
+	c.affixed(c.wiki.label("old-style"), c.arg(3), c.wiki.label("old-style-end"))
+	c.affixed(" ", c.arg(2), "")
 }
 
 // localDate renders a date as the language of the wiki writes it: "11. September
 // 2001", "2001年9月11日". If CLDR does not know the language, it writes 2001-09-11.
-func (s *Scanner) localDate(d date) {
+func (c *call) localDate(d date) {
 	number := fmt.Sprintf("%02d", d.month)
 	name := "month"
 	if d.hasDay() {
 		name = "day"
 	}
-	form := s.table.Text(rendering.Date, name)
-	month := s.table.Text(rendering.Month, number)
+	form := c.wiki.table.Text(rendering.Date, name)
+	month := c.wiki.table.Text(rendering.Month, number)
 	switch {
 	case form == "" && d.hasDay():
 		form = fmt.Sprintf("{y}-%s-%02d", number, d.day)
 	case form == "":
 		form = "{y}-" + number
 	}
-	alone := cmp.Or(s.table.Text(rendering.MonthAlone, number), month)
-	s.str(strings.NewReplacer("{y}", string(d.year), "{month}", month, "{alone}", alone,
+	alone := cmp.Or(c.wiki.table.Text(rendering.MonthAlone, number), month)
+	c.str(strings.NewReplacer("{y}", string(d.year), "{month}", month, "{alone}", alone,
 		"{m}", strconv.Itoa(d.month), "{d}", strconv.Itoa(d.day)).Replace(form))
 }
 
-// dates renders {{start and end dates|2001|1|2|2003|4|5}} as "January 2, 2001 –
+// opDates renders {{start and end dates|2001|1|2|2003|4|5}} as "January 2, 2001 –
 // April 5, 2003".
-func (s *Scanner) dates(args []argument) {
-	dayFirst := s.is(args, "df")
-	s.date(args, 1, dayFirst)
-	if !s.arg(args, 4).empty() {
-		s.str(" – ")
-		s.date(args, 4, dayFirst)
+func opDates(c call) {
+	dayFirst := c.is("df")
+	c.date(1, dayFirst)
+	if !c.arg(4).empty() {
+		c.str(" – ")
+		c.date(4, dayFirst)
 	}
 }
 
-// freeDate renders {{date|11|septembre|2001}} as "11 septembre 2001" and
+// opFreeDate renders {{date|11|septembre|2001}} as "11 septembre 2001" and
 // {{date|11 September 2001|mdy}}, whose second argument is a format, as "11
 // September 2001". On a French wiki, day 1 is "1er".
-func (s *Scanner) freeDate(args []argument) {
-	first := s.bytes(s.arg(args, 1))
+func opFreeDate(c call) {
+	first := c.bytes(c.arg(1))
 	day, rest, inOne := bytes.Cut(first, []byte(" "))
-	if string(day) == "1" && s.baseLang() == "fr" {
-		s.str("1er ")
-		if p := s.arg(args, 1); inOne {
-			s.put(span{p.end - len(rest), p.end})
+	if string(day) == "1" && c.wiki.baseLang() == "fr" {
+		c.str("1er ")
+		if p := c.arg(1); inOne {
+			c.put(span{p.end - len(rest), p.end})
 		} else {
-			s.joined(args, 2, " ")
+			c.joined(2, " ")
 		}
 		return
 	}
 	if len(first) > len("1 mai") && !isDigits(first) {
-		if d, ok := englishDate(first); ok && !s.table.English() {
-			s.localDate(d)
+		if d, ok := englishDate(first); ok && !c.wiki.table.English() {
+			c.localDate(d)
 			return
 		}
-		s.date(args, 1, true)
+		c.date(1, true)
 		return
 	}
-	s.joined(args, 1, " ")
+	c.joined(1, " ")
 }
 
 // englishDate parses "11 September 2001", "September 11, 2001" and "September
@@ -214,28 +214,28 @@ func monthNumber(b []byte) int {
 	return 0
 }
 
-// eraName renders {{BC|44}} as "44 BC" and {{AD|14}} as "AD 14" on an English
+// opEraName renders {{BC|44}} as "44 BC" and {{AD|14}} as "AD 14" on an English
 // wiki, and as its language writes them on others. If CLDR does not know the
 // language, it writes the year alone.
-func (s *Scanner) eraName(t rendering.Rule, args []argument) {
-	year := s.arg(args, 1)
-	era := strings.ToLower(t.Text)
-	if s.table.English() {
-		name := s.table.Text(rendering.Era, era)
+func opEraName(c call) {
+	year := c.arg(1)
+	era := strings.ToLower(c.rule.Text)
+	if c.wiki.table.English() {
+		name := c.wiki.table.Text(rendering.Era, era)
 		if era == "ad" {
-			s.str(name)
-			s.affixed(" ", year, "")
+			c.str(name)
+			c.affixed(" ", year, "")
 			return
 		}
-		s.affixed("", year, " ")
-		s.str(name)
+		c.affixed("", year, " ")
+		c.str(name)
 		return
 	}
 	era = strings.NewReplacer("bce", "bc", "ce", "ad").Replace(era)
-	name, form := s.table.Text(rendering.Era, era), s.table.Text(rendering.Date, "era")
+	name, form := c.wiki.table.Text(rendering.Era, era), c.wiki.table.Text(rendering.Date, "era")
 	before, after, ok := strings.Cut(strings.Replace(form, "{era}", name, 1), "{y}")
 	if name == "" || !ok {
 		before, after = "", ""
 	}
-	s.affixed(before, year, after)
+	c.affixed(before, year, after)
 }

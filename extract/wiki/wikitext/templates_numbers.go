@@ -3,25 +3,23 @@ package wikitext
 import (
 	"cmp"
 	"strconv"
-
-	"pretext/extract/wiki/rendering"
 )
 
-// fraction renders {{frac|1|2}} as "1/2", {{frac|3|1|4}} as "3 1/4" and
+// opFraction renders {{frac|1|2}} as "1/2", {{frac|3|1|4}} as "3 1/4" and
 // {{frac|2}} as "1/2".
-func (s *Scanner) fraction(args []argument) {
-	a, b, c := s.arg(args, 1), s.arg(args, 2), s.arg(args, 3)
+func opFraction(c call) {
+	a, b, third := c.arg(1), c.arg(2), c.arg(3)
 	switch {
-	case !c.empty():
-		s.affixed("", a, " ")
-		a, b = b, c
+	case !third.empty():
+		c.affixed("", a, " ")
+		a, b = b, third
 	case b.empty():
-		s.str("1/")
-		s.put(a)
+		c.str("1/")
+		c.put(a)
 		return
 	}
-	s.put(a)
-	s.affixed("/", b, "")
+	c.put(a)
+	c.affixed("/", b, "")
 }
 
 // parseNumber parses a number of one to nine digits; ok is false for any other
@@ -45,28 +43,28 @@ func (w *writer) decimal(v int) {
 	w.text(strconv.AppendInt(buf[:0], int64(v), 10))
 }
 
-// circa renders {{circa|1350|1400}} as "c. 1350 – c. 1400", with the text of the
+// opCirca renders {{circa|1350|1400}} as "c. 1350 – c. 1400", with the text of the
 // rule or the word of the wiki's language.
-func (s *Scanner) circa(t rendering.Rule, args []argument) {
-	label := cmp.Or(t.Text, s.label("circa"))
-	s.affixed(label, s.arg(args, 1), "")
-	if p := s.arg(args, 2); !p.empty() {
-		s.str(" – ")
-		s.affixed(label, p, "")
-	} else if s.arg(args, 1).empty() {
-		s.str(label)
+func opCirca(c call) {
+	label := cmp.Or(c.rule.Text, c.wiki.label("circa"))
+	c.affixed(label, c.arg(1), "")
+	if p := c.arg(2); !p.empty() {
+		c.str(" – ")
+		c.affixed(label, p, "")
+	} else if c.arg(1).empty() {
+		c.str(label)
 	}
 }
 
-// height renders {{height|ft=5|in=10}} as "5 ft 10 in" and {{height|m=1.78}} as
+// opHeight renders {{height|ft=5|in=10}} as "5 ft 10 in" and {{height|m=1.78}} as
 // "1.78 m".
-func (s *Scanner) height(args []argument) {
+func opHeight(c call) {
 	for _, key := range []string{"m", "cm"} {
-		if p := s.named(args, key); !p.empty() {
-			s.affixed("", p, " "+key)
+		if p := c.named(key); !p.empty() {
+			c.affixed("", p, " "+key)
 			return
 		}
 	}
-	s.affixed("", s.named(args, "ft"), " ft")
-	s.affixed(" ", s.named(args, "in"), " in")
+	c.affixed("", c.named("ft"), " ft")
+	c.affixed(" ", c.named("in"), " in")
 }

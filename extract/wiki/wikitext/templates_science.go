@@ -3,72 +3,70 @@ package wikitext
 import (
 	"bytes"
 	"strings"
-
-	"pretext/extract/wiki/rendering"
 )
 
-// value renders {{val|12345|0.5|e=6|u=km}} as "12,345±0.5×106 km": a number or
+// opValue renders {{val|12345|0.5|e=6|u=km}} as "12,345±0.5×106 km": a number or
 // a range of numbers, an uncertainty, a power of ten and a unit. Superscripts
 // are not marked.
-func (s *Scanner) value(args []argument) {
-	s.put(s.named(args, "p"))
-	first := s.arg(args, 1)
-	s.signed(first)
+func opValue(c call) {
+	c.put(c.named("p"))
+	first := c.arg(1)
+	c.signed(first)
 	n := 2
 	for ; ; n += 2 {
-		joint, ok := ranges[string(s.bytes(s.arg(args, n)))]
-		if !ok || s.arg(args, n+1).empty() {
+		joint, ok := ranges[string(c.bytes(c.arg(n)))]
+		if !ok || c.arg(n+1).empty() {
 			break
 		}
-		s.str(s.between(joint, false))
-		s.signed(s.arg(args, n+1))
+		c.str(c.between(joint, false))
+		c.signed(c.arg(n + 1))
 	}
-	s.put(s.named(args, "end"))
-	s.uncertainty(s.arg(args, n), s.arg(args, n+1))
-	if power := s.named(args, "e"); !power.empty() {
+	c.put(c.named("end"))
+	c.uncertainty(c.arg(n), c.arg(n+1))
+	if power := c.named("e"); !power.empty() {
 		if !first.empty() {
-			s.str("×")
+			c.str("×")
 		}
-		s.affixed("10", power, "")
+		c.affixed("10", power, "")
 	}
-	if u := s.named(args, "u", "ul"); !u.empty() {
-		s.str(" ")
-		s.unit(u)
-		if per := s.named(args, "up", "upl"); !per.empty() {
-			s.str("/")
-			s.unit(per)
+	if u := c.named("u", "ul"); !u.empty() {
+		c.str(" ")
+		c.unit(u)
+		if per := c.named("up", "upl"); !per.empty() {
+			c.str("/")
+			c.unit(per)
 		}
 	}
-	s.put(s.named(args, "s"))
+	c.put(c.named("s"))
 }
 
 // uncertainty renders the uncertainty of a value: "±0.5", "+0.1 −0.2" if low is
 // given, or high itself if it is in parentheses.
-func (s *Scanner) uncertainty(high, low span) {
-	switch b := s.bytes(high); {
+func (c *call) uncertainty(high, low span) {
+	switch b := c.bytes(high); {
 	case !low.empty():
-		s.affixed(" +", s.unsigned(high), "")
-		s.affixed(" −", s.unsigned(low), "")
+		c.affixed(" +", c.unsigned(high), "")
+		c.affixed(" −", c.unsigned(low), "")
 	case len(b) > 0 && b[0] == '(':
-		s.put(high)
+		c.put(high)
 	default:
-		s.affixed("±", high, "")
+		c.affixed("±", high, "")
 	}
 }
 
 // signed renders a number with a typographic minus sign.
-func (s *Scanner) signed(p span) {
-	if b := s.bytes(p); len(b) > 1 && b[0] == '-' {
-		s.str("−")
+func (c *call) signed(p span) {
+	if b := c.bytes(p); len(b) > 1 && b[0] == '-' {
+		c.str("−")
 		p.start++
 	}
-	s.number(p)
+	c.number(p)
 }
 
 // unsigned returns the span of a number without its sign.
-func (s *Scanner) unsigned(p span) span {
+func (c *call) unsigned(p span) span {
 	for _, sign := range []string{"+", "-", "−"} {
-		if b := s.bytes(p); len(b) > len(sign) && string(b[:len(sign)]) == sign {
+		if b := c.bytes(p); len(b) > len(sign) && string(b[:len(sign)]) == sign {
 			p.start += len(sign)
 			break
 		}
@@ -76,15 +74,15 @@ func (s *Scanner) unsigned(p span) span {
 	return p
 }
 
-// nuclide renders {{nuclide|U|235}} and {{nuclide|uranium|235}} as "235U".
-func (s *Scanner) nuclide(args []argument) {
-	name := s.arg(args, 1)
-	s.put(s.arg(args, 2))
-	if symbol := elementSymbols[string(bytes.ToLower(s.bytes(name)))]; symbol != "" {
-		s.str(symbol)
+// opNuclide renders {{nuclide|U|235}} and {{nuclide|uranium|235}} as "235U".
+func opNuclide(c call) {
+	name := c.arg(1)
+	c.put(c.arg(2))
+	if symbol := elementSymbols[string(bytes.ToLower(c.bytes(name)))]; symbol != "" {
+		c.str(symbol)
 		return
 	}
-	s.put(name)
+	c.put(name)
 }
 
 // elementSymbols maps the English names of the chemical elements to their
@@ -110,25 +108,25 @@ func buildElementSymbols(list string) map[string]string {
 	return m
 }
 
-// stacked renders {{su|p=2|b=3}}, a superscript above a subscript, as "2 3".
-func (s *Scanner) stacked(args []argument) {
-	above, below := s.named(args, "p"), s.named(args, "b")
-	s.put(above)
+// opStacked renders {{su|p=2|b=3}}, a superscript above a subscript, as "2 3".
+func opStacked(c call) {
+	above, below := c.named("p"), c.named("b")
+	c.put(above)
 	if !above.empty() && !below.empty() {
-		s.str(" ")
+		c.str(" ")
 	}
-	s.put(below)
+	c.put(below)
 }
 
-// braKet renders {{bra-ket|x|y}} as "⟨x|y⟩" and, with t.N = 1, {{ket|y}} as
+// opBraKet renders {{bra-ket|x|y}} as "⟨x|y⟩" and, with c.rule.N = 1, {{ket|y}} as
 // "|y⟩".
-func (s *Scanner) braKet(t rendering.Rule, args []argument) {
-	if t.N == 1 {
-		s.affixed("|", s.arg(args, 1), "⟩")
+func opBraKet(c call) {
+	if c.rule.N == 1 {
+		c.affixed("|", c.arg(1), "⟩")
 		return
 	}
-	s.affixed("⟨", s.arg(args, 1), "|")
-	s.affixed("", s.arg(args, 2), "⟩")
+	c.affixed("⟨", c.arg(1), "|")
+	c.affixed("", c.arg(2), "⟩")
 }
 
 // amountWords maps the codes for powers of ten in {{INRConvert}} and
@@ -137,70 +135,70 @@ var amountWords = map[string]string{
 	"k": "thousand", "m": "million", "b": "billion", "t": "trillion", "l": "lakh", "c": "crore", "lc": "lakh-crore",
 }
 
-// amount renders an amount of money without its conversion to another currency:
+// opAmount renders an amount of money without its conversion to another currency:
 // {{INRConvert|5|c}} as "₹5 crore". The code for the power of ten is argument
-// t.N+1. If the language of the wiki has no word for it, the amount is a hole.
-func (s *Scanner) amount(t rendering.Rule, args []argument) {
-	p := s.arg(args, t.N)
-	power := amountWords[string(s.bytes(s.arg(args, t.N+1)))]
-	word := s.label(power)
+// c.rule.N+1. If the language of the wiki has no word for it, the amount is a hole.
+func opAmount(c call) {
+	p := c.arg(c.rule.N)
+	power := amountWords[string(c.bytes(c.arg(c.rule.N+1)))]
+	word := c.wiki.label(power)
 	switch {
 	case p.empty():
 		return
 	case power != "" && word == "":
-		s.hole(s.given)
+		c.hole(c.given)
 		return
 	}
-	s.str(t.Text)
-	s.number(p)
-	s.str(word)
+	c.str(c.rule.Text)
+	c.number(p)
+	c.str(word)
 }
 
-// sterling renders {{£sd|l=5|s=6|d=7}} as "£5 6s 7d".
-func (s *Scanner) sterling(args []argument) {
+// opSterling renders {{£sd|l=5|s=6|d=7}} as "£5 6s 7d".
+func opSterling(c call) {
 	between := ""
 	for _, part := range []struct{ key, before, after string }{{"l", "£", ""}, {"s", "", "s"}, {"d", "", "d"}} {
-		if p := s.named(args, part.key); !p.empty() {
-			s.affixed(between+part.before, p, part.after)
+		if p := c.named(part.key); !p.empty() {
+			c.affixed(between+part.before, p, part.after)
 			between = " "
 		}
 	}
 }
 
-// gauge renders {{track gauge|1435mm}} as "1,435 mm" and {{track
+// opGauge renders {{track gauge|1435mm}} as "1,435 mm" and {{track
 // gauge|4ft8.5in}} as "4 ft 8.5 in". The name of a gauge, such as "standard",
 // is rendered as its size.
-func (s *Scanner) gauge(args []argument) {
-	p := s.arg(args, 1)
-	code := s.bytes(p)
+func opGauge(c call) {
+	p := c.arg(1)
+	code := c.bytes(p)
 	if named := gaugeNames[string(bytes.ToLower(code))]; named != "" {
-		s.str(s.regroup(named))
+		c.str(c.regroup(named))
 		return
 	}
 	digits := bytes.TrimLeft(code, "0123456789.,")
 	if len(digits) == len(code) {
-		s.put(p)
+		c.put(p)
 		return
 	}
 	for len(digits) > 0 { // 4ft8.5in: numbers and units in turn
-		s.number(span{p.start, p.end - len(digits)})
+		c.number(span{p.start, p.end - len(digits)})
 		rest := bytes.TrimLeft(digits, " abcdefghijklmnopqrstuvwxyz")
-		s.affixed(" ", s.trim(p.end-len(digits), p.end-len(rest)), "")
+		c.affixed(" ", c.in.trim(p.end-len(digits), p.end-len(rest)), "")
 		if len(rest) > 0 {
-			s.str(" ")
+			c.str(" ")
 		}
 		p.start = p.end - len(rest)
 		if digits = bytes.TrimLeft(rest, "0123456789.,+/"); len(digits) == len(rest) {
 			break
 		}
 	}
-	s.put(p)
+	c.put(p)
 }
 
 // regroup returns a text with an English number, "1,435 mm", with the separators
 // of the wiki's language.
-func (s *Scanner) regroup(text string) string {
-	return strings.Replace(text, ",", digitsOf(s.page.Lang).group, 1)
+func (c *call) regroup(text string) string {
+	return strings.Replace(text, ",", digitsOf(c.wiki.page.Lang).group, 1)
 }
 
 // gaugeNames maps the names of gauges in {{track gauge}} to sizes.

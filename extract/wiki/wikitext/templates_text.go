@@ -6,36 +6,36 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// interlanguage renders a link to an article on another wiki as its label or,
+// opLink renders a link to an article on another wiki as its label or,
 // without a label, as the title on this wiki: {{ill|Anna|de|Anna B.}} as
 // "Anna".
-func (s *Scanner) interlanguage(t rendering.Rule, args []argument) {
-	if p := s.named(args, "lt", "display", "texte", "trans-title", "d"); !p.empty() {
-		s.put(p)
+func opLink(c call) {
+	if p := c.named("lt", "display", "texte", "trans-title", "d"); !p.empty() {
+		c.put(p)
 		return
 	}
-	p := s.arg(args, t.N)
-	if local := s.arg(args, 3); !local.empty() && t.N == 1 && s.isLanguage(p) && !s.isLanguage(s.arg(args, 2)) {
+	p := c.arg(c.rule.N)
+	if local := c.arg(3); !local.empty() && c.rule.N == 1 && c.isLanguage(p) && !c.isLanguage(c.arg(2)) {
 		p = local // older order of arguments: language, foreign title, title here
 	}
 	if !p.empty() {
-		s.put(p)
+		c.put(p)
 		return
 	}
-	s.put(s.named(args, "fr", "de", "es", "title"))
+	c.put(c.named("fr", "de", "es", "title"))
 }
 
-// harvard renders an author-date reference inside a sentence:
+// opHarvard renders an author-date reference inside a sentence:
 // {{harvtxt|Smith|Jones|2001}} as "Smith & Jones (2001)".
-func (s *Scanner) harvard(args []argument) {
-	if last := s.named(args, "last", "last1"); !last.empty() { // {{harvs|txt|last=…|year=…}}
-		s.put(last)
-		s.affixed(" & ", s.named(args, "last2"), "")
-		s.affixed(" (", s.named(args, "year", "year1", "date"), ")")
+func opHarvard(c call) {
+	if last := c.named("last", "last1"); !last.empty() { // {{harvs|txt|last=…|year=…}}
+		c.put(last)
+		c.affixed(" & ", c.named("last2"), "")
+		c.affixed(" (", c.named("year", "year1", "date"), ")")
 		return
 	}
 	names := 0
-	for _, value := range positional(args) {
+	for _, value := range positional(c.args) {
 		if !value.empty() {
 			names++
 		}
@@ -43,17 +43,17 @@ func (s *Scanner) harvard(args []argument) {
 	for n := 1; n < names; n++ {
 		switch {
 		case n > 1 && n == names-1:
-			s.str(" & ")
+			c.str(" & ")
 		case n > 1:
-			s.str(", ")
+			c.str(", ")
 		}
-		s.put(s.arg(args, n))
+		c.put(c.arg(n))
 	}
 	if names > 1 {
-		s.affixed(" (", s.arg(args, names), ")")
+		c.affixed(" (", c.arg(names), ")")
 		return
 	}
-	s.put(s.arg(args, 1))
+	c.put(c.arg(1))
 }
 
 // accidentals maps the arguments of {{music}} to symbols.
@@ -63,75 +63,75 @@ var accidentals = map[string]string{
 	"delta": "Δ", "major": "Δ", "whole": "𝅝", "half": "𝅗𝅥", "quarter": "♩", "eighth": "♪", "time": "",
 }
 
-// music renders {{music|flat}} as "♭" and {{music|time|3|4}} as "3/4".
-func (s *Scanner) music(args []argument) {
-	name := string(s.bytes(s.arg(args, 1)))
+// opMusic renders {{music|flat}} as "♭" and {{music|time|3|4}} as "3/4".
+func opMusic(c call) {
+	name := string(c.bytes(c.arg(1)))
 	if name == "time" {
-		s.put(s.arg(args, 2))
-		s.affixed("/", s.arg(args, 3), "")
+		c.put(c.arg(2))
+		c.affixed("/", c.arg(3), "")
 		return
 	}
-	s.str(accidentals[name])
+	c.str(accidentals[name])
 }
 
-// sic renders {{sic|teh}} as "teh", without the mark "[sic]". It drops
+// opSic renders {{sic|teh}} as "teh", without the mark "[sic]". It drops
 // {{sic|?}} and {{sic|!}}.
-func (s *Scanner) sic(args []argument) {
-	if p := s.bytes(s.arg(args, 1)); string(p) == "?" || string(p) == "!" {
+func opSic(c call) {
+	if p := c.bytes(c.arg(1)); string(p) == "?" || string(p) == "!" {
 		return
 	}
-	s.put(s.arg(args, 1))
-	s.put(s.arg(args, 2))
+	c.put(c.arg(1))
+	c.put(c.arg(2))
 }
 
-// country renders {{flag|FRA}} and {{flag|France}} as "France", in the language
+// opCountry renders {{flag|FRA}} and {{flag|France}} as "France", in the language
 // of the wiki. The argument name=, if given, replaces the name.
-func (s *Scanner) country(args []argument) {
-	if p := s.named(args, "name"); !p.empty() {
-		s.put(p)
+func opCountry(c call) {
+	if p := c.named("name"); !p.empty() {
+		c.put(p)
 		return
 	}
-	p := s.arg(args, 1)
-	code := s.bytes(p)
-	if name := s.table.CountryName(code); name != "" {
-		s.str(name)
+	p := c.arg(1)
+	code := c.bytes(p)
+	if name := c.wiki.table.CountryName(code); name != "" {
+		c.str(name)
 		return
 	}
-	if !s.table.English() && rendering.IsCountry(code) {
-		s.hole(s.given) // CLDR does not know the wiki's language or the country
+	if !c.wiki.table.English() && rendering.IsCountry(code) {
+		c.hole(c.given) // CLDR does not know the wiki's language or the country
 		return
 	}
-	s.put(p)
+	c.put(p)
 }
 
-// ship renders {{ship|USS|Enterprise|CVN-65}} and, with t.Text = "USS",
+// opShip renders {{ship|USS|Enterprise|CVN-65}} and, with c.rule.Text = "USS",
 // {{USS|Enterprise|CVN-65}} as "USS Enterprise (CVN-65)". One more argument
 // selects the parts to show: the sum of 4 for the prefix, 2 for the name and 1
 // for the number.
-func (s *Scanner) ship(t rendering.Rule, args []argument) {
+func opShip(c call) {
 	n := 1
 	prefix := span{}
-	if t.Text == "" {
-		prefix, n = s.arg(args, 1), 2
+	if c.rule.Text == "" {
+		prefix, n = c.arg(1), 2
 	}
-	parts, ok := parseNumber(s.bytes(s.arg(args, n+2)))
+	parts, ok := parseNumber(c.bytes(c.arg(n + 2)))
 	if !ok || parts&(shipName|shipNumber) == 0 {
 		parts = shipPrefix | shipName | shipNumber
 	}
 	if parts&shipPrefix != 0 {
-		s.affixed("", prefix, " ")
-		if t.Text != "" {
-			s.str(t.Text)
-			s.str(" ")
+		c.affixed("", prefix, " ")
+		if c.rule.Text != "" {
+			c.str(c.rule.Text)
+			c.str(" ")
 		}
 	}
-	switch number := s.arg(args, n+1); {
+	switch number := c.arg(n + 1); {
 	case parts&shipName == 0:
-		s.put(number)
+		c.put(number)
 	default:
-		s.put(s.arg(args, n))
+		c.put(c.arg(n))
 		if parts&shipNumber != 0 {
-			s.affixed(" (", number, ")")
+			c.affixed(" (", number, ")")
 		}
 	}
 }
@@ -143,137 +143,137 @@ const (
 	shipPrefix
 )
 
-// shipClass renders {{sclass|Nimitz|aircraft carrier}} as "Nimitz-class
+// opShipClass renders {{sclass|Nimitz|aircraft carrier}} as "Nimitz-class
 // aircraft carrier". The third argument is the format: "0" gives
 // "Nimitz-class", "4" gives "Nimitz class", "5" gives "Nimitz".
-func (s *Scanner) shipClass(args []argument) {
-	name := s.arg(args, 1)
-	switch string(s.bytes(s.arg(args, 3))) {
+func opShipClass(c call) {
+	name := c.arg(1)
+	switch string(c.bytes(c.arg(3))) {
 	case "0":
-		s.affixed("", name, s.label("class"))
+		c.affixed("", name, c.wiki.label("class"))
 	case "4":
-		s.affixed("", name, s.label("class-type"))
+		c.affixed("", name, c.wiki.label("class-type"))
 	case "5":
-		s.put(name)
+		c.put(name)
 	default:
-		s.affixed("", name, s.label("class"))
-		s.affixed(" ", s.arg(args, 2), "")
+		c.affixed("", name, c.wiki.label("class"))
+		c.affixed(" ", c.arg(2), "")
 	}
 }
 
-// athlete renders {{flagathlete|Ann|USA}} as "Ann (USA)".
-func (s *Scanner) athlete(args []argument) {
-	s.put(s.arg(args, 1))
-	s.affixed(" (", s.arg(args, 2), ")")
+// opAthlete renders {{flagathlete|Ann|USA}} as "Ann (USA)".
+func opAthlete(c call) {
+	c.put(c.arg(1))
+	c.affixed(" (", c.arg(2), ")")
 }
 
-// verse renders {{bibleverse|John|3:16}} as "John 3:16" and
+// opVerse renders {{bibleverse|John|3:16}} as "John 3:16" and
 // {{bibleverse|1|Corinthians|3:16}} as "1 Corinthians 3:16". The number of the
 // book may be empty.
-func (s *Scanner) verse(args []argument) {
-	if book := s.named(args, "book"); !book.empty() {
-		s.put(book)
-		s.affixed(" ", s.named(args, "chapter"), "")
-		s.affixed(":", s.named(args, "verse", "range"), "")
+func opVerse(c call) {
+	if book := c.named("book"); !book.empty() {
+		c.put(book)
+		c.affixed(" ", c.named("chapter"), "")
+		c.affixed(":", c.named("verse", "range"), "")
 		return
 	}
 	n := 1
-	if number := s.bytes(s.arg(args, 1)); len(number) <= 1 || isRoman(number) {
-		s.affixed("", s.arg(args, 1), " ")
+	if number := c.bytes(c.arg(1)); len(number) <= 1 || isRoman(number) {
+		c.affixed("", c.arg(1), " ")
 		n = 2
 	}
-	s.put(s.arg(args, n))
-	s.affixed(" ", s.arg(args, n+1), "")
+	c.put(c.arg(n))
+	c.affixed(" ", c.arg(n+1), "")
 }
 
-// century renders the centuries of the French Wikipedia: {{s|XIX|e}} as "XIXe
+// opCentury renders the centuries of the French Wikipedia: {{s|XIX|e}} as "XIXe
 // siècle", {{sp|XVI|e|au|XVII|e|s}} as "XVIe au XVIIe siècles". Other wikis use
 // these names for other templates: {{s|text}} strikes text out and is rendered
 // as "text"; {{m|fr|mot}} marks a foreign word and is rendered as "mot".
-func (s *Scanner) century(t rendering.Rule, args []argument) {
-	if first := s.arg(args, 1); !isRoman(s.bytes(first)) && !isDigits(s.bytes(first)) {
-		if s.isLanguage(first) {
-			first = s.arg(args, 2)
+func opCentury(c call) {
+	if first := c.arg(1); !isRoman(c.bytes(first)) && !isDigits(c.bytes(first)) {
+		if c.isLanguage(first) {
+			first = c.arg(2)
 		}
-		s.put(first)
+		c.put(first)
 		return
 	}
 	var last []byte // the numeral just written, whose ending may follow
-	between := s.label("and")
+	between := c.wiki.label("and")
 	written := 0
-	for _, a := range args[1:] {
-		text := s.bytes(a.value)
+	for _, a := range c.args[1:] {
+		text := c.bytes(a.value)
 		switch {
 		case !a.key.empty() || len(text) == 0 || string(text) == "s":
 		case isRoman(text):
-			s.ordinalEnding(last)
+			c.ordinalEnding(last)
 			if written > 0 {
-				s.str(between)
+				c.str(between)
 			}
-			s.put(a.value)
+			c.put(a.value)
 			last = text
 			written++
 		case len(last) > 0 && (string(text) == "e" || string(text) == "er"):
-			s.put(a.value)
+			c.put(a.value)
 			last = nil
 		default:
-			s.ordinalEnding(last)
-			s.str(" ")
-			s.put(a.value)
+			c.ordinalEnding(last)
+			c.str(" ")
+			c.put(a.value)
 			last, between = nil, " "
 		}
 	}
-	if s.ordinalEnding(last); written > 0 {
-		s.str(t.Text)
+	if c.ordinalEnding(last); written > 0 {
+		c.str(c.rule.Text)
 	}
 }
 
-// siglo renders the centuries of the Spanish Wikipedia: {{siglo|XVI}} as "XVI",
+// opSiglo renders the centuries of the Spanish Wikipedia: {{siglo|XVI}} as "XVI",
 // {{siglo|XVI||s}} as "siglo XVI" and {{siglo|V|a|S}} as "Siglo V a. C.".
-func (s *Scanner) siglo(args []argument) {
-	switch word := s.bytes(s.arg(args, 3)); {
+func opSiglo(c call) {
+	switch word := c.bytes(c.arg(3)); {
 	case len(word) > 0 && word[0] == 's':
-		s.str("siglo ")
+		c.str("siglo ")
 	case len(word) > 0 && word[0] == 'S':
-		s.str("Siglo ")
+		c.str("Siglo ")
 	}
-	s.put(s.arg(args, 1))
-	switch string(s.bytes(s.arg(args, 2))) {
+	c.put(c.arg(1))
+	switch string(c.bytes(c.arg(2))) {
 	case "a":
-		s.str(" a. C.")
+		c.str(" a. C.")
 	case "d":
-		s.str(" d. C.")
+		c.str(" d. C.")
 	}
 }
 
 // ordinalEnding writes the French ordinal ending of a numeral, "er" after I and
 // else "e". It writes nothing if numeral is empty.
-func (s *Scanner) ordinalEnding(numeral []byte) {
+func (c *call) ordinalEnding(numeral []byte) {
 	switch {
-	case len(numeral) == 0 || s.baseLang() != "fr":
+	case len(numeral) == 0 || c.wiki.baseLang() != "fr":
 	case string(numeral) == "I":
-		s.str("er")
+		c.str("er")
 	default:
-		s.str("e")
+		c.str("e")
 	}
 }
 
-// incise renders {{incise|text}} as "– text –" and {{incise|text|stop}}, after
+// opIncise renders {{incise|text}} as "– text –" and {{incise|text|stop}}, after
 // which other punctuation follows, as "– text".
-func (s *Scanner) incise(args []argument) {
-	s.affixed("– ", s.arg(args, 1), "")
-	if string(s.bytes(s.arg(args, 2))) != "stop" {
-		s.str(" –")
+func opIncise(c call) {
+	c.affixed("– ", c.arg(1), "")
+	if string(c.bytes(c.arg(2))) != "stop" {
+		c.str(" –")
 	}
 }
 
-// etCetera renders {{etc.}} as "etc." and on the French Wikipedia as ", etc.",
+// opEtCetera renders {{etc.}} as "etc." and on the French Wikipedia as ", etc.",
 // unless its argument virgule is "non".
-func (s *Scanner) etCetera(args []argument) {
-	if s.baseLang() == "fr" && string(s.bytes(s.named(args, "virgule"))) != "non" {
-		s.str(", ")
+func opEtCetera(c call) {
+	if c.wiki.baseLang() == "fr" && string(c.bytes(c.named("virgule"))) != "non" {
+		c.str(", ")
 	}
-	s.str("etc.")
+	c.str("etc.")
 }
 
 func isDigits(b []byte) bool {
@@ -291,11 +291,11 @@ func isRoman(b []byte) bool {
 	return len(b) > 0
 }
 
-// listing renders {{listing}}, a place on Wikivoyage, as its name and
+// opListing renders {{listing}}, a place on Wikivoyage, as its name and
 // description: "Inn (Gasthof) Nice." for name=Inn, alt=Gasthof and
 // content=Nice.
-func (s *Scanner) listing(args []argument) {
-	s.put(s.named(args, "name"))
-	s.affixed(" (", s.named(args, "alt"), ")")
-	s.affixed(" ", s.named(args, "content"), "")
+func opListing(c call) {
+	c.put(c.named("name"))
+	c.affixed(" (", c.named("alt"), ")")
+	c.affixed(" ", c.named("content"), "")
 }

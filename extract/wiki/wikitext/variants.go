@@ -20,30 +20,30 @@ func hasVariants(lang string) bool {
 // markup.
 const maxVariant = 4096
 
-// variantAt renders the language variant -{…}- at s.src[i], after writing the
-// plain text s.src[start:i]: the first alternative of "zh-hans:x;zh-hant:y",
+// variantAt renders the language variant -{…}- at src[i], after writing the
+// plain text src[start:i]: the first alternative of "zh-hans:x;zh-hant:y",
 // here "x", or the text after flags such as "A|". It returns the offset after
 // it, or i if there is none.
-func (s *Scanner) variantAt(start, i, e int) (next int) {
-	if i+1 >= e || s.src[i+1] != '{' || i+2 < e && s.src[i+2] == '{' {
+func (n *inline) variantAt(start, i, e int) (next int) {
+	if i+1 >= e || n.in.src[i+1] != '{' || i+2 < e && n.in.src[i+2] == '{' {
 		return i
 	}
 	from := i + 2
-	to := s.variantEnd(from, e)
+	to := n.in.variantEnd(from, e)
 	if to < 0 || to > i+maxVariant {
 		return i
 	}
-	s.text(s.src[start:i])
-	if bar := bytes.IndexByte(s.src[from:to], '|'); bar >= 0 && isFlags(s.src[from:from+bar]) {
-		flags := trimSpace(s.src[from : from+bar])
+	n.w.text(n.in.src[start:i])
+	if bar := bytes.IndexByte(n.in.src[from:to], '|'); bar >= 0 && isFlags(n.in.src[from:from+bar]) {
+		flags := trimSpace(n.in.src[from : from+bar])
 		from += bar + 1
 		switch string(flags) {
 		case "H", "T", "-", "h", "t": // rules for the rest of the page or for its title
-			s.removed()
+			n.w.removed()
 			return to + 2
 		}
 	}
-	s.alternative(from, to)
+	n.alternative(from, to)
 	return to + 2
 }
 
@@ -88,7 +88,7 @@ func (f *variantFinder) match(src []byte) {
 }
 
 // variantEnd returns the offset of the "}-" that closes the "-{" that ends at
-// f.src[i], or -1 if it is not closed before e.
+// src[i], or -1 if it is not closed before e.
 func (f *finder) variantEnd(i, e int) int {
 	v := &f.variants
 	if !v.matched {
@@ -102,29 +102,29 @@ func (f *finder) variantEnd(i, e int) int {
 	return v.pairs[k].end
 }
 
-// alternative renders the first alternative in s.src[i:e] if it has the form
+// alternative renders the first alternative in src[i:e] if it has the form
 // "code:text;code:text", or else all of it.
-func (s *Scanner) alternative(i, e int) {
-	b := s.src[i:e]
+func (n *inline) alternative(i, e int) {
+	b := n.in.src[i:e]
 	if semi := bytes.IndexByte(b, ';'); semi >= 0 && len(trimSpace(b[:semi])) == 0 {
 		i += semi + 1
 		b = b[semi+1:]
 	}
 	if colon := bytes.IndexByte(b, ':'); colon > 0 && isVariantCode(trimSpace(b[:colon])) {
 		i += colon + 1
-		s.work += e - i
-		e = i + s.alternativeEnd(s.src[i:e])
+		n.in.work += e - i
+		e = i + n.alternativeEnd(n.in.src[i:e])
 	}
-	saved := s.depth
-	if s.depth++; s.depth <= maxDepth {
-		s.inline(i, e, modeArgument)
+	saved := n.depth
+	if n.depth++; n.depth <= maxDepth {
+		n.render(i, e, modeArgument)
 	}
-	s.depth = saved
+	n.depth = saved
 }
 
 // alternativeEnd returns the end of the first alternative in b: the first
 // semicolon that is not inside braces or a character reference.
-func (s *Scanner) alternativeEnd(b []byte) int {
+func (n *inline) alternativeEnd(b []byte) int {
 	open := 0
 	for i := 0; i < len(b); i++ {
 		switch {
@@ -132,7 +132,7 @@ func (s *Scanner) alternativeEnd(b []byte) int {
 			open++
 		case b[i] == '}':
 			open--
-		case b[i] == ';' && open <= 0 && !s.endsReference(b[:i+1]):
+		case b[i] == ';' && open <= 0 && !n.endsReference(b[:i+1]):
 			return i
 		}
 	}
@@ -145,13 +145,13 @@ const maxReference = 33
 
 // endsReference reports whether b ends with a character reference, such as
 // "&amp;".
-func (s *Scanner) endsReference(b []byte) bool {
+func (n *inline) endsReference(b []byte) bool {
 	tail := b[max(0, len(b)-maxReference):]
 	k := bytes.LastIndexByte(tail, '&')
 	if k < 0 {
 		return false
 	}
-	ent, ok := s.entities.at(tail, k)
+	ent, ok := n.in.entities.at(tail, k)
 	return ok && ent.next == len(tail)
 }
 

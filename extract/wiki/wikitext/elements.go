@@ -1,0 +1,238 @@
+package wikitext
+
+import "bytes"
+
+// A tags renders HTML tags and extension tags.
+type tags struct {
+	opt    Options
+	in     *finder
+	w      *writer
+	tables *tables // may a dropped template have opened a <div>?
+
+	open    int  // HTML tags open on this line of a definition list
+	divs    int  // open HTML block elements, such as <div>
+	poemEnd int  // end of the <poem> being rendered
+	pre     bool // inside a <pre> without closing tag: no lists
+}
+
+// reset starts a page.
+func (g *tags) reset() { g.open, g.divs, g.poemEnd, g.pre = 0, 0, 0, false }
+
+// angle renders the tag at src[i], after writing the plain text
+// src[start:i]. It returns i if there is none.
+func (g *tags) angle(start, i, e int) (next int) {
+	if i+1 >= e || g.in.src[i+1] != '/' && class[g.in.src[i+1]]&classLetter == 0 {
+		return i
+	}
+	if t, ok := g.in.extTagAt(i, e); ok {
+		g.w.text(g.in.src[start:i])
+		g.extension(t)
+		return t.next
+	}
+	t, ok := g.in.tagAt(i, e)
+	if !ok || !g.isMarkup(t, i) {
+		return i
+	}
+	g.w.text(g.in.src[start:i])
+	return g.tagElement(t, i, e)
+}
+
+// isMarkup reports whether the tag t at src[i], which is not an extension tag
+// with a closing tag, is markup and not text. MediaWiki shows an unclosed
+// extension tag as text; unclosed tags such as <ref> count as markup here and
+// are dropped.
+func (g *tags) isMarkup(t htmlTag, i int) bool {
+	switch t.kind {
+	case tagNowiki:
+		return false
+	case tagMeta:
+		return bytes.Contains(g.in.src[i:t.next], []byte("itemprop"))
+	}
+	return true
+}
+
+// tagElement renders the tag t at src[i], which is not an extension tag with
+// a closing tag, and returns the offset after it. A <table>, and an element that
+// is not prose, is dropped with its content.
+func (g *tags) tagElement(t htmlTag, i, e int) (next int) {
+	switch {
+	case t.closing || t.selfClosed:
+	case t.kind == tagTable:
+		if end, ok := g.in.htmlTableEnd(i, e); ok {
+			g.w.breakLine()
+			return end
+		}
+	case t.kind == tagInline || t.kind == tagBlock || t.kind == tagLine:
+		if end, ok := g.in.hiddenEnd(i, t.next, e); ok {
+			if t.kind == tagInline {
+				g.w.removed()
+			} else {
+				g.w.breakLine()
+			}
+			return end
+		}
+	case t.kind == tagPre:
+		g.pre = true
+	case t.kind == tagPoem:
+		g.poemEnd, _ = g.in.closingTag(t.tagInfo, t.next)
+	}
+	if !g.isOrphan(t) {
+		g.tag(t)
+	}
+	return t.next
+}
+
+// isOrphan reports whether t is a closing tag without an opening one: neither
+// the page nor a dropped template can have opened its element. It also counts
+// the open elements.
+func (g *tags) isOrphan(t htmlTag) bool {
+	switch {
+	case t.kind == tagPre && t.closing:
+		orphan := !g.pre
+		g.pre = false
+		return orphan
+	case t.kind != tagBlock || t.selfClosed:
+		return false
+	case !t.closing:
+		g.divs++
+		return false
+	case g.divs > 0:
+		g.divs--
+		return false
+	}
+	return !g.tables.residue
+}
+
+// tag renders an HTML tag: it ends the line, separates words, or leaves no
+// trace.
+func (g *tags) tag(t htmlTag) {
+	if t.closing {
+		g.open--
+	} else if !t.selfClosed {
+		g.open++
+	}
+	switch t.kind {
+	case tagInline, tagInclusion, tagMeta:
+	case tagSpace:
+		g.w.str(" ")
+	case tagLine, tagBlock, tagTable, tagPre, tagPoem:
+		g.w.breakLine()
+	default:
+		g.w.removed()
+	}
+}
+
+// extension renders an extension tag: the content of nowiki, pre and code, the
+// placeholder of a formula. Any other is dropped.
+func (g *tags) extension(t extTag) {
+	switch t.kind {
+	case tagNowiki:
+		g.literal(t.body, t.bodyEnd)
+	case tagPre:
+		g.preformattedNowiki(t.body, t.bodyEnd)
+	case tagCode:
+		if t.inline {
+			g.literal(t.body, t.bodyEnd)
+			return
+		}
+		if g.opt.Code {
+			g.preformatted(t.body, t.bodyEnd)
+			return
+		}
+		g.w.removed()
+	case tagMath:
+		if g.opt.Math != "" {
+			g.w.str(g.opt.Math)
+			return
+		}
+		g.w.removed()
+	default:
+		g.w.removed()
+	}
+}
+
+// literal writes src[i:e], in which only character references are markup.
+func (g *tags) literal(i, e int) {
+	src, start := g.in.src[:e], i
+	for i < e {
+		switch src[i] {
+		case '&', 0xC2, '\n':
+			g.w.text(src[start:i])
+			i = g.literalByte(i, e)
+			start = i
+		default:
+			i++
+		}
+	}
+	if start < e {
+		g.w.text(src[start:])
+	}
+}
+
+// literalByte writes what src[i] begins (a character reference, a no-break
+// space, a line feed or any other byte) and returns the offset after it.
+func (g *tags) literalByte(i, e int) int {
+	switch g.in.src[i] {
+	case '&':
+		if ent, ok := g.in.entities.at(g.in.src[:e], i); ok {
+			g.w.entity(ent)
+			return ent.next
+		}
+	case '\n':
+		g.w.str(" ")
+		return i + 1
+	default:
+		if i+1 < e && g.in.src[i+1] == 0xA0 {
+			g.w.str(" ")
+			return i + 2
+		}
+	}
+	g.w.text(g.in.src[i : i+1])
+	return i + 1
+}
+
+// preformatted writes the literal text src[i:e] as output lines of its own,
+// one for each source line.
+func (g *tags) preformatted(i, e int) {
+	g.w.breakLine()
+	g.literalLines(i, e)
+	g.w.breakLine()
+}
+
+// literalLines writes literal text and ends a line at each line feed.
+func (g *tags) literalLines(i, e int) {
+	for {
+		k := bytes.IndexByte(g.in.src[i:e], '\n')
+		if k < 0 {
+			g.literal(i, e)
+			return
+		}
+		g.literal(i, i+k)
+		g.w.breakLine()
+		i += k + 1
+	}
+}
+
+var nowikiStart, nowikiEnd = []byte("<nowiki>"), []byte("</nowiki>")
+
+// preformattedNowiki writes src[i:e], the content of <pre>, as output lines.
+// Pairs of nowiki tags in it are removed.
+func (g *tags) preformattedNowiki(i, e int) {
+	g.w.breakLine()
+	for {
+		open := bytes.Index(g.in.src[i:e], nowikiStart)
+		if open < 0 {
+			break
+		}
+		body := i + open + len(nowikiStart)
+		shut := bytes.Index(g.in.src[body:e], nowikiEnd)
+		if shut < 0 {
+			break
+		}
+		g.literalLines(i, i+open)
+		g.literalLines(body, body+shut)
+		i = body + shut + len(nowikiEnd)
+	}
+	g.literalLines(i, e)
+	g.w.breakLine()
+}

@@ -1,0 +1,108 @@
+package wikitext
+
+import (
+	"strings"
+
+	"pretext/extract/wiki/rendering"
+)
+
+// operations returns the functions that render templates, by rendering.Op. An
+// operation without one shows nothing. It is a function, because operations render
+// templates in turn.
+func operations() [rendering.OpVariable + 1]func(call) {
+	return [...]func(call){
+		rendering.OpText:      func(c call) { c.spaced(c.rule.Text) },
+		rendering.OpArg:       func(c call) { c.affixed(c.rule.Text, c.arg(c.rule.N), "") },
+		rendering.OpArgAfter:  func(c call) { c.affixed("", c.arg(c.rule.N), c.rule.Text) },
+		rendering.OpQuoted:    func(c call) { c.quoted(c.arg(c.rule.N)) },
+		rendering.OpLast:      func(c call) { c.quoted(c.lastArgument(c.rule.N)) },
+		rendering.OpLastOf:    func(c call) { c.quoted(c.lastArgument(c.rule.N)) },
+		rendering.OpJoin:      func(c call) { c.joined(c.rule.N, c.rule.Text) },
+		rendering.OpAlt:       func(c call) { c.put(either(c.named(c.rule.Text), c.arg(c.rule.N))) },
+		rendering.OpBlock:     opBlock,
+		rendering.OpItems:     opItems,
+		rendering.OpBreak:     func(c call) { c.breakLine() },
+		rendering.OpSound:     opSound,
+		rendering.OpConvert:   opConvert,
+		rendering.OpNumber:    opNumber,
+		rendering.OpValue:     opValue,
+		rendering.OpFraction:  opFraction,
+		rendering.OpLang:      opLang,
+		rendering.OpZh:        opZh,
+		rendering.OpJapanese:  opJapanese,
+		rendering.OpKorean:    opKorean,
+		rendering.OpDate:      func(c call) { c.date(c.rule.N, c.is("df")) },
+		rendering.OpAsOf:      opAsOf,
+		rendering.OpCirca:     opCirca,
+		rendering.OpAge:       opAge,
+		rendering.OpCountry:   opCountry,
+		rendering.OpShip:      opShip,
+		rendering.OpShipClass: opShipClass,
+		rendering.OpLink:      opLink,
+		rendering.OpHarvard:   opHarvard,
+		rendering.OpMusic:     opMusic,
+		rendering.OpHeight:    opHeight,
+		rendering.OpScience:   func(c call) { c.affixed("×10", c.arg(1), "") },
+		rendering.OpSic:       opSic,
+		rendering.OpTranslit:  func(c call) { c.put(c.lastArgument(3)) },
+		rendering.OpEra:       opEra,
+		rendering.OpCentury:   opCentury,
+		rendering.OpGiven:     func(c call) { c.put(c.args[0].value) },
+		rendering.OpPair:      opPair,
+		rendering.OpAbsolute:  func(c call) { c.affixed("|", c.arg(1), "|") },
+		rendering.OpOldStyle:  opOldStyle,
+		rendering.OpDates:     opDates,
+		rendering.OpFreeDate:  opFreeDate,
+		rendering.OpAthlete:   opAthlete,
+		rendering.OpVerse:     opVerse,
+		rendering.OpNuclide:   opNuclide,
+		rendering.OpStacked:   opStacked,
+		rendering.OpBraKet:    opBraKet,
+		rendering.OpAmount:    opAmount,
+		rendering.OpSterling:  opSterling,
+		rendering.OpGauge:     opGauge,
+		rendering.OpListing:   opListing,
+		rendering.OpMeasure:   opMeasure,
+		rendering.OpIncise:    opIncise,
+		rendering.OpEtCetera:  opEtCetera,
+		rendering.OpEraName:   opEraName,
+		rendering.OpSiglo:     opSiglo,
+		rendering.OpTitle:     opTitle,
+		rendering.OpEtymon:    opEtymon,
+		rendering.OpVariable:  nil,
+	}
+}
+
+// opPair renders two arguments, c.rule.N and c.rule.N+1, of which the second may be
+// missing. c.rule.Text is the string before the first, "|", and the string before
+// the second; after another "|" the string after the second.
+func opPair(c call) {
+	before, rest, _ := strings.Cut(c.rule.Text, "|")
+	between, after, _ := strings.Cut(rest, "|")
+	c.affixed(before, c.arg(c.rule.N), "")
+	c.affixed(between, c.arg(c.rule.N+1), after)
+}
+
+// opNumber renders a number after the template's text.
+func opNumber(c call) {
+	if p := c.arg(c.rule.N); !p.empty() {
+		c.str(c.rule.Text)
+		c.number(p)
+	}
+}
+
+// opBlock renders an argument that consists of whole lines: a quotation, list or
+// poem.
+func opBlock(c call) {
+	c.blocks.lines(either(c.named("text", "quote", "content", "1"), c.arg(c.rule.N)))
+}
+
+// opItems renders the positional arguments from number n on, each on lines of its
+// own.
+func opItems(c call) {
+	for place, value := range positional(c.args) {
+		if place >= c.rule.N {
+			c.blocks.lines(value)
+		}
+	}
+}
