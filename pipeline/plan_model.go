@@ -7,6 +7,7 @@ import (
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"
 	"pretext/records"
+	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
 
@@ -51,26 +52,17 @@ const (
 	extractTaskMemory = 48 << 20
 )
 
-// convertedPerRecordByte is the size of converted shards as a fraction of the records
-// before compression, by format: of records with masks (at 128 tokens), and of token
-// ids of documents and packed rows; 0 if the format does not hold them. Measured.
-var convertedPerRecordByte = map[string]struct{ masked, ids float64 }{
-	"hdf5":       {0.33, 0},
-	"lddl":       {0.5, 0},
-	"mds":        {0.31, 0.76},
-	"megatron":   {0, 0.97},
-	"npy":        {2.2, 1.9},
-	"parquet":    {0.35, 0.79},
-	"webdataset": {10.5, 2.8},
-}
-
 // converted returns the expected size of the shards in the formats of the plan. records
 // is the size of the records before compression.
 func (c PlanConfig) converted(records float64) (bytes int64) {
-	for _, format := range c.Formats {
-		share := convertedPerRecordByte[format].ids
+	for _, name := range c.Formats {
+		format, ok := formats.Get(name)
+		if !ok {
+			continue
+		}
+		share := format.About().IDsShare
 		if c.Run.Examples.Form().Masks() {
-			share = convertedPerRecordByte[format].masked
+			share = format.About().MaskedShare
 		}
 		bytes += int64(records * share)
 	}

@@ -98,7 +98,7 @@ func (c Config) Directories(ctx context.Context) ([]Config, error) {
 		return nil, err
 	}
 	splits := s.splits
-	if format, _ := formats.Get(c.Format); len(splits) == 1 || c.Split != "" || !oneSplit(format) {
+	if format, _ := formats.Get(c.Format); len(splits) == 1 || c.Split != "" || !format.About().OneSplit {
 		return []Config{c}, nil
 	}
 	var list []Config
@@ -108,11 +108,6 @@ func (c Config) Directories(ctx context.Context) ([]Config, error) {
 		list = append(list, one)
 	}
 	return list, nil
-}
-
-func oneSplit(f columns.Format) bool {
-	_, ok := f.(columns.SplitIndexer)
-	return ok
 }
 
 // Run converts shards into one directory, see [Config.Directories].

@@ -233,7 +233,7 @@ func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptio
 		return o, failure.Usage(fmt.Errorf("%s: %w", c.Shards, err))
 	}
 	format, _ := formats.Get(c.Format)
-	if _, ok := format.(columns.Sized); ok {
+	if format.About().NeedsIDs {
 		o.VocabSize, err = s.vocabSize(ctx)
 	}
 	return o, err
@@ -258,7 +258,7 @@ func Check(format, recipe string, tokenizer bool) error {
 	if !columns.Holds(f, form) {
 		return failure.Usagef("the format %s cannot hold examples of the recipe %s: these can: %s", format, recipe, strings.Join(holding(form), ", "))
 	}
-	if worded(f) && tokenizer {
+	if f.About().NeedsVocab && tokenizer {
 		return failure.Usagef("the format %s has the words of a %s, but the examples are made with a %s: other formats have ids", format, sharding.VocabName, sharding.TokenizerName)
 	}
 	return nil
@@ -272,11 +272,6 @@ func holding(form records.Form) (names []string) {
 		}
 	}
 	return names
-}
-
-func worded(f columns.Format) bool {
-	_, ok := f.(columns.Worded)
-	return ok
 }
 
 // A vocabulary is the vocab.txt or the tokenizer.json of examples.
@@ -355,7 +350,7 @@ func (s *source) vocabInput(ctx context.Context, format string) (*sharding.Input
 		return nil, err
 	}
 	f, _ := formats.Get(format)
-	if v == nil && worded(f) {
+	if v == nil && f.About().NeedsVocab {
 		return nil, failure.Usagef("%s: the format %s needs the words of the vocabulary: put the %s of these examples there", s.path, format, sharding.VocabName)
 	}
 	if v == nil {

@@ -125,12 +125,12 @@ func (c *conversion) part(format columns.Format, in store.File) (p columns.Part,
 	o := c.options
 	p = columns.Part{Stem: c.stem(), Schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq), Rows: c.Records,
 		IDs: o.VocabSize, Scratch: func() (columns.Scratch, error) { return c.TempFile() }}
-	if worded(format) {
+	if format.About().NeedsVocab {
 		if p.Vocab, err = c.vocab(); err != nil {
 			return p, err
 		}
 	}
-	if _, ok := format.(columns.Counter); ok && columns.Variable(p.Schema) {
+	if format.About().NeedsTotals && columns.Variable(p.Schema) {
 		p.Totals, err = c.totals(store.NewReader(in, 0), len(p.Schema))
 	}
 	return p, err

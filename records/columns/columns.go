@@ -162,9 +162,9 @@ type Part struct {
 	Rows   int64
 
 	// What only some formats need.
-	Vocab   Vocab                   // for a [Worded]
-	IDs     int                     // number of ids that input_ids may have; 0: unknown
-	Totals  []int64                 // for a [Counter]: number of values of each column in all rows
+	Vocab   Vocab                   // for NeedsVocab
+	IDs     int                     // number of ids that input_ids may have; 0: unknown; for NeedsIDs
+	Totals  []int64                 // for NeedsTotals: number of values of each column in all rows
 	Scratch func() (Scratch, error) // creates a temporary file, which disappears when it is closed
 }
 
@@ -215,6 +215,8 @@ type File struct {
 
 // A Format is a file format of examples. Equal rows give equal bytes.
 type Format interface {
+	// About describes the format.
+	About() Description
 	// NewWriter returns a writer of the files of a part.
 	NewWriter(p Part, create Create) (Writer, error)
 	// Rows reads a part back from its files, in order. The values are valid until
@@ -223,23 +225,36 @@ type Format interface {
 	Rows(p Part, files []string, open Open) iter.Seq2[[]Value, error]
 }
 
-// A Counter is a [Format] whose writer must know [Part].Totals when it begins, if the
-// schema has lists of any length.
-type Counter interface{ Counts() }
-
-// A Sized is a [Format] whose files depend on [Part].IDs.
-type Sized interface{ Sized() }
-
-// A Worded is a [Format] whose files have the words of [Part].Vocab.
-type Worded interface{ Words() }
-
-// A Limited is a [Format] that holds only examples of some forms.
-type Limited interface{ Forms() []records.Form }
+// A Description is what commands, pages and stages must know of a format.
+type Description struct {
+	// Usage is a line of help, or more: whose format it is, how one reads it, and which
+	// examples alone it holds.
+	Usage string
+	// Library and Program show in Python how to read the examples of a split. In the
+	// program, {folder} stands for the folder, {pattern} for the pattern of the split's
+	// files, and {files} for their sorted names.
+	Library, Program string
+	// Suffix is what {pattern} ends with, after the first dot of a name.
+	Suffix string
+	// OwnColumns says that the columns are not those of [For].
+	OwnColumns bool
+	// Forms are the forms of examples that the format holds; nil: all.
+	Forms []records.Form
+	// OneSplit says that a folder can hold only one split.
+	OneSplit bool
+	// NeedsVocab, NeedsIDs and NeedsTotals say that a writer needs these fields of its
+	// [Part]; Totals only if the schema has lists of any length.
+	NeedsVocab, NeedsIDs, NeedsTotals bool
+	// MaskedShare and IDsShare are the measured size of the files as a fraction of that of
+	// records before compression: for records with masks (at 128 tokens), and for token
+	// ids of documents and packed rows. 0 if the format does not hold them.
+	MaskedShare, IDsShare float64
+}
 
 // Holds reports whether a format holds examples of a form.
 func Holds(f Format, form records.Form) bool {
-	limited, ok := f.(Limited)
-	return !ok || slices.Contains(limited.Forms(), cmp.Or(form, records.Pairs))
+	forms := f.About().Forms
+	return forms == nil || slices.Contains(forms, cmp.Or(form, records.Pairs))
 }
 
 // An Indexer is a [Format] with a file about all parts.
@@ -247,11 +262,4 @@ type Indexer interface {
 	// Index returns the name and the content of that file, given the files of
 	// all parts in order; their Info is a [json.RawMessage].
 	Index(files []File) (name string, content []byte, err error)
-}
-
-// A SplitIndexer is an [Indexer] whose file can list only one split, so that each
-// split needs a directory of its own.
-type SplitIndexer interface {
-	Indexer
-	OneSplit()
 }

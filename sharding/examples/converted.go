@@ -47,7 +47,7 @@ func OpenConverted(folder sharding.Folder, m *sharding.Manifest) (*Converted, er
 // is not one, the error matches [sharding.ErrFormat].
 func (c *Converted) part(ctx context.Context, stem string, body sharding.ConvertBody) (columns.Part, error) {
 	p := columns.Part{Stem: stem, Schema: c.schema, Rows: body.Rows, IDs: c.Options.VocabSize}
-	if _, ok := c.Format.(columns.Worded); !ok {
+	if !c.Format.About().NeedsVocab {
 		return p, nil
 	}
 	raw, err := store.ReadFile(ctx, c.Folder, sharding.VocabName)

@@ -20,26 +20,28 @@ func newConvert() *cobra.Command {
 	var run runFlags
 	var c convert.Config
 	var maxRejects float64
+	usages := ""
+	var oneSplit []string
+	for _, name := range formats.Names() {
+		format, _ := formats.Get(name)
+		about := format.About()
+		usages += fmt.Sprintf("  %-10s  %s\n", name, strings.ReplaceAll(about.Usage, "\n", "\n"+strings.Repeat(" ", 14)))
+		if about.OneSplit {
+			oneSplit = append(oneSplit, name)
+		}
+	}
 	cmd := &cobra.Command{
 		Use:   "convert SHARDS --to FORMAT --out DIR",
 		Short: "Stage: shards to the format of another library",
 		Long: `Writes the examples of finished shards in a format that other training libraries
 read, with the same values in the same order:
 
-  hdf5        BERT of NVIDIA's DeepLearningExamples: h5py.File(file)["input_ids"]
-  lddl        NVIDIA's LDDL: Parquet with words, in files by length
-  mds         MosaicML streaming: StreamingDataset(local="DIR")
-  megatron    Megatron-LM: IndexedDataset("DIR/train-00000-of-00010")
-  npy         NumPy arrays, one file per column: numpy.load(file, mmap_mode="r")
-  parquet     Parquet with lists of numbers: datasets.load_dataset("DIR")
-  webdataset  tar files of arrays: webdataset.WebDataset(files).decode()
-
+` + usages + `
 TFRecord files without a manifest, such as those of Google's script, are converted
 too: the train split, unless they are named eval-NNNNN-of-NNNNN.
 
-hdf5 and lddl hold pairs of segments only, megatron only token ids of documents.
 Each shard becomes files of the same name. If the shards have two splits and a
-directory of the format has one (mds, lddl), they are written to DIR/train and
+directory of the format has one (` + strings.Join(oneSplit, ", ") + `), they are written to DIR/train and
 DIR/eval. Like every stage, an interrupted conversion resumes where it stopped,
 and verify checks the result, value by value.`,
 		Args: cobra.ExactArgs(1),

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/internal/cli"
+	"pretext/records/columns/formats"
 )
 
 // normalize returns the flag's name in this program: hyphens for underscores, and
@@ -72,7 +73,7 @@ func sameCommands() map[string][]string {
 		"vocab":     {"vocabulary", "tokenizer", "train-vocab", "train-tokenizer", "learn"},
 		"examples":  {"create", "generate", "shards", "shard", "pretrain", "create-pretraining-data", "create_pretraining_data"},
 		"filter":    {"clean", "dedup", "deduplicate"},
-		"convert":   {"mds", "parquet", "webdataset"},
+		"convert":   formats.Names(),
 		"verify":    {"check", "validate", "test"},
 		"head":      {"show", "view", "cat", "print", "peek", "sample"},
 		"inspect":   {"info", "describe", "ls", "list", "status"},

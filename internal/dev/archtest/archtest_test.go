@@ -70,7 +70,7 @@ var allowed = map[string][]string{
 	"pipeline/convert": {"internal/failure", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize", "pipeline/stage", "internal/store"},
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
-	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
+	"pipeline": {"internal/failure", "records/columns/formats", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/recognize", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
 	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
@@ -95,7 +95,7 @@ var allowed = map[string][]string{
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},
-	"sharding/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "tokenize/hf", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
+	"sharding/survey":           {"extract", "records/columns/formats", "records", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "tokenize/hf", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
 	"internal/extsort":          {},
 	"internal/config":           {},
 	"internal/doctor":           {"internal/store", "internal/humanize"},

@@ -60,8 +60,19 @@ const zlibLevel = 4
 // Format is the HDF5 format. The zero value is ready for use.
 type Format struct{}
 
-// Forms returns the form that the format holds.
-func (Format) Forms() []records.Form { return []records.Form{records.Pairs} }
+// About describes the format.
+func (Format) About() columns.Description {
+	return columns.Description{
+		Usage: `BERT of NVIDIA's DeepLearningExamples: h5py.File(file)["input_ids"];` +
+			"\nonly pairs of segments",
+		Library:     "h5py",
+		Program:     "import glob, h5py\n\nfiles = [h5py.File(name, \"r\") for name in {files}]",
+		Suffix:      "hdf5",
+		OwnColumns:  true,
+		Forms:       []records.Form{records.Pairs},
+		MaskedShare: 0.33,
+	}
+}
 
 // The columns that are not stored with 32 bits.
 var (

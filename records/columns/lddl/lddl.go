@@ -67,14 +67,20 @@ func binSize(maxSeqLength int) int {
 // Format is the format of LDDL. The zero value is ready for use.
 type Format struct{}
 
-// Forms returns the form that the format holds.
-func (Format) Forms() []records.Form { return []records.Form{records.Pairs} }
-
-// Words says that the files have words of the vocabulary.
-func (Format) Words() {}
-
-// OneSplit says that a directory has one split: LDDL's loaders read all its files.
-func (Format) OneSplit() {}
+// About describes the format.
+func (Format) About() columns.Description {
+	return columns.Description{
+		Usage:       "NVIDIA's LDDL: Parquet with words, in files by length;\nonly pairs of segments",
+		Library:     "pyarrow",
+		Program:     "import glob, pyarrow.parquet\n\ntables = [pyarrow.parquet.read_table(name) for name in {files}]",
+		Suffix:      "parquet_*",
+		OwnColumns:  true,
+		Forms:       []records.Form{records.Pairs},
+		OneSplit:    true, // LDDL's loaders read all files of a folder
+		NeedsVocab:  true,
+		MaskedShare: 0.5,
+	}
+}
 
 // Index returns .num_samples.json.
 func (Format) Index(files []columns.File) (name string, content []byte, err error) {

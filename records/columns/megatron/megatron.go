@@ -54,11 +54,20 @@ const headBytes = int64(len(magic)) + 8 + 1 + 8 + 8
 // Format is the format of Megatron-LM. The zero value is ready for use.
 type Format struct{}
 
-// Forms returns the form that the format holds.
-func (Format) Forms() []records.Form { return []records.Form{records.Tokens} }
-
-// Sized says that the size of an id in the files depends on the vocabulary.
-func (Format) Sized() {}
+// About describes the format.
+func (Format) About() columns.Description {
+	return columns.Description{
+		Usage: `Megatron-LM: IndexedDataset("DIR/train-00000-of-00010");` +
+			"\nonly token ids of documents",
+		Library:    "Megatron-LM",
+		Program:    "import glob\nfrom megatron.core.datasets.indexed_dataset import IndexedDataset\n\ndatasets = [IndexedDataset(name.removesuffix(\".bin\")) for name in {files}]",
+		Suffix:     "bin",
+		OwnColumns: true,
+		Forms:      []records.Form{records.Tokens},
+		NeedsIDs:   true, // the size of an id in the files depends on it
+		IDsShare:   0.97,
+	}
+}
 
 // idBytes returns the size of an id.
 func idBytes(p columns.Part) int64 {

@@ -41,8 +41,18 @@ const (
 // Format is the format of NumPy arrays. The zero value is ready for use.
 type Format struct{}
 
-// Counts says that the header of a column of lists needs the number of values.
-func (Format) Counts() {}
+// About describes the format.
+func (Format) About() columns.Description {
+	return columns.Description{
+		Usage:       `NumPy arrays, one file per column: numpy.load(file, mmap_mode="r")`,
+		Library:     "NumPy",
+		Program:     "import glob, numpy\n\nstems = [name.removesuffix(\".json\") for name in {files}]\ninput_ids = [numpy.load(stem + \".input_ids.npy\", mmap_mode=\"r\") for stem in stems]",
+		Suffix:      "json",
+		NeedsTotals: true, // the header of a column of lists has the number of values
+		MaskedShare: 2.2,
+		IDsShare:    1.9,
+	}
+}
 
 // Header returns everything before the values of an array of rows rows of column
 // c. If c has lists of any length, rows is the number of their values.

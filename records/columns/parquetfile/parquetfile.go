@@ -40,6 +40,18 @@ const groupBytes = 1 << 25
 // Format is the Parquet format. The zero value is ready for use.
 type Format struct{}
 
+// About describes the format.
+func (Format) About() columns.Description {
+	return columns.Description{
+		Usage:       `Parquet with lists of numbers: datasets.load_dataset("DIR")`,
+		Library:     "datasets",
+		Program:     "from datasets import load_dataset\n\nexamples = load_dataset(\"parquet\", data_files={pattern}, split=\"train\")",
+		Suffix:      "parquet",
+		MaskedShare: 0.35,
+		IDsShare:    0.79,
+	}
+}
+
 // schemaOf returns the Parquet schema of columns.
 func schemaOf(list []columns.Column) *parquet.Schema {
 	group := parquet.Group{}

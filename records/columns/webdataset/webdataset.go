@@ -33,6 +33,18 @@ const suffix = ".tar"
 // Format is the WebDataset format. The zero value is ready for use.
 type Format struct{}
 
+// About describes the format.
+func (Format) About() columns.Description {
+	return columns.Description{
+		Usage:       "tar files of arrays: webdataset.WebDataset(files).decode()",
+		Library:     "webdataset",
+		Program:     "import glob, webdataset\n\nexamples = webdataset.WebDataset({files}, shardshuffle=False).decode()",
+		Suffix:      "tar",
+		MaskedShare: 10.5,
+		IDsShare:    2.8,
+	}
+}
+
 // NewWriter returns a writer of the file STEM.tar.
 func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
 	out, err := create(p.Stem + suffix)

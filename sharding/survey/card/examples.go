@@ -1,10 +1,11 @@
 package card
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 
 	"pretext/records"
+	"pretext/records/columns/formats"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 )
@@ -79,24 +80,12 @@ func converted(s *survey.Stats) (r reader) {
 			folder = slashed(stage.Folder)
 		}
 	}
-	glob := func(pattern string) string {
-		return "sorted(glob.glob(" + pythonString(escapeGlob(folder)+pattern) + "))"
+	format, ok := formats.Get(s.Records.Format)
+	if !ok {
+		panic("BUG: no format " + s.Records.Format)
 	}
-	switch files := split + "-*."; s.Records.Format {
-	case "mds":
-		return reader{"MosaicML streaming", fmt.Sprintf("from streaming import StreamingDataset\n\nexamples = StreamingDataset(local=%s, shuffle=False, batch_size=1)", pythonString("./"+folder))}
-	case "parquet":
-		return reader{"datasets", fmt.Sprintf("from datasets import load_dataset\n\nexamples = load_dataset(\"parquet\", data_files=%s, split=\"train\")", pythonString(escapeGlob(folder)+files+"parquet"))}
-	case "npy":
-		return reader{"NumPy", fmt.Sprintf("import glob, numpy\n\nstems = [name.removesuffix(\".json\") for name in %s]\ninput_ids = [numpy.load(stem + \".input_ids.npy\", mmap_mode=\"r\") for stem in stems]", glob(files+"json"))}
-	case "webdataset":
-		return reader{"webdataset", fmt.Sprintf("import glob, webdataset\n\nexamples = webdataset.WebDataset(%s, shardshuffle=False).decode()", glob(files+"tar"))}
-	case "hdf5":
-		return reader{"h5py", fmt.Sprintf("import glob, h5py\n\nfiles = [h5py.File(name, \"r\") for name in %s]", glob(files+"hdf5"))}
-	case "lddl":
-		return reader{"pyarrow", fmt.Sprintf("import glob, pyarrow.parquet\n\ntables = [pyarrow.parquet.read_table(name) for name in %s]", glob(files+"parquet_*"))}
-	case "megatron":
-		return reader{"Megatron-LM", fmt.Sprintf("import glob\nfrom megatron.core.datasets.indexed_dataset import IndexedDataset\n\ndatasets = [IndexedDataset(name.removesuffix(\".bin\")) for name in %s]", glob(files+"bin"))}
-	}
-	panic("BUG: no reader of the format " + s.Records.Format)
+	about := format.About()
+	pattern := pythonString(escapeGlob(folder) + split + "-*." + about.Suffix)
+	program := strings.NewReplacer("{folder}", pythonString("./"+folder), "{pattern}", pattern, "{files}", "sorted(glob.glob("+pattern+"))").Replace(about.Program)
+	return reader{about.Library, program}
 }

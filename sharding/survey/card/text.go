@@ -10,6 +10,7 @@ import (
 
 	"pretext/internal/humanize"
 	"pretext/records"
+	"pretext/records/columns/formats"
 	"pretext/sharding/survey"
 )
 
@@ -67,13 +68,13 @@ func form(r *survey.RecordStats) records.Form {
 // features returns the features of a record; see docs/file-format.md. It returns nil for
 // formats with columns of their own.
 func features(r *survey.RecordStats) []feature {
-	switch r.Format {
-	case "hdf5", "lddl", "megatron":
-		return nil
-	case "":
-		return recordFeatures(r)
-	}
 	all := recordFeatures(r)
+	if r.Format == "" {
+		return all
+	}
+	if format, ok := formats.Get(r.Format); ok && format.About().OwnColumns {
+		return nil
+	}
 	for i := range all {
 		all[i].Type = strings.Replace(all[i].Type, "int64", "int32", 1)
 	}
