@@ -246,14 +246,14 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			c := examples
 			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, sharding.DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
 			c.Examples.Recipe, c.Examples.Options = name, sharding.RecipeOptions(name).Options
-			if name != sharding.RecipePacked && name != sharding.RecipeTokens {
+			if name != "packed" && name != "tokens" {
 				c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.LengthBins = 64, 1, bins
 			}
 			_, err := Examples(ctx, oneWorker, c)
 			return err
 		}}
 	}
-	rows = append(rows, recipe(sharding.RecipeMLM), recipe(sharding.RecipeTokens), recipe(sharding.RecipePacked), recipe(sharding.RecipeGoogle, 32, 64))
+	rows = append(rows, recipe("mlm"), recipe("tokens"), recipe("packed"), recipe("google", 32, 64))
 	for _, format := range formats.Names() {
 		f, _ := formats.Get(format)
 		if columns.Holds(f, records.Pairs) {
@@ -308,7 +308,7 @@ func makeFaultBase(t *testing.T, base string, c RunConfig) {
 	tokens := ExamplesConfig{Target: stage.Target{Out: filepath.Join(base, "tokens"), Memory: c.Memory}, TokenFile: TokenFile{Vocab: filepath.Join(base, VocabFolder, sharding.VocabName)},
 		Reading: Reading{Extract: c.Extract}, Examples: c.Examples, Documents: []string{filepath.Join(base, sharding.DocumentsFolder)}}
 	shards := tokens.Examples.Shards
-	tokens.Examples = sharding.RecipeOptions(sharding.RecipeTokens)
+	tokens.Examples = sharding.RecipeOptions("tokens")
 	tokens.Examples.Shards, tokens.Examples.Split = shards, c.Examples.Split
 	if _, err := Examples(t.Context(), oneWorker, tokens); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func (c ExamplesConfig) countTokens(ctx context.Context, r stage.Runner, inputs 
 	target.Overwrite = isStage(ctx, target.Out, sharding.MixFolder) // of other documents or another tokenizer; never what is not ours
 	o := c.Examples
 	run := stage.Config{Target: target, Stage: sharding.MixFolder, Work: examplesWork{Examples: o}, Loaded: tokens.tokenizer,
-		Options: mixOptions{o.DoLowerCase, string(o.TokenizerProfile), o.Tokenizer, o.SentenceSplitter, o.WholeTexts(), o.Split},
+		Options: mixOptions{o.DoLowerCase, string(o.TokenizerProfile), o.Tokenizer, o.SentenceSplitter, o.How().WholeTexts, o.Split},
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
 		}}

@@ -167,7 +167,7 @@ func inRecords(t *testing.T, m *sharding.Manifest, dir string, known map[string]
 // checkShares checks that languages get the shares of the formula, in tokens. The
 // tokens are those that the test finds in the records, and in the documents.
 func (c ExamplesConfig) checkShares(t *testing.T, texts map[string]textOf) {
-	c.Examples = sharding.RecipeOptions(sharding.RecipeTokens)
+	c.Examples = sharding.RecipeOptions("tokens")
 	c.Examples.DoLowerCase, c.Examples.Shards = false, 4
 	known := map[string]textOf{}
 	before, all := map[string]float64{}, 0.0

@@ -45,9 +45,9 @@ func TestAnIndependentScriptFindsEveryTokenInTheRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens := folder(sharding.RecipeTokens, 0)
+	tokens := folder("tokens", 0)
 	for _, seq := range []int{48, 160, 1024} {
-		rows := folder(sharding.RecipePacked, seq)
+		rows := folder("packed", seq)
 		check := func(sep int32) (string, error) {
 			out, err := exec.Command("python3", filepath.Join("testdata", "check_packed.py"), tokens, rows,
 				strconv.Itoa(int(v.CLS())), strconv.Itoa(int(sep)), "0", strconv.Itoa(seq)).CombinedOutput()

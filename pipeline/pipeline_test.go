@@ -141,16 +141,16 @@ func TestBytesDoNotDependOnWorkersOrRunner(t *testing.T) {
 // are cut.
 func recipeOptions() map[string]sharding.ExamplesOptions {
 	all := map[string]sharding.ExamplesOptions{}
-	for _, recipe := range sharding.Recipes() {
+	for _, recipe := range pretrain.RecipeNames(nil) {
 		o := sharding.RecipeOptions(recipe)
 		o.Shards, o.Fraction, o.MaxSeqLength = 5, 0.3, 64
 		all[recipe] = o
 	}
-	o := all[sharding.RecipeMLM]
+	o := all["mlm"]
 	o.CrossDocuments, o.SpanMask, o.DupeFactor, o.ShortSeqProb = true, true, 2, 0.2
 	o.Replace = &pretrain.Replacement{MaskTokenProb: 1}
 	all["mlm with all options"] = o
-	o = all[sharding.RecipeGoogle]
+	o = all["google"]
 	o.NSPNegatives = pretrain.NegativesCorpus
 	all["google with negatives of the corpus"] = o
 	return all

@@ -159,7 +159,7 @@ func TestDatesAreFoundInNamesOfDumps(t *testing.T) {
 func TestThePlanKnowsTheSizeOfEveryFormat(t *testing.T) {
 	for _, name := range formats.Names() {
 		format, _ := formats.Get(name)
-		for recipe, form := range map[string]records.Form{sharding.RecipeGoogle: records.Pairs, sharding.RecipeTokens: records.Tokens} {
+		for recipe, form := range map[string]records.Form{"google": records.Pairs, "tokens": records.Tokens} {
 			c := PlanConfig{Formats: []string{name}, Run: RunConfig{Examples: sharding.RecipeOptions(recipe)}}
 			if got := c.converted(1e6); (got > 0) != columns.Holds(format, form) {
 				t.Errorf("%s of %s: %d bytes", name, recipe, got)

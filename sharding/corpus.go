@@ -36,11 +36,11 @@ func (c *Corpus) Reset() {
 // An Encoder tokenizes documents and finds their sentences. It must not be used by
 // several goroutines at once.
 //
-// With the recipe google, and with any WordPiece vocabulary, each sentence is
-// tokenized alone. The other recipes keep the text as it is: with a tokenizer.json
-// the ids are those of the whole text, white space between sentences included.
+// With any WordPiece vocabulary each sentence is tokenized alone, with a tokenizer.json
+// as the recipe says, see [pretrain.Recipe].
 type Encoder struct {
 	options   ExamplesOptions
+	recipe    pretrain.Recipe
 	whole     bool   // tokenize whole texts
 	unknown   int32  // id of [UNK]
 	spelling  []bool // by id, see [Tokenizer.spelling]
@@ -63,7 +63,8 @@ type sentenceEncoder interface {
 // NewEncoder returns an encoder with the sentence splitter of the tokenizer's
 // options.
 func (t *Tokenizer) NewEncoder() *Encoder {
-	e := &Encoder{options: t.Options, whole: t.Options.WholeTexts() && t.file != nil, unknown: t.Unknown, spelling: t.spelled(),
+	recipe := t.Options.How()
+	e := &Encoder{options: t.Options, recipe: recipe, whole: recipe.WholeTexts && t.file != nil, unknown: t.Unknown, spelling: t.spelled(),
 		sentences: sentence.NewLanguageSplitter(t.Options.SentenceSplitter)}
 	if t.file == nil {
 		e.tokens = wordPieces{t.WordPiece.NewEncoder()}
@@ -90,7 +91,7 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 		return nil
 	}
 	counts := Counts{"documents": 1, "sentences": add.sentences, "tokens": add.tokens, "unknown_tokens": add.unknown, countSpelled: add.spelled}
-	if e.options.Recipe == RecipeTokens { // their sentences are not looked for
+	if e.recipe.Unsplit {
 		delete(counts, "sentences")
 	}
 	c.Counts.Add(counts)
@@ -105,9 +106,9 @@ type addition struct {
 }
 
 func (a *addition) document(doc *extract.Document) error {
-	if a.whole || a.options.Recipe == RecipeTokens {
+	if a.whole || a.recipe.Unsplit {
 		a.ids = a.Encoder.tokens.AppendIDs(a.ids[:0], doc.Text)
-		if a.options.Recipe == RecipeTokens && len(a.ids) <= a.options.MaxSeqLength {
+		if a.recipe.Unsplit && len(a.ids) <= a.options.MaxSeqLength {
 			return a.sentence(a.ids) // nothing is cut
 		}
 	}

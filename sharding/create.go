@@ -135,7 +135,7 @@ type Shard struct {
 func (s *Shard) Write(r pretrain.Record) error { return s.records.Write(r) }
 
 // Build appends the examples that b makes from c.
-func (s *Shard) Build(ctx context.Context, b Maker, c *Corpus) error {
+func (s *Shard) Build(ctx context.Context, b pretrain.Maker, c *Corpus) error {
 	return s.records.Build(ctx, b, c)
 }
 

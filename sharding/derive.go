@@ -168,7 +168,7 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 		{Code: WarnOneDocument, Count: alone, Of: c["records"], Limit: LimitOneDocument},
 		{Code: WarnRandomNext, Count: c["random_next"], Of: c["records"], Limit: LimitRandomNext},
 	} {
-		if w.Code == WarnLongSentences && o.Recipe == RecipeTokens {
+		if w.Code == WarnLongSentences && o.How().Unsplit {
 			continue // nobody looked for sentences
 		}
 		if exceeds(w) {

@@ -1,7 +1,6 @@
 package sharding
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,26 +11,15 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// Recipes: the algorithms that make records.
-const (
-	RecipeGoogle = "google" // the examples of google-research/bert's create_pretraining_data.py, value for value
-	RecipeMLM    = "mlm"    // consecutive sentences with masks, without pairs
-	RecipeTokens = "tokens" // the token ids of documents
-	RecipePacked = "packed" // rows of one length, filled with pieces of documents
-)
-
-// Form returns the form of the records that the recipe makes.
-func (o ExamplesOptions) Form() records.Form {
-	switch o.Recipe {
-	case RecipeMLM:
-		return records.Masked
-	case RecipeTokens:
-		return records.Tokens
-	case RecipePacked:
-		return records.Packed
-	}
-	return records.Pairs
+// How returns the recipe that makes the records; the default one if there is none of
+// that name.
+func (o ExamplesOptions) How() pretrain.Recipe {
+	r, _ := pretrain.RecipeByName(o.Recipe)
+	return r
 }
+
+// Form returns the form of the records.
+func (o ExamplesOptions) Form() records.Form { return o.How().Form }
 
 // Compressions of TFRecord files.
 const (
@@ -55,7 +43,7 @@ type ExamplesOptions struct {
 	// [TokenizerOptions].
 	Tokenizer *TokenizerInfo `json:"tokenizer,omitempty"`
 
-	Recipe           string `json:"recipe"`            // [RecipeGoogle] or another
+	Recipe           string `json:"recipe"`            // name of one of [pretrain.Recipes]
 	SentenceSplitter string `json:"sentence_splitter"` // auto, punkt or newline
 	Shards           int    `json:"shards"`            // 0: [DefaultShards] of the text
 	Split
@@ -69,69 +57,25 @@ type ExamplesOptions struct {
 	Mix *Mix `json:"mix,omitempty"`
 }
 
-// Recipes returns the names of all recipes.
-func Recipes() []string { return []string{RecipeGoogle, RecipeMLM, RecipeTokens, RecipePacked} }
-
-// Defaults of recipes.
-const (
-	defaultRow   = 1024 // max_seq_length of RecipePacked
-	defaultSlack = 0.01 // pack_slack of RecipePacked
-)
-
-// RecipeOptions returns the defaults of a recipe: those of
-// [DefaultExamplesOptions] where the recipe has the option.
-//
-//   - RecipeMLM makes no short examples (short_seq_prob 0), as RoBERTa does.
-//   - RecipeTokens cuts documents after 2^20 tokens, the most that a record can
-//     have.
-//   - RecipePacked fills rows of 1,024 tokens, of which 1 % may stay empty where a
-//     document is cut.
-func RecipeOptions(recipe string) ExamplesOptions {
-	o := DefaultExamplesOptions()
-	switch o.Recipe = recipe; recipe {
-	case RecipeMLM:
-		o.ShortSeqProb = 0
-	case RecipeTokens:
-		o.Options = pretrain.Options{MaxSeqLength: records.MaxValues, DupeFactor: 1}
-	case RecipePacked:
-		o.Options = pretrain.Options{MaxSeqLength: defaultRow, DupeFactor: 1, PackSlack: defaultSlack}
-	}
-	return o
-}
-
-// A Maker makes the records of a corpus.
-type Maker interface {
-	Build(ctx context.Context, corpus *pretrain.Corpus, seed int64, yield func(pretrain.Record) error) (pretrain.Counts, error)
-}
-
-// NewMaker returns the Maker of the recipe. Examples wait in scratch where the
-// recipe shuffles them.
-func (o ExamplesOptions) NewMaker(v pretrain.Vocab, scratch pretrain.Scratch) (Maker, error) {
-	switch o.Recipe {
-	case RecipeMLM:
-		return pretrain.NewMLMBuilder(o.Options, v, scratch)
-	case RecipeTokens:
-		return pretrain.NewSplitter(o.Options, v)
-	case RecipePacked:
-		return pretrain.NewPacker(o.Options, v)
-	}
-	return pretrain.NewBuilder(o.Options, v, scratch)
-}
-
 // DefaultExamplesOptions returns Google's defaults.
-func DefaultExamplesOptions() ExamplesOptions {
-	return ExamplesOptions{Options: pretrain.DefaultOptions(), RandomSeed: 12345, DoLowerCase: true,
-		TokenizerProfile: tokenize.ProfileGoogle, Recipe: RecipeGoogle, SentenceSplitter: sentence.Auto, Compression: CompressionNone}
+func DefaultExamplesOptions() ExamplesOptions { return RecipeOptions(pretrain.Recipes()[0].Name) }
+
+// RecipeOptions returns the defaults of a recipe.
+func RecipeOptions(name string) ExamplesOptions {
+	recipe, _ := pretrain.RecipeByName(name)
+	return ExamplesOptions{Options: recipe.Defaults, RandomSeed: 12345, DoLowerCase: true,
+		TokenizerProfile: tokenize.ProfileGoogle, Recipe: name, SentenceSplitter: sentence.Auto, Compression: CompressionNone}
 }
 
 // Validate reports every invalid option.
 func (o ExamplesOptions) Validate() error {
-	errs := []error{o.Options.ValidateForm(o.Form())}
+	recipe, known := pretrain.RecipeByName(o.Recipe)
+	errs := []error{recipe.Validate(o.Options)}
 	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
 		errs = append(errs, fmt.Errorf("tokenizer_profile %q: unknown, want one of %q", p, tokenize.Profiles()))
 	}
-	if !slices.Contains(Recipes(), o.Recipe) {
-		errs = append(errs, fmt.Errorf("recipe %q: unknown, want one of %q", o.Recipe, Recipes()))
+	if !known {
+		errs = append(errs, fmt.Errorf("recipe %q: unknown, want one of %q", o.Recipe, pretrain.RecipeNames(nil)))
 	}
 	if err := sentence.Check(o.SentenceSplitter); err != nil {
 		errs = append(errs, err)

@@ -14,14 +14,14 @@ type ShardMaker struct {
 	options ExamplesOptions
 	encoder *Encoder
 	corpora []*Corpus // one per split
-	maker   Maker
+	maker   pretrain.Maker
 	writers []*ShardWriter // one per file of a split
 }
 
 // NewShardMaker returns a ShardMaker of shards with the options o. Examples wait in
 // scratch where the recipe shuffles them.
 func NewShardMaker(t *Tokenizer, o ExamplesOptions, scratch pretrain.Scratch) (*ShardMaker, error) {
-	maker, err := o.NewMaker(t.Vocab, scratch)
+	maker, err := o.How().New(o.Options, t.Vocab, scratch)
 	if err != nil {
 		return nil, err
 	}

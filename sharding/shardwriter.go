@@ -37,7 +37,7 @@ func (s *ShardWriter) Reset(out io.Writer, name ShardName, seed int64) {
 	s.body = ShardBody{RandomSeed: seed, Split: name.Split, Shard: name.Index, Shards: name.Count, Tokens: s.body.Tokens[:0], Masked: s.body.Masked[:0], Pieces: s.body.Pieces[:0]}
 }
 
-// Write appends an example. It can be the callback of a [Maker].
+// Write appends an example. It can be the callback of a [pretrain.Maker].
 func (s *ShardWriter) Write(r pretrain.Record) error {
 	s.body.Tokens = append(s.body.Tokens, uint32(r.Tokens))
 	switch form := s.options.Form(); {
@@ -60,14 +60,14 @@ func (s *ShardWriter) Write(r pretrain.Record) error {
 }
 
 // Build appends the examples that b makes from c.
-func (s *ShardWriter) Build(ctx context.Context, b Maker, c *Corpus) error {
+func (s *ShardWriter) Build(ctx context.Context, b pretrain.Maker, c *Corpus) error {
 	return BuildShard(ctx, b, c, []*ShardWriter{s})
 }
 
 // BuildShard writes the examples that b makes from c to the files of a shard, in
 // the order of [ExamplesOptions.ShardFiles]: each to that of its length bin. The
 // first file has the counts of the documents.
-func BuildShard(ctx context.Context, b Maker, c *Corpus, files []*ShardWriter) error {
+func BuildShard(ctx context.Context, b pretrain.Maker, c *Corpus, files []*ShardWriter) error {
 	first := files[0]
 	first.sources.Add(c.Counts)
 	first.body.WithoutPunkt = c.WithoutPunkt

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
-	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -28,12 +29,9 @@ type TokenizerInfo struct {
 // TokenizerOptions returns o with the options that a tokenizer.json determines.
 // raw is the content of the file, and path is its name for error messages.
 func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptions, error) {
-	file, err := hf.Load(path, raw)
-	switch {
-	case errors.Is(err, hf.ErrUnsupported):
-		return o, failure.Usage(err)
-	case err != nil:
-		return o, fmt.Errorf("%w tokenizer: %w", ErrDamaged, err)
+	file, err := loadFile(path, raw)
+	if err != nil {
+		return o, err
 	}
 	specials, err := file.Specials()
 	if err != nil && !o.needsOnly(specials) {
@@ -47,44 +45,74 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 	return o, nil
 }
 
-// lessNeeded adds to the error of a tokenizer without special tokens which recipe
+// loadFile parses a tokenizer.json.
+func loadFile(name string, raw []byte) (*hf.Tokenizer, error) {
+	file, err := hf.Load(name, raw)
+	switch {
+	case errors.Is(err, hf.ErrUnsupported):
+		return nil, failure.Usage(err)
+	case err != nil:
+		return nil, fmt.Errorf("%w tokenizer: %w", ErrDamaged, err)
+	}
+	return file, nil
+}
+
+// lessNeeded adds to the error of a tokenizer without special tokens which recipes
 // can do without them. fits reports whether options are valid for the tokenizer.
 func (o ExamplesOptions) lessNeeded(err error, fits func(ExamplesOptions) bool) error {
-	other := o
-	if other.Recipe = RecipePacked; fits(other) {
-		return fmt.Errorf("%w; --recipe %s and %s make no masks and need no [MASK]", err, RecipeTokens, RecipePacked)
-	}
-	if other.Recipe = RecipeTokens; !fits(other) {
+	var needed []string // by recipes that fit
+	names := pretrain.RecipeNames(func(r pretrain.Recipe) bool {
+		other := o
+		if other.Recipe = r.Name; !fits(other) {
+			return false
+		}
+		needed = append(needed, r.Specials...)
+		return true
+	})
+	switch {
+	case len(names) == 0:
 		return err
+	case len(needed) == 0:
+		return fmt.Errorf("%w; --recipe %s needs no special tokens", err, strings.Join(names, " and "))
 	}
-	return fmt.Errorf("%w; --recipe %s needs no special tokens", err, RecipeTokens)
+	return fmt.Errorf("%w; --recipe %s make no masks and need no [MASK]", err, strings.Join(names, " and "))
 }
 
 // ReadVocab reads a vocab.txt, which must contain the special tokens that the
 // recipe needs; name is for error messages. All recipes need [UNK].
 func (o ExamplesOptions) ReadVocab(name string, raw []byte) (*tokenize.Vocab, error) {
-	var needed []string
-	switch o.Form() {
-	case records.Tokens:
-		needed = []string{tokenize.UnkToken}
-	case records.Packed:
-		needed = []string{tokenize.PadToken, tokenize.UnkToken, tokenize.ClsToken, tokenize.SepToken}
-	default:
-		needed = tokenize.SpecialTokens()
-	}
+	needed := slices.DeleteFunc(tokenize.SpecialTokens(), func(token string) bool {
+		return token != tokenize.UnkToken && !slices.Contains(o.How().Specials, token)
+	})
 	return tokenize.ReadVocabWith(name, raw, needed...)
 }
 
 // needsOnly reports whether the recipe needs no special tokens but those that a
-// tokenizer.json has.
+// tokenizer.json has which cannot make masks.
 func (o ExamplesOptions) needsOnly(s hf.Specials) bool {
-	switch o.Form() {
-	case records.Tokens:
-		return true
-	case records.Packed:
-		return s.Pad >= 0 && s.CLS >= 0 && s.SEP >= 0
+	has := map[string]bool{tokenize.PadToken: s.Pad >= 0, tokenize.ClsToken: s.CLS >= 0, tokenize.SepToken: s.SEP >= 0}
+	return !slices.ContainsFunc(o.How().Specials, func(token string) bool { return !has[token] })
+}
+
+// CheckTokenFile checks a vocab.txt or tokenizer.json beside records that were made with
+// these options, nil if they are not known. A tokenizer.json must be as they describe it.
+func (o *ExamplesOptions) CheckTokenFile(name string, raw []byte) error {
+	switch {
+	case name == VocabName && o == nil:
+		_, err := tokenize.ReadVocabWith(name, raw, tokenize.UnkToken)
+		return err
+	case name == VocabName:
+		_, err := o.ReadVocab(name, raw)
+		return err
+	case o == nil:
+		_, err := loadFile(name, raw)
+		return err
 	}
-	return false
+	is, err := TokenizerOptions(name, raw, ExamplesOptions{Recipe: o.Recipe})
+	if err == nil && (o.Tokenizer == nil || *o.Tokenizer != *is.Tokenizer) {
+		err = errors.New("it differs from the description of the tokenizer in the manifest's options")
+	}
+	return err
 }
 
 // A Tokenizer is the tokenizer of a folder of shards. It is safe for concurrent

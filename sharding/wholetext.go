@@ -5,10 +5,6 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// WholeTexts reports whether a tokenizer.json tokenizes whole texts, not each
-// sentence alone: so do all recipes but [RecipeGoogle].
-func (o ExamplesOptions) WholeTexts() bool { return o.Recipe != RecipeGoogle }
-
 // A wholeText is a text with its ids.
 type wholeText struct {
 	text string

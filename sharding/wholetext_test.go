@@ -84,9 +84,9 @@ func TestIDsOfDocumentsAreThoseOfTheirTexts(t *testing.T) {
 	}
 	doc := &extract.Document{ID: "x:1", Lang: "en", Text: strings.Repeat("The ferry left at nine; nobody waved.  It's 2000, naïve 世界 😀 and we'll see.\n\nMotivation\nIt ends here, don't it? Yes.\n", 20)}
 	want := file.NewEncoder().AppendIDs(nil, doc.Text)
-	for _, recipe := range []string{RecipeGoogle, RecipeMLM, RecipeTokens, RecipePacked} {
+	for _, recipe := range []string{"google", "mlm", "tokens", "packed"} {
 		o := DefaultExamplesOptions()
-		o.Recipe, o.MaxSeqLength, o.DoWholeWordMask = recipe, 512, recipe == RecipeMLM
+		o.Recipe, o.MaxSeqLength, o.DoWholeWordMask = recipe, 512, recipe == "mlm"
 		if o, err = TokenizerOptions("tokenizer.json", raw, o); err != nil {
 			t.Fatal(err)
 		}
@@ -98,10 +98,10 @@ func TestIDsOfDocumentsAreThoseOfTheirTexts(t *testing.T) {
 		if err := tok.NewEncoder().Add(c, doc); err != nil {
 			t.Fatal(err)
 		}
-		if same := c.Tokens() == int64(len(want)); same != (recipe != RecipeGoogle) {
+		if same := c.Tokens() == int64(len(want)); same != (recipe != "google") {
 			t.Errorf("%s: %d tokens, those of the text are %d", recipe, c.Tokens(), len(want))
 		}
-		if c.Sentences() != 100 && recipe != RecipeTokens || c.Counts["tokens"] != c.Tokens() {
+		if c.Sentences() != 100 && recipe != "tokens" || c.Counts["tokens"] != c.Tokens() {
 			t.Errorf("%s: %d sentences, want 100; counts %v", recipe, c.Sentences(), c.Counts)
 		}
 	}

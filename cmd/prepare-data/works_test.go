@@ -37,9 +37,9 @@ var workRecipes = []struct {
 	flags []string
 }{
 	{records.Pairs, "length bins", []string{"--length-bins=32,64,128", "--dupe-factor=3"}},
-	{records.Masked, sharding.RecipeMLM, []string{"--recipe=mlm", "--dupe-factor=3"}},
-	{records.Tokens, sharding.RecipeTokens, []string{"--recipe=tokens"}},
-	{records.Packed, sharding.RecipePacked, []string{"--recipe=packed", "--max-seq-length=256"}},
+	{records.Masked, "mlm", []string{"--recipe=mlm", "--dupe-factor=3"}},
+	{records.Tokens, "tokens", []string{"--recipe=tokens"}},
+	{records.Packed, "packed", []string{"--recipe=packed", "--max-seq-length=256"}},
 }
 
 // widelyRead are the formats that have works for all forms of examples; the others

@@ -17,6 +17,7 @@ import (
 	"pretext/records"
 	"pretext/records/columns"
 	"pretext/records/columns/formats"
+	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
 	"pretext/tokenize"
@@ -196,9 +197,6 @@ func readForeign(ctx context.Context, folder store.Folder, name string) (c forei
 	return c, nil
 }
 
-// recipes are the recipes whose records have a form.
-var recipes = map[records.Form]string{records.Pairs: sharding.RecipeGoogle, records.Masked: sharding.RecipeMLM, records.Tokens: sharding.RecipeTokens, records.Packed: sharding.RecipePacked}
-
 // lengthsOf returns options that make records of the form and lengths of payload.
 func lengthsOf(payload []byte) (o sharding.ExamplesOptions, err error) {
 	form, err := records.FormOf(payload)
@@ -209,7 +207,7 @@ func lengthsOf(payload []byte) (o sharding.ExamplesOptions, err error) {
 	if err := e.DecodeForm(form, payload); err != nil {
 		return o, err
 	}
-	o.Recipe = recipes[form]
+	o.Recipe = pretrain.RecipeOf(form).Name
 	o.MaxPredictionsPerSeq = len(e.MaskedLMPositions)
 	if form != records.Tokens {
 		o.MaxSeqLength = len(e.InputIDs)

@@ -2,7 +2,6 @@ package pretrain
 
 import (
 	"context"
-	"errors"
 
 	"pretext/internal/pyrandom"
 	"pretext/records"
@@ -51,9 +50,9 @@ type Builder struct {
 
 	rng      *pyrandom.Rand
 	masker   *masker
-	form     records.Form
-	walker   walker
-	fill     filler // of NewMLMBuilder
+	corpus   *Corpus                         // during Build
+	order    []uint32                        // of its documents
+	pass     func(ctx context.Context) error // makes the instances of one pass over the documents, with keep
 	store    *store
 	places   []uint64 // address of each instance (example before padding) in the store
 	current  instance // the instance under construction
@@ -67,40 +66,30 @@ type Builder struct {
 	touched  byte // result of store.touch, so that the compiler keeps its loads
 }
 
-// NewBuilder returns a Builder of the examples of the original script, or an
-// error that lists everything wrong with the options and the vocabulary.
-func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
-	return newBuilder(records.Pairs, o, v, s)
-}
-
-// newBuilder returns a Builder of records of the form f, Pairs or Masked.
-func newBuilder(f records.Form, o Options, v Vocab, s Scratch) (*Builder, error) {
-	if err := errors.Join(o.ValidateForm(f), v.validate(o, f)); err != nil {
+// newBuilder returns a Builder for a recipe with masks, without its pass.
+func newBuilder(r Recipe, o Options, v Vocab, s Scratch) (*Builder, error) {
+	if err := r.validate(o, v); err != nil {
 		return nil, err
 	}
 	rng := pyrandom.New(0)
-	masker := newMasker(o, v, rng)
-	masker.apart = f != records.Pairs
 	var binned map[int]*records.Encoder
 	for _, bin := range o.LengthBins {
 		if binned == nil {
 			binned = map[int]*records.Encoder{}
 		}
-		binned[bin] = records.NewEncoder(bin, o.MaxPredictionsPerSeq, v.Pad).For(f)
+		binned[bin] = records.NewEncoder(bin, o.MaxPredictionsPerSeq, v.Pad).For(r.Form)
 	}
 	return &Builder{
 		binned: binned,
-		form:   f, opts: o, vocab: v, rng: rng,
-		masker: masker,
-		walker: walker{rng: rng, room: o.MaxSeqLength - 3, short: pyrandom.Threshold(o.ShortSeqProb), rightLabels: o.NSPNegatives == NegativesCorpus},
-		fill:   filler{rng: rng, room: o.MaxSeqLength - 2, short: pyrandom.Threshold(o.ShortSeqProb), across: o.CrossDocuments},
+		opts:   o, vocab: v, rng: rng,
+		masker: newMasker(o, v, rng),
 		store:  newStore(s),
 		current: instance{
 			tokens:    make([]int32, o.MaxSeqLength),
 			positions: make([]int32, 0, o.MaxPredictionsPerSeq),
 			labels:    make([]int32, 0, o.MaxPredictionsPerSeq),
 		},
-		encoder: records.NewEncoder(o.MaxSeqLength, o.MaxPredictionsPerSeq, v.Pad).For(f),
+		encoder: records.NewEncoder(o.MaxSeqLength, o.MaxPredictionsPerSeq, v.Pad).For(r.Form),
 		longest: maxCompactBytes(o, v),
 	}, nil
 }
@@ -117,7 +106,18 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 	b.beginFollowing(corpus)
 	b.places = b.places[:0]
 	b.rng.Seed(seed)
-	err := b.generate(ctx, corpus)
+	b.corpus = corpus
+	defer func() { b.corpus = nil }()
+	// The instances (examples before padding) go to the store in the order of the
+	// original script.
+	b.order = corpus.shuffled(b.rng, b.order)
+	var err error
+	for i := 0; i < b.opts.DupeFactor && err == nil; i++ {
+		err = b.pass(ctx)
+	}
+	if err == nil {
+		err = b.store.flush()
+	}
 	if err == nil {
 		pyrandom.Shuffle(b.rng, b.places)
 		err = b.emit(ctx, yield)
@@ -128,68 +128,17 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 	return b.counts, err
 }
 
-// generate makes all instances (examples before padding), in the order of the
-// original script, and puts them into the store.
-func (b *Builder) generate(ctx context.Context, corpus *Corpus) error {
-	b.walker.corpus, b.fill.corpus = corpus, corpus
-	defer func() { b.walker.corpus, b.fill.corpus = nil, nil }()
-	b.walker.order = corpus.shuffled(b.rng, b.walker.order)
-	for range b.opts.DupeFactor {
-		if err := b.pass(ctx); err != nil {
-			return err
-		}
-	}
-	return b.store.flush()
-}
-
-// pass makes the instances of one walk over all documents.
-func (b *Builder) pass(ctx context.Context) error {
-	if b.form == records.Masked {
-		return b.fill.pass(ctx, b.walker.order, b.keepText)
-	}
-	for place := range b.walker.order {
-		if place%checkEvery == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		if err := b.walker.walk(ctx, place, b.keep); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keep makes an instance of the pair p, masks it and puts it into the store.
-func (b *Builder) keep(p pair) error {
-	if len(b.followed) > 0 {
-		b.follow(p)
-	}
-	b.current.compose(p, b.walker.corpus, b.vocab)
-	return b.keepCurrent()
-}
-
-// keepText makes an instance of texts, masks it and puts it into the store.
-func (b *Builder) keepText(texts []span) error {
-	b.current.composeText(texts, b.fill.corpus, b.vocab)
-	return b.keepCurrent()
-}
-
-func (b *Builder) keepCurrent() error {
+// keep masks b.current, puts it into the store and counts it.
+func (b *Builder) keep() error {
 	in := &b.current
 	in.positions, in.labels = b.masker.apply(in.tokens, in.positions[:0], in.labels[:0])
-
 	place, address, err := b.store.reserve(b.longest)
 	if err != nil {
 		return err
 	}
 	b.store.commit(in.putCompact(place))
 	b.places = append(b.places, address)
-	b.count(in)
-	return nil
-}
 
-func (b *Builder) count(in *instance) {
 	b.counts.Examples++
 	b.counts.Tokens += int64(len(in.tokens))
 	b.counts.Predictions += int64(len(in.positions))
@@ -199,20 +148,7 @@ func (b *Builder) count(in *instance) {
 	if len(in.positions) == 0 {
 		b.counts.NoPredictions++
 	}
-}
-
-// compose sets the tokens of in to [CLS] A [SEP] B [SEP], where A and B are the
-// segments of p.
-func (in *instance) compose(p pair, corpus *Corpus, v Vocab) {
-	a, b := p.a.len(), p.b.len()
-	in.randomNext = p.randomNext
-	in.second = a + 2
-	in.tokens = in.tokens[:a+b+3]
-	in.tokens[0] = v.CLS
-	corpus.read(in.tokens[1:1+a], p.a)
-	in.tokens[1+a] = v.SEP
-	corpus.read(in.tokens[2+a:2+a+b], p.b)
-	in.tokens[2+a+b] = v.SEP
+	return nil
 }
 
 // MakeIn sets where payloads are made. memory returns memory for a payload of up to n

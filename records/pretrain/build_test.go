@@ -24,7 +24,7 @@ func smallVocab(size int) Vocab {
 // anyOptions draws options under which examples are small.
 func anyOptions(t *rapid.T) Options {
 	o := Options{
-		MaxSeqLength:    rapid.IntRange(minSeqLength, 200).Draw(t, "max_seq_length"),
+		MaxSeqLength:    rapid.IntRange(minPair, 200).Draw(t, "max_seq_length"),
 		MaskedLMProb:    rapid.SampledFrom([]float64{0, 0.15, 0.5, 1}).Draw(t, "masked_lm_prob"),
 		ShortSeqProb:    rapid.SampledFrom([]float64{0, 0.1, 0.5, 1}).Draw(t, "short_seq_prob"),
 		DupeFactor:      rapid.IntRange(1, 3).Draw(t, "dupe_factor"),

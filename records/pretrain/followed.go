@@ -37,7 +37,7 @@ func (b *Builder) beginFollowing(c *Corpus) {
 
 // follow counts a pair.
 func (b *Builder) follow(p pair) {
-	at, ok := slices.BinarySearchFunc(b.walker.corpus.followed, p.bDocument, func(f followed, document uint32) int { return int(f.document) - int(document) })
+	at, ok := slices.BinarySearchFunc(b.corpus.followed, p.bDocument, func(f followed, document uint32) int { return int(f.document) - int(document) })
 	if !ok {
 		return
 	}

@@ -7,6 +7,20 @@ import (
 	"pretext/records"
 )
 
+// mlm is the recipe of masked language modelling alone.
+func mlm() Recipe {
+	defaults := DefaultOptions()
+	defaults.ShortSeqProb = 0 // as RoBERTa does
+	return Recipe{
+		Name: "mlm", About: "sentences with masks, no pairs", Record: "masked-LM example", Form: records.Masked,
+		Defaults: defaults, Options: append([]string{"cross_documents"}, maskOptions...), Least: minOneText, Most: maxSeqLength,
+		Specials: maskSpecials, WholeTexts: true,
+		New:    func(o Options, v Vocab, s Scratch) (Maker, error) { return NewMLMBuilder(o, v, s) },
+		Expect: expectExamples,
+		Check:  checkPredictions,
+	}
+}
+
 // NewMLMBuilder returns a Builder of examples for masked language modelling
 // alone, of the form [records.Masked]: [CLS] text [SEP], without sentence pairs.
 // This is how RoBERTa (Liu et al. 2019, arXiv 1907.11692) reads its data:
@@ -29,7 +43,18 @@ import (
 // 0.2, cut off at 10; all tokens of a span become [MASK], or stay, or become
 // random entries together.
 func NewMLMBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
-	return newBuilder(records.Masked, o, v, s)
+	b, err := newBuilder(mlm(), o, v, s)
+	if err != nil {
+		return nil, err
+	}
+	b.masker.apart = true
+	fill := filler{rng: b.rng, room: o.MaxSeqLength - 2, short: pyrandom.Threshold(o.ShortSeqProb), across: o.CrossDocuments}
+	b.pass = func(ctx context.Context) error {
+		fill.corpus = b.corpus
+		defer func() { fill.corpus = nil }()
+		return fill.pass(ctx, b.order, b.keepTexts)
+	}
+	return b, nil
 }
 
 // A filler fills examples with consecutive sentences.
@@ -142,14 +167,16 @@ func (f *filler) close() error {
 	return err
 }
 
-// composeText sets the tokens of in to [CLS] text [SEP] text [SEP] …
-func (in *instance) composeText(texts []span, corpus *Corpus, v Vocab) {
-	tokens := append(in.tokens[:0], v.CLS)
+// keepTexts makes an instance of texts: [CLS] text [SEP] text [SEP] …
+func (b *Builder) keepTexts(texts []span) error {
+	in := &b.current
+	tokens := append(in.tokens[:0], b.vocab.CLS)
 	for _, s := range texts {
 		at := len(tokens)
 		tokens = tokens[:at+s.len()]
-		corpus.read(tokens[at:], s)
-		tokens = append(tokens, v.SEP)
+		b.corpus.read(tokens[at:], s)
+		tokens = append(tokens, b.vocab.SEP)
 	}
 	in.tokens, in.second, in.randomNext = tokens, len(tokens), false // all in segment 0
+	return b.keep()
 }

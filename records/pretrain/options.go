@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"pretext/records"
 	"pretext/tokenize"
 )
 
@@ -106,11 +105,11 @@ func (o Options) Replacement() Replacement {
 	return *o.Replace
 }
 
-// Limits of Options.
+// Limits of max_seq_length of recipes.
 const (
-	minSeqLength = 5     // [CLS] a [SEP] b [SEP]
+	minPair      = 5     // [CLS] a [SEP] b [SEP]
 	minOneText   = 3     // [CLS] a [SEP]
-	maxSeqLength = 65535 // positions are stored in 16 bits
+	maxSeqLength = 65535 // of a [Builder]: positions are stored in 16 bits
 )
 
 // DefaultOptions returns the defaults of the original script's flags.
@@ -126,58 +125,15 @@ func DefaultOptions() Options {
 
 // Validate reports everything that is wrong with o, as options of [NewBuilder],
 // joined by [errors.Join].
-func (o Options) Validate() error { return o.ValidateForm(records.Pairs) }
-
-// ValidateForm is [Options.Validate] for the builder that makes records of the
-// form f. Options that this builder does not have must be zero.
-func (o Options) ValidateForm(f records.Form) error {
-	var p problems
-	least, most := minSeqLength, maxSeqLength
-	switch f {
-	case records.Masked:
-		least = minOneText
-	case records.Tokens:
-		least, most = 1, records.MaxValues
-	case records.Packed:
-		least, most = minOneText, records.MaxValues
-	}
-	if o.MaxSeqLength < least || o.MaxSeqLength > most {
-		p.add("max_seq_length %d: must be from %d to %d", o.MaxSeqLength, least, most)
-	}
-	if f.Masks() {
-		o.validateMasks(&p)
-	} else if o.MaxPredictionsPerSeq != 0 || o.MaskedLMProb != 0 || o.ShortSeqProb != 0 || o.DupeFactor > 1 || o.DoWholeWordMask || o.SpanMask || o.Replace != nil {
-		p.add("records of the form %s have no masks and are made once: max_predictions_per_seq, masked_lm_prob, short_seq_prob, do_whole_word_mask and span_mask must be 0, dupe_factor 1", f)
-	}
-	if o.CrossDocuments && f != records.Masked {
-		p.add("cross_documents: only records of the form %s can have it", records.Masked)
-	}
-	if o.NSPNegatives != "" && o.NSPNegatives != NegativesCorpus {
-		p.add("nsp_negatives %q: must be %s, or empty", o.NSPNegatives, NegativesCorpus)
-	} else if o.NSPNegatives != "" && f != records.Pairs {
-		p.add("nsp_negatives: only records of the form %s can have it", records.Pairs)
-	}
-	if o.PackSlack != 0 && f != records.Packed {
-		p.add("pack_slack %v: only records of the form %s can have it", o.PackSlack, records.Packed)
-	}
-	if !(o.PackSlack >= 0 && o.PackSlack < 1) {
-		p.add("pack_slack %v: must be at least 0 and below 1", o.PackSlack)
-	}
-	o.validateBins(&p, f, least)
-	return errors.Join(p...)
-}
+func (o Options) Validate() error { return google().Validate(o) }
 
 // maxBins is the maximum number of length bins: each is an open file.
 const maxBins = 64
 
-// validateBins checks the length bins of records of the form f, which have at
-// least so many tokens.
-func (o Options) validateBins(p *problems, f records.Form, least int) {
+// validateBins checks the length bins of records that have at least so many tokens.
+func (o Options) validateBins(p *problems, least int) {
 	bins := o.LengthBins
 	switch {
-	case len(bins) == 0:
-	case !f.Masks():
-		p.add("length_bins: records of the form %s are not padded to bins", f)
 	case len(bins) > maxBins:
 		p.add("length_bins: %d bins, at most %d are possible", len(bins), maxBins)
 	case !slices.IsSorted(bins) || len(slices.Compact(slices.Clone(bins))) != len(bins) || bins[0] < max(least, o.MaxPredictionsPerSeq):
@@ -262,21 +218,17 @@ func NewVocab(v *tokenize.Vocab) Vocab {
 	return Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
 }
 
-// validate checks the part of v that the builder of records of the form f needs.
-func (v Vocab) validate(o Options, f records.Form) error {
+// validate checks the part of v that the maker of records with these special tokens
+// needs.
+func (v Vocab) validate(o Options, specials []string) error {
 	var errs []error
 	if v.Size < 1 || v.Size > math.MaxInt32 || v.Marked && v.Size > int(Continues) {
 		errs = append(errs, fmt.Errorf("vocabulary has %d entries, want a positive 32-bit number, below 2^30 with Marked", v.Size))
 	}
-	for _, special := range []struct {
-		name string
-		id   int32
-	}{{"[CLS]", v.CLS}, {"[SEP]", v.SEP}, {"[MASK]", v.Mask}, {"[PAD]", v.Pad}} {
-		if !needsSpecial(f, special.name) {
-			continue
-		}
-		if special.id < 0 || int(special.id) >= v.Size {
-			errs = append(errs, fmt.Errorf("id %d of %s: not an id of a vocabulary of %d tokens", special.id, special.name, v.Size))
+	ids := map[string]int32{tokenize.ClsToken: v.CLS, tokenize.SepToken: v.SEP, tokenize.MaskToken: v.Mask, tokenize.PadToken: v.Pad}
+	for _, name := range specials {
+		if id := ids[name]; id < 0 || int(id) >= v.Size {
+			errs = append(errs, fmt.Errorf("id %d of %s: not an id of a vocabulary of %d tokens", id, name, v.Size))
 		}
 	}
 	if o.WholeWords() && v.IsSubword == nil && !v.Marked {
@@ -287,15 +239,4 @@ func (v Vocab) validate(o Options, f records.Form) error {
 		errs = append(errs, fmt.Errorf("%s needs Vocab.IsSubword or Vocab.Marked", name))
 	}
 	return errors.Join(errs...)
-}
-
-// needsSpecial reports whether records of the form f contain this special token.
-func needsSpecial(f records.Form, name string) bool {
-	switch f {
-	case records.Tokens:
-		return false
-	case records.Packed:
-		return name != "[MASK]"
-	}
-	return true
 }

@@ -436,11 +436,15 @@ func TestACancelledContextEndsEveryBuild(t *testing.T) {
 
 // Length bins change the padding of examples and nothing else.
 func TestLengthBinsChangeThePaddingAlone(t *testing.T) {
-	for _, f := range []records.Form{records.Pairs, records.Masked} {
+	for _, recipe := range Recipes() {
+		f := recipe.Form
+		if recipe.Lacks("length_bins") {
+			continue
+		}
 		o := DefaultOptions()
 		o.ShortSeqProb, o.DupeFactor = 0.5, 2
 		make := func(o Options) (out []*records.Example, bins []int) {
-			b, err := newBuilder(f, o, benchVocab(), Scratch{})
+			b, err := recipe.New(o, benchVocab(), Scratch{})
 			if err != nil {
 				t.Fatal(err)
 			}

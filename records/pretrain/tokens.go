@@ -2,11 +2,23 @@ package pretrain
 
 import (
 	"context"
-	"errors"
 
 	"pretext/internal/pyrandom"
 	"pretext/records"
 )
+
+// tokens is the recipe of documents as they are.
+func tokens() Recipe {
+	return Recipe{
+		Name: "tokens", About: "ids of documents, no masks", Record: "tokenized document", Form: records.Tokens,
+		Defaults: Options{MaxSeqLength: records.MaxValues, DupeFactor: 1}, Least: 1, Most: records.MaxValues,
+		WholeTexts: true, Unsplit: true,
+		New: func(o Options, v Vocab, _ Scratch) (Maker, error) { return NewSplitter(o, v) },
+		Expect: func(o Options, tokens, documents float64) float64 {
+			return max(documents, tokens/float64(o.MaxSeqLength))
+		},
+	}
+}
 
 // A Splitter makes records of the form [records.Tokens]: the token ids of each
 // document, without special tokens and masks, for readers that cut, pack and
@@ -30,7 +42,7 @@ type Splitter struct {
 // NewSplitter returns a Splitter, or an error that lists everything wrong with
 // the options and the vocabulary.
 func NewSplitter(o Options, v Vocab) (*Splitter, error) {
-	if err := errors.Join(o.ValidateForm(records.Tokens), v.validate(o, records.Tokens)); err != nil {
+	if err := tokens().validate(o, v); err != nil {
 		return nil, err
 	}
 	return &Splitter{opts: o, vocab: v, rng: pyrandom.New(0), encoder: records.NewEncoder(0, 0, 0).For(records.Tokens)}, nil

@@ -338,7 +338,11 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 	r.Kept = newShare(t.kept, t.masked)
 	r.Replaced = newShare(t.masked-masks-t.kept, t.masked)
 	r.RandomNext = newShare(t.randomNext, t.records)
-	if s.how == nil || s.tokens == nil || s.how.Recipe != sharding.RecipeGoogle && s.how.Recipe != sharding.RecipeMLM {
+	if s.how == nil || s.tokens == nil {
+		return
+	}
+	recipe, known := pretrain.RecipeByName(s.how.Recipe)
+	if !known || !recipe.Form.Masks() {
 		return
 	}
 	made := s.how.Replacement()
@@ -350,7 +354,7 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 		r.Kept = r.Kept.binomial(keep+chance, draws)
 		r.Replaced = r.Replaced.binomial(max(0, made.RandomTokenProb-2*chance), draws)
 	}
-	if s.how.Recipe == sharding.RecipeGoogle {
+	if recipe.Form == records.Pairs {
 		r.RandomNext = r.RandomNext.atLeast(nextProb, "a fair draw, and always random where a document has one sentence left; -4σ")
 	}
 	r.MaskRate = s.maskLimits(r.MaskRate, t)
@@ -363,7 +367,7 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 // limits are those for masked_lm_prob alone.
 func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 	specials := 3
-	if s.how.Recipe == sharding.RecipeMLM {
+	if recipe, _ := pretrain.RecipeByName(s.how.Recipe); recipe.Form != records.Pairs {
 		specials = 2
 	}
 	want, uncut := int64(0), int64(0)

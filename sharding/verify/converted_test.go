@@ -30,8 +30,8 @@ func TestEveryDamageOfConvertedShardsIsNamed(t *testing.T) {
 		recipe string
 		every  bool // format
 	}{
-		{records.Pairs, sharding.RecipeGoogle, true}, {records.Masked, sharding.RecipeMLM, false},
-		{records.Tokens, sharding.RecipeTokens, true}, {records.Packed, sharding.RecipePacked, false},
+		{records.Pairs, "google", true}, {records.Masked, "mlm", false},
+		{records.Tokens, "tokens", true}, {records.Packed, "packed", false},
 	} {
 		run := smallRun(t, func(c *pipeline.RunConfig) { useRecipe(c, row.recipe) })
 		for _, format := range formats.Names() {

@@ -27,8 +27,8 @@ import (
 // documents also the place.
 func TestEveryDamageIsNamed(t *testing.T) {
 	for _, made := range []struct{ recipe, compression string }{
-		{sharding.RecipeGoogle, sharding.CompressionNone}, {sharding.RecipeGoogle, sharding.CompressionGzip},
-		{sharding.RecipeMLM, sharding.CompressionNone}, {sharding.RecipeTokens, sharding.CompressionNone}, {sharding.RecipePacked, sharding.CompressionNone},
+		{"google", sharding.CompressionNone}, {"google", sharding.CompressionGzip},
+		{"mlm", sharding.CompressionNone}, {"tokens", sharding.CompressionNone}, {"packed", sharding.CompressionNone},
 	} {
 		recipe, compression := made.recipe, made.compression
 		out := smallRun(t, func(c *pipeline.RunConfig) {
@@ -46,7 +46,7 @@ func TestEveryDamageIsNamed(t *testing.T) {
 			if err != nil || compression == sharding.CompressionGzip && !strings.HasSuffix(name, ".gz") {
 				continue
 			}
-			if recipe != sharding.RecipeGoogle && !strings.HasPrefix(name, "shards/train-") {
+			if recipe != "google" && !strings.HasPrefix(name, "shards/train-") {
 				continue // the other files are of the same kind
 			}
 			t.Run(recipe+"/"+filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
@@ -267,22 +267,22 @@ func TestAForgedRecordOfAnyRecipeIsFound(t *testing.T) {
 		change func(e *records.Example)
 		want   string
 	}{
-		"mlm, a prediction less": {sharding.RecipeMLM, func(e *records.Example) {
+		"mlm, a prediction less": {"mlm", func(e *records.Example) {
 			n := e.Predictions() - 1
 			e.MaskedLMPositions[n], e.MaskedLMIDs[n], e.MaskedLMWeights[n] = 0, 0, 0
 		}, "masked positions, want"},
-		"mlm, a segment":           {sharding.RecipeMLM, func(e *records.Example) { e.SegmentIDs[3] = 1 }, "want 0"},
-		"tokens, one less":         {sharding.RecipeTokens, cutOff, "tokens of documents in the records, the manifest says that they have"},
-		"tokens, an id beyond":     {sharding.RecipeTokens, func(e *records.Example) { e.InputIDs[0] = 200 }, "not an id of a vocabulary of"},
-		"packed, a value less":     {sharding.RecipePacked, cutOff, "feature sequence_lengths: the pieces have"},
-		"packed, another boundary": {sharding.RecipePacked, func(e *records.Example) { e.SequenceLengths[0]-- }, "piece 0 ends with"},
-		"packed, pieces joined": {sharding.RecipePacked, func(e *records.Example) {
+		"mlm, a segment":           {"mlm", func(e *records.Example) { e.SegmentIDs[3] = 1 }, "want 0"},
+		"tokens, one less":         {"tokens", cutOff, "tokens of documents in the records, the manifest says that they have"},
+		"tokens, an id beyond":     {"tokens", func(e *records.Example) { e.InputIDs[0] = 200 }, "not an id of a vocabulary of"},
+		"packed, a value less":     {"packed", cutOff, "feature sequence_lengths: the pieces have"},
+		"packed, another boundary": {"packed", func(e *records.Example) { e.SequenceLengths[0]-- }, "piece 0 ends with"},
+		"packed, pieces joined": {"packed", func(e *records.Example) {
 			for i := range e.SequenceLengths[1:] {
 				e.SequenceLengths[0] += e.SequenceLengths[i+1]
 			}
 			e.SequenceLengths = e.SequenceLengths[:1]
 		}, "the side-car has other lengths"},
-		"packed, a piece lost": {sharding.RecipePacked, func(e *records.Example) {
+		"packed, a piece lost": {"packed", func(e *records.Example) {
 			n := len(e.SequenceLengths) - 1
 			tokens := e.Tokens()
 			clear(e.InputIDs[tokens-int(e.SequenceLengths[n]) : tokens])
@@ -293,7 +293,7 @@ func TestAForgedRecordOfAnyRecipeIsFound(t *testing.T) {
 			out := smallRun(t, func(run *pipeline.RunConfig) { useRecipe(run, c.recipe) })
 			found := false
 			forge(t, out, func(n int, e *records.Example) {
-				if !found && (c.recipe != sharding.RecipePacked || len(e.SequenceLengths) > 1) {
+				if !found && (c.recipe != "packed" || len(e.SequenceLengths) > 1) {
 					found = true
 					c.change(e)
 				}
@@ -310,9 +310,9 @@ func useRecipe(c *pipeline.RunConfig, recipe string) {
 	o := sharding.RecipeOptions(recipe)
 	o.Shards, o.Options.MaxSeqLength = 1, 32
 	switch recipe {
-	case sharding.RecipePacked:
+	case "packed":
 		o.Options.MaxSeqLength = 96
-	case sharding.RecipeTokens:
+	case "tokens":
 		o.Options.MaxSeqLength = 300
 	default:
 		o.DupeFactor = 1

@@ -376,20 +376,5 @@ func (c *folderCheck) checkTokens(name string, raw []byte) error {
 			return err
 		}
 	}
-	needs := sharding.ExamplesOptions{Recipe: sharding.RecipeTokens} // no special tokens, if it is not known which
-	if made != nil {
-		needs.Recipe = made.Recipe
-	}
-	if name == sharding.VocabName {
-		_, err := needs.ReadVocab(name, raw)
-		return err
-	}
-	o, err := sharding.TokenizerOptions(name, raw, needs)
-	if err != nil || made == nil {
-		return err
-	}
-	if made.Tokenizer == nil || *made.Tokenizer != *o.Tokenizer {
-		return fmt.Errorf("it differs from the description of the tokenizer in the manifest's options")
-	}
-	return nil
+	return made.CheckTokenFile(name, raw)
 }

@@ -14,6 +14,7 @@ import (
 	"pretext/internal/extsort"
 	"pretext/internal/store"
 	"pretext/records"
+	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
 )
@@ -24,6 +25,9 @@ import (
 func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEntry, r *fileReport) error {
 	name, _ := sharding.ParseShardName(e.Name)
 	s := &recordScan{number: number, file: e.Name, findings: r.findings, rules: c.rules, made: c.made, mask: c.mask, repeats: c.repeats}
+	if recipe, known := pretrain.RecipeByName(c.made.Recipe); known && c.rules.VocabSize != 0 {
+		s.check = recipe.Check
+	}
 	r.scan = s
 	s.bin(name)
 	if err := s.open(ctx, c.folder, name); err != nil {
@@ -109,6 +113,8 @@ type recordScan struct {
 	damaged bool // not all records could be read
 	least   int  // number of tokens of a record of this length bin
 
+	check func(pretrain.Options, records.Rules, *records.Example) error // of the recipe; nil: none
+
 	records, tokens, masked, random, without, pieces int64
 	became, kept                                     int64 // predicted tokens that became [MASK], that stayed
 	batch                                            []extsort.Pair
@@ -180,8 +186,8 @@ func (s *recordScan) record(payload []byte, offset int64, e *records.Example) er
 			err = errors.Join(err, fmt.Errorf("%d tokens, which belong into a smaller length bin", n))
 		}
 		s.count(e)
-		if err == nil {
-			err = s.demand(e)
+		if err == nil && s.check != nil {
+			err = s.check(s.made.Options, s.rules, e)
 		}
 	}
 	if err != nil {
@@ -241,40 +247,6 @@ func (s *recordScan) count(e *records.Example) {
 	}
 }
 
-// demand checks the number of predictions of a valid example. The options and
-// the length of the example determine this number exactly; with whole-word
-// masking it may be lower.
-func (s *recordScan) demand(e *records.Example) error {
-	if s.made == nil || !s.knownRecipe() || s.rules.VocabSize == 0 {
-		return nil
-	}
-	want, got := s.made.Predictions(e.Tokens()), e.Predictions()
-	if got > want {
-		return fmt.Errorf("%d masked positions, want %d for %d tokens", got, want, e.Tokens())
-	}
-	if got == want || s.made.WholeWords() {
-		return nil
-	}
-	candidates := got // those predicted are no special tokens: the rules say so
-	next := 0
-	for i, id := range e.InputIDs[:e.Tokens()] {
-		if next < got && int(e.MaskedLMPositions[next]) == i {
-			next++
-		} else if id != s.rules.CLS && id != s.rules.SEP {
-			candidates++
-		}
-	}
-	if got != min(want, candidates) {
-		return fmt.Errorf("%d masked positions, want %d for %d tokens", got, min(want, candidates), e.Tokens())
-	}
-	return nil
-}
-
-// knownRecipe reports whether the options determine the number of predictions.
-func (s *recordScan) knownRecipe() bool {
-	return s.made.Recipe == sharding.RecipeGoogle || s.made.Recipe == sharding.RecipeMLM
-}
-
 // compare compares a record with its entries in the index and the side-car.
 func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
 	if s.index != nil {
@@ -321,7 +293,8 @@ const spanSigmas = 5
 // stayed, and of random next sentences, against the probabilities of the
 // recipe.
 func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
-	if !c.made.Form().Masks() || !slices.Contains(sharding.Recipes(), c.made.Recipe) || c.rules.VocabSize == 0 {
+	_, known := pretrain.RecipeByName(c.made.Recipe)
+	if !known || !c.made.Form().Masks() || c.rules.VocabSize == 0 {
 		return
 	}
 	var masked, became, kept, random, n int64

@@ -160,7 +160,7 @@ func formatsOf(form records.Form) []string {
 func TestAnEditWithAllHashesRedoneIsFoundByMakingTheShardAgain(t *testing.T) {
 	r := torture.Random(t)
 	edits, plain := 0, 0
-	for _, recipe := range sharding.Recipes() {
+	for _, recipe := range pretrain.RecipeNames(nil) {
 		run := newEditedRun(t, recipe)
 		documents := filepath.Join(run.out, sharding.DocumentsFolder)
 		for i, format := range formatsOf(run.form) {
@@ -240,7 +240,7 @@ func TestShardsWithoutTheirDocumentsAreNotMadeAgain(t *testing.T) {
 func TestAnEditedDocumentIsFoundByMakingTheShardsAgain(t *testing.T) {
 	r := torture.Random(t)
 	for range torture.Cases(1, 10) {
-		for _, recipe := range sharding.Recipes() {
+		for _, recipe := range pretrain.RecipeNames(nil) {
 			at := r.IntN(5)
 			options := func(c *pipeline.RunConfig) {
 				if useRecipe(c, recipe); c.Examples.Form().Masks() {

@@ -11,6 +11,7 @@ import (
 	"pretext/cmd/internal/cli"
 	"pretext/extract"
 	"pretext/pipeline"
+	"pretext/records/pretrain"
 	"pretext/sharding"
 	"pretext/tokenize"
 )
@@ -135,10 +136,10 @@ func (l *sourceList) GetSlice() (paths []string) {
 func addExamples(fs *pflag.FlagSet, o *sharding.ExamplesOptions, f *recipeFlags) {
 	*o = sharding.DefaultExamplesOptions()
 	f.add(fs, o)
-	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum number of tokens in an example, including [CLS] and [SEP]; with --recipe packed 1024, with tokens 1048576")
+	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum number of tokens in an example, including [CLS] and [SEP]"+exceptions("max_seq_length", func(o pretrain.Options) any { return o.MaxSeqLength }))
 	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", o.MaxPredictionsPerSeq, "maximum number of masked positions in an example")
 	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", o.MaskedLMProb, "fraction of tokens to predict")
-	fs.Float64Var(&o.ShortSeqProb, "short-seq-prob", o.ShortSeqProb, "fraction of documents from which shorter examples are made; with --recipe mlm 0")
+	fs.Float64Var(&o.ShortSeqProb, "short-seq-prob", o.ShortSeqProb, "fraction of documents from which shorter examples are made"+exceptions("short_seq_prob", func(o pretrain.Options) any { return o.ShortSeqProb }))
 	fs.IntVar(&o.DupeFactor, "dupe-factor", o.DupeFactor, "number of passes over the documents, each with different masks")
 	fs.BoolVar(&o.DoWholeWordMask, "do-whole-word-mask", o.DoWholeWordMask, "mask all pieces of a word together")
 	fs.Int64Var(&o.RandomSeed, "random-seed", o.RandomSeed, "random seed of shard 0; shard i has seed + i")

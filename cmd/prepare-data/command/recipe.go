@@ -23,85 +23,90 @@ type recipeFlags struct {
 // add adds the flags of recipes, with the defaults in o.
 func (f *recipeFlags) add(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	f.replace = o.Replacement()
-	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "algorithm that makes records: google (as create_pretraining_data.py does), mlm (sentences with masks, no pairs), "+
-		"tokens (ids of documents, no masks) or packed (rows filled with pieces of documents)")
+	var recipes []string
+	for _, r := range pretrain.Recipes() {
+		recipes = append(recipes, fmt.Sprintf("%s (%s)", r.Name, r.About))
+	}
+	last := len(recipes) - 1
+	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "algorithm that makes records: "+strings.Join(recipes[:last], ", ")+" or "+recipes[last])
 	fs.Float64Var(&f.replace.MaskTokenProb, "mask-token-prob", f.replace.MaskTokenProb, "fraction of the predicted tokens that become [MASK]")
 	fs.Float64Var(&f.replace.RandomTokenProb, "random-token-prob", f.replace.RandomTokenProb, "fraction of the predicted tokens that become a random token; the rest stays")
 	fs.BoolVar(&o.SpanMask, "span-mask", false, "mask spans of whole words, as SpanBERT does")
-	fs.BoolVar(&o.CrossDocuments, "cross-documents", false, "fill an example with the next document when one ends, after a [SEP]; only --recipe mlm")
-	fs.StringVar(&f.negatives, "nsp-negatives", negativesShard, "documents of random segments: shard (as create_pretraining_data.py does) or corpus (all equally often, never the document itself); only --recipe google")
+	fs.BoolVar(&o.CrossDocuments, "cross-documents", false, "fill an example with the next document when one ends, after a [SEP]"+exceptions("cross_documents", func(o pretrain.Options) any { return o.CrossDocuments }))
+	fs.StringVar(&f.negatives, "nsp-negatives", negativesShard, "documents of random segments: shard (as create_pretraining_data.py does) or corpus (all equally often, never the document itself)"+exceptions("nsp_negatives", func(o pretrain.Options) any { return o.NSPNegatives }))
 	fs.IntSliceVar(&f.bins, "length-bins", nil, "`lengths` to which examples are padded, each in files of its own, such as 64,128,256; one number: the width of the bins; default: all are padded to --max-seq-length")
-	fs.Float64Var(&o.PackSlack, "pack-slack", 0, "fraction of a row that may stay empty to cut a document at the end of a sentence; only --recipe packed, default there: 0.01")
+	fs.Float64Var(&o.PackSlack, "pack-slack", 0, "fraction of a row that may stay empty to cut a document at the end of a sentence"+exceptions("pack_slack", func(o pretrain.Options) any { return o.PackSlack }))
 }
 
 // negativesShard is the default of --nsp-negatives.
 const negativesShard = "shard"
 
-// A recipeOption is a flag that only some recipes have.
-type recipeOption struct {
-	name    string
-	recipes []string // the recipes that have it
-	why     string   // what the other recipes do instead
-}
+// optionFlags are the flags of the options of recipes whose name is not the option's
+// with hyphens.
+var optionFlags = map[string][]string{"replace": {"mask-token-prob", "random-token-prob"}}
 
-var (
-	maskRecipes   = []string{sharding.RecipeGoogle, sharding.RecipeMLM}
-	recipeOptions = []recipeOption{
-		{"max-predictions-per-seq", maskRecipes, "it makes no masks"},
-		{"masked-lm-prob", maskRecipes, "it makes no masks"},
-		{"short-seq-prob", maskRecipes, "it makes no short examples"},
-		{"dupe-factor", maskRecipes, "it makes each record once: the reader repeats and masks"},
-		{"do-whole-word-mask", maskRecipes, "it makes no masks"},
-		{"span-mask", maskRecipes, "it makes no masks"},
-		{"mask-token-prob", maskRecipes, "it makes no masks"},
-		{"random-token-prob", maskRecipes, "it makes no masks"},
-		{"length-bins", maskRecipes, "it pads no examples"},
-		{"cross-documents", []string{sharding.RecipeMLM}, "only mlm joins sentences of documents"},
-		{"nsp-negatives", []string{sharding.RecipeGoogle}, "it makes no pairs of segments"},
-		{"pack-slack", []string{sharding.RecipePacked}, "only packed fills rows"},
+// flagsOf returns the flags of an option of a recipe.
+func flagsOf(option string) []string {
+	if flags, ok := optionFlags[option]; ok {
+		return flags
 	}
-)
+	return []string{strings.ReplaceAll(option, "_", "-")}
+}
 
 // lacksFlag reports whether a flag does not exist for a recipe.
 func lacksFlag(recipe, flag string) bool {
-	i := slices.IndexFunc(recipeOptions, func(r recipeOption) bool { return r.name == flag })
-	return recipe != "" && i >= 0 && !slices.Contains(recipeOptions[i].recipes, recipe)
+	r, _ := pretrain.RecipeByName(recipe)
+	return recipe != "" && slices.ContainsFunc(pretrain.SomeOptions, func(o pretrain.Option) bool {
+		return r.Lacks(o.Name) && slices.Contains(flagsOf(o.Name), flag)
+	})
+}
+
+// having returns the names of the recipes that have an option.
+func having(option string) []string {
+	return pretrain.RecipeNames(func(r pretrain.Recipe) bool { return !r.Lacks(option) })
+}
+
+// exceptions returns what the help of an option's flag says about recipes: the only one
+// that has it, and the defaults of those that have another than the first recipe.
+func exceptions(option string, of func(pretrain.Options) any) (note string) {
+	names := having(option)
+	first := of(pretrain.Recipes()[0].Defaults)
+	before := "; with --recipe %s %v"
+	if len(names) == 1 {
+		note, before = "; only --recipe "+names[0], ", default there: %[2]v"
+	}
+	for _, name := range names {
+		if r, _ := pretrain.RecipeByName(name); of(r.Defaults) != first {
+			note += fmt.Sprintf(before, name, of(r.Defaults))
+			before = ", with %s %v"
+		}
+	}
+	return note
 }
 
 // complete sets the options that were not given to the defaults of the recipe. It
 // returns a usage error for a flag that the recipe does not have. preset is the
 // name of the preset in use, whose flags the recipe may lack.
 func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, preset string) error {
-	if !slices.Contains(sharding.Recipes(), o.Recipe) {
-		return usagef("--recipe %q: must be one of %s", o.Recipe, strings.Join(sharding.Recipes(), ", "))
+	recipe, known := pretrain.RecipeByName(o.Recipe)
+	if !known {
+		return usagef("--recipe %q: must be one of %s", o.Recipe, strings.Join(pretrain.RecipeNames(nil), ", "))
 	}
 	fs := cmd.Flags()
-	given := func(name string) bool {
-		flag := fs.Lookup(name)
-		return flag.Changed && !slices.Contains(presets().Presets[preset].Flags[name], flag.Value.String())
-	}
-	lacks := map[string]bool{}
-	for _, r := range recipeOptions {
-		if lacks[r.name] = !slices.Contains(r.recipes, o.Recipe); lacks[r.name] && given(r.name) {
-			return usagef("--%s and --recipe %s: %s; leave it out, or give --recipe %s", r.name, o.Recipe, r.why, strings.Join(r.recipes, " or "))
+	for _, option := range pretrain.SomeOptions {
+		for _, name := range flagsOf(option.Name) {
+			flag := fs.Lookup(name)
+			given := flag.Changed && !slices.Contains(presets().Presets[preset].Flags[name], flag.Value.String())
+			if given && recipe.Lacks(option.Name) {
+				return usagef("--%s and --recipe %s: %s; leave it out, or give --recipe %s", name, o.Recipe, option.Lack, strings.Join(having(option.Name), " or "))
+			}
 		}
 	}
-	setDefaults(fs, lacks, o, sharding.RecipeOptions(o.Recipe))
+	recipe.Complete(&o.Options, func(option string) bool { return slices.ContainsFunc(flagsOf(option), fs.Changed) })
 	o.Replace = nil
 	if f.replace != pretrain.DefaultReplacement {
 		o.Replace = &f.replace
 	}
-	if err := f.setNegatives(o); err != nil {
-		return err
-	}
-	if o.LengthBins = f.lengthBins(o.MaxSeqLength); len(f.bins) > 1 && !fs.Changed("max-seq-length") {
-		o.MaxSeqLength = f.bins[len(f.bins)-1]
-	}
-	return checkReplacement(fs, f.replace)
-}
-
-// setNegatives sets the options that --nsp-negatives selects.
-func (f *recipeFlags) setNegatives(o *sharding.ExamplesOptions) error {
 	switch f.negatives {
 	case negativesShard:
 		o.NSPNegatives = ""
@@ -109,6 +114,14 @@ func (f *recipeFlags) setNegatives(o *sharding.ExamplesOptions) error {
 		o.NSPNegatives = pretrain.NegativesCorpus
 	default:
 		return usagef("--nsp-negatives %q: must be %s or %s", f.negatives, negativesShard, pretrain.NegativesCorpus)
+	}
+	if o.LengthBins = f.lengthBins(o.MaxSeqLength); len(f.bins) > 1 && !fs.Changed("max-seq-length") {
+		o.MaxSeqLength = f.bins[len(f.bins)-1]
+	}
+	// Which fraction has to be lowered as well if the two exceed 1 together.
+	if r := f.replace; r.MaskTokenProb <= 1 && r.RandomTokenProb <= 1 && r.MaskTokenProb+r.RandomTokenProb > 1+1e-9 && !fs.Changed("random-token-prob") {
+		return usagef("--mask-token-prob %v: with --random-token-prob %v it is more than 1: give --random-token-prob %s too", r.MaskTokenProb, r.RandomTokenProb,
+			fmt.Sprintf("%.3g", 1-r.MaskTokenProb))
 	}
 	return nil
 }
@@ -124,38 +137,4 @@ func (f *recipeFlags) lengthBins(seq int) []int {
 		bins = append(bins, at)
 	}
 	return append(bins, seq)
-}
-
-// setDefaults sets the options to the defaults of the recipe if they were not given,
-// or if the recipe does not have them.
-func setDefaults(fs *pflag.FlagSet, lacks map[string]bool, o *sharding.ExamplesOptions, defaults sharding.ExamplesOptions) {
-	set := func(name string) bool { return fs.Changed(name) && !lacks[name] }
-	if !set("max-seq-length") {
-		o.MaxSeqLength = defaults.MaxSeqLength
-	}
-	if !set("max-predictions-per-seq") {
-		o.MaxPredictionsPerSeq = defaults.MaxPredictionsPerSeq
-	}
-	if !set("masked-lm-prob") {
-		o.MaskedLMProb = defaults.MaskedLMProb
-	}
-	if !set("short-seq-prob") {
-		o.ShortSeqProb = defaults.ShortSeqProb
-	}
-	if !set("dupe-factor") {
-		o.DupeFactor = defaults.DupeFactor
-	}
-	if !set("pack-slack") {
-		o.PackSlack = defaults.PackSlack
-	}
-}
-
-// checkReplacement adds to an error that the fraction of random tokens has to be
-// lowered as well.
-func checkReplacement(fs *pflag.FlagSet, r pretrain.Replacement) error {
-	if r.MaskTokenProb <= 1 && r.RandomTokenProb <= 1 && r.MaskTokenProb+r.RandomTokenProb > 1+1e-9 && !fs.Changed("random-token-prob") {
-		return usagef("--mask-token-prob %v: with --random-token-prob %v it is more than 1: give --random-token-prob %s too", r.MaskTokenProb, r.RandomTokenProb,
-			fmt.Sprintf("%.3g", 1-r.MaskTokenProb))
-	}
-	return nil
 }

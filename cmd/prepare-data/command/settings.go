@@ -7,6 +7,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/pipeline/stage"
+	"pretext/records/pretrain"
 	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/sentence"
@@ -37,7 +38,7 @@ func completions() cli.Completions {
 	}
 	return cli.Completions{
 		Values: map[string][]string{
-			"runner": stage.Runners, "recipe": sharding.Recipes(), "compression": {sharding.CompressionNone, sharding.CompressionGzip},
+			"runner": stage.Runners, "recipe": pretrain.RecipeNames(nil), "compression": {sharding.CompressionNone, sharding.CompressionGzip},
 			"sentence-splitter": {sentence.Auto, sentence.Punkt, sentence.Newline}, "preset": presetNames(),
 			"profile": profiles, "tokenizer-profile": profiles, "to": {"text"},
 		},

@@ -67,7 +67,7 @@ var allowed = map[string][]string{
 
 	// Formats of examples beside TFRecord, a package each, and "formats", their list.
 	"records/columns":  {"internal/failure", "records"},
-	"pipeline/convert": {"internal/failure", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize", "pipeline/stage", "internal/store"},
+	"pipeline/convert": {"internal/failure", "records", "records/columns", "records/columns/formats", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "pipeline/stage", "internal/store"},
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
 	"pipeline": {"internal/failure", "records/columns/formats", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",

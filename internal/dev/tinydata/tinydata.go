@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"pretext/records"
+	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
 )
@@ -127,11 +128,10 @@ func (w *writer) finish(vocab string) {
 
 // recipe returns the option that gives the form of the records; none for pairs.
 func (w *writer) recipe() string {
-	names := map[records.Form]string{records.Masked: sharding.RecipeMLM, records.Tokens: sharding.RecipeTokens, records.Packed: sharding.RecipePacked}
-	if names[w.form] == "" {
+	if w.form == records.Pairs {
 		return ""
 	}
-	return fmt.Sprintf(`, "recipe": %q`, names[w.form])
+	return fmt.Sprintf(`, "recipe": %q`, pretrain.RecipeOf(w.form).Name)
 }
 
 // formed returns an example of the form of the records.

@@ -2,11 +2,25 @@ package pretrain
 
 import (
 	"context"
-	"errors"
 
 	"pretext/internal/pyrandom"
 	"pretext/records"
+	"pretext/tokenize"
 )
+
+// packed is the recipe of rows without padding.
+func packed() Recipe {
+	return Recipe{
+		Name: "packed", About: "rows filled with pieces of documents", Record: "packed row", Form: records.Packed,
+		Defaults: Options{MaxSeqLength: 1024, DupeFactor: 1, PackSlack: 0.01},
+		Options:  []string{"pack_slack"}, Least: minOneText, Most: records.MaxValues,
+		Specials: []string{tokenize.ClsToken, tokenize.SepToken, tokenize.PadToken}, WholeTexts: true,
+		New: func(o Options, v Vocab, _ Scratch) (Maker, error) { return NewPacker(o, v) },
+		Expect: func(o Options, tokens, documents float64) float64 {
+			return max(1, (tokens+2*documents)/float64(o.MaxSeqLength))
+		},
+	}
+}
 
 // A Packer makes records of the form [records.Packed]: rows of exactly
 // MaxSeqLength values, filled with pieces of several documents, each [CLS] text
@@ -76,7 +90,7 @@ type row struct {
 // NewPacker returns a Packer, or an error that lists everything wrong with the
 // options and the vocabulary.
 func NewPacker(o Options, v Vocab) (*Packer, error) {
-	if err := errors.Join(o.ValidateForm(records.Packed), v.validate(o, records.Packed)); err != nil {
+	if err := packed().validate(o, v); err != nil {
 		return nil, err
 	}
 	slack := int(o.PackSlack * float64(o.MaxSeqLength))
