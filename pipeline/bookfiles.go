@@ -8,7 +8,8 @@ import (
 	"pretext/internal/store"
 )
 
-// bookFiles reads books at any location.
+// bookFiles implements [books.Store] for books in local directories and object
+// stores.
 type bookFiles struct{ ctx context.Context }
 
 // List implements [books.Store].

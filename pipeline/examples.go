@@ -25,8 +25,9 @@ type ExamplesConfig struct {
 	Texts     []string // files in BERT's text form
 	Examples  sharding.ExamplesOptions
 
-	// FixedCase says that Examples.DoLowerCase was chosen. If not, it is false with a
-	// vocabulary that was trained with case and marks, see [VocabConfig].
+	// FixedCase reports whether the user chose Examples.DoLowerCase. If not, it is
+	// set to false for a vocabulary that was trained with case and marks, see
+	// [VocabConfig].
 	FixedCase bool
 }
 
@@ -47,7 +48,7 @@ func init() {
 	})
 }
 
-// Examples makes shards of documents: OUT/train-NNNNN-of-NNNNN.tfrecord.
+// Examples makes shards from documents: OUT/train-NNNNN-of-NNNNN.tfrecord.
 func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.Manifest, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -75,8 +76,7 @@ func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.
 	return m, err
 }
 
-// plan returns the configuration of the stage for the documents directories in
-// folders.
+// plan returns the configuration of the stage for the given documents directories.
 func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *tokens, r stage.Runner) (none stage.Config, err error) {
 	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {

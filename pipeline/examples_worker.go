@@ -27,8 +27,8 @@ func newExamplesWorker(env *stage.Env, work examplesWork) stage.Worker {
 	return &examplesWorker{env, work}
 }
 
-// load returns the tokenizer. The first call in a job reads it from the copy in
-// the stage's directory, unless the driver, in the same process, has made it.
+// load returns the tokenizer. The first call in a job reads it from the copy in the
+// stage's directory. In the driver's process it may be loaded already.
 func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) {
 	shared, err := w.Share(func() (any, error) {
 		name := w.Examples.TokenFile()
@@ -104,8 +104,8 @@ func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) err
 	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{{Name: name, Bytes: bytes, SHA256: sum}}})
 }
 
-// build makes the records of one split of a shard: for each name the file, its
-// index and the side-car that proves both.
+// build makes the records of one split of a shard. For each file name it writes the
+// records, their index and a side-car with the hashes of both.
 func (w *examplesWorker) build(ctx context.Context, maker *sharding.ShardMaker, split int, names []sharding.ShardName) ([]stage.Result, error) {
 	outs := make([]*stage.Output, len(names))
 	to := make([]io.Writer, len(names))

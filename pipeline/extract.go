@@ -32,8 +32,8 @@ const (
 	KindJSONL    = "jsonl"     // one JSON object per line
 )
 
-// A Source is one input that documents are made from. Sources keep the order of
-// the command line.
+// A Source is one input of the extract stage. Sources keep the order of the command
+// line.
 type Source struct {
 	Kind string `json:"kind"`
 	Path string `json:"path"`
@@ -48,10 +48,10 @@ type ExtractOptions struct {
 	// Level is the compression of the documents files; nil: [extract.DefaultLevel].
 	Level *extract.Level `json:"documents_level,omitempty"`
 
-	// ExpandTemplates says whether a wiki's own templates are expanded in sentences:
-	// [ExpandAuto] or [ExpandOff].
+	// ExpandTemplates selects whether templates in sentences are expanded by the
+	// wiki's own definitions: [ExpandAuto] or [ExpandOff].
 	ExpandTemplates string `json:"expand_templates,omitempty"`
-	// Definitions are the definitions of these templates. [Extract] sets them.
+	// Definitions are the files with these definitions. [Extract] sets them.
 	Definitions []DefinitionsFile `json:"definitions,omitempty"`
 }
 
@@ -63,8 +63,8 @@ func (o ExtractOptions) DocumentsLevel() extract.Level {
 	return *o.Level
 }
 
-// SetLevel sets the compression of the documents files. The default leaves the
-// options as they are without it.
+// SetLevel sets the compression of the documents files. The default level is not
+// stored, so that it does not change the options.
 func (o *ExtractOptions) SetLevel(l extract.Level) {
 	if o.Level = &l; l == extract.DefaultLevel {
 		o.Level = nil
@@ -75,7 +75,7 @@ func (o *ExtractOptions) SetLevel(l extract.Level) {
 // in the order of the command line; later ones take precedence.
 type TemplateFiles []string
 
-// A templateFile is a file of rendering data that was read.
+// A templateFile is the content of a file of rendering data.
 type templateFile struct {
 	*rendering.File
 	text string
@@ -132,7 +132,7 @@ func (o ExtractOptions) Validate() error {
 // it to import third-party documents.
 type Reading struct {
 	Extract ExtractOptions
-	// Templates are files that say what templates of wikis show.
+	// Templates are files of rendering data: how templates of wikis are shown.
 	Templates TemplateFiles
 	// MaxRejects is the maximum fraction of pages, books and lines that may be
 	// unreadable. Above it, the stage finishes and returns a [*RejectsError].
@@ -172,25 +172,25 @@ type SourceSpec struct {
 	Paths []string // one path; for text all files, which are one stream of lines
 	Stem  string   // identifies the source in the names of its documents files
 	Bytes int64
-	Head  wiki.Head // only of a dump
-	// Definitions is the file in the directory [sharding.TemplatesFolder] with the
-	// definitions of a dump's own templates; "": they are not expanded.
+	Head  wiki.Head // facts from the head of a dump
+	// Definitions is the name of the file in [sharding.TemplatesFolder] with the
+	// definitions of the dump's own templates; "": templates are not expanded.
 	Definitions string `json:",omitempty"`
 	// Inputs describe the files in Paths as they were at the time of planning;
 	// empty for a directory of books.
 	Inputs []sharding.Input
 }
 
-// An extractTask is the plan of one documents file: the range of bytes of a
-// dump, the books, or the files of pages that it is made from. Text and
-// snapshots have neither.
+// An extractTask is the plan of one documents file. It holds the input of the file: a
+// range of bytes of a dump, books, or files of pages. For text and snapshots both are
+// empty.
 type extractTask struct {
 	Source int         `json:"source"`
 	Number int         `json:"number"` // index of the documents file among those of its source
 	Range  *wiki.Range `json:"range,omitempty"`
 	Books  *books.Task `json:"books,omitempty"`
 	Pages  []string    `json:"pages,omitempty"`      // files of pages in the source's directory; "": the source is the file
-	Bytes  int64       `json:"page_bytes,omitempty"` // of the files in Pages
+	Bytes  int64       `json:"page_bytes,omitempty"` // total size of the files in Pages
 }
 
 func (s SourceSpec) fileName(number int) string {
@@ -226,9 +226,8 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	return m, checkRejects(m.Counts, c.MaxRejects)
 }
 
-// run runs the stage, and before it the stage that collects the definitions of
-// templates, if a dump may have any. templates are the contents of the user's
-// files.
+// run runs the stage. If a dump may have templates, it first runs the stage that
+// collects their definitions. templates are the contents of the user's files.
 func (c *ExtractConfig) run(ctx context.Context, r stage.Runner, plan *sourcePlan, templates []string) (*sharding.Manifest, error) {
 	dumps, err := c.mayHaveTemplates(ctx, plan)
 	if err != nil {
@@ -254,8 +253,8 @@ func (c *ExtractConfig) run(ctx context.Context, r stage.Runner, plan *sourcePla
 	})
 }
 
-// claim claims the directory before definitions are collected: with those that the
-// plan in it has, if any.
+// claim claims the directory before definitions are collected. It assumes the
+// definitions that are recorded in the directory's plan, if it has one.
 func (c *ExtractConfig) claim(ctx context.Context, folder store.Folder, plan *sourcePlan) error {
 	options := c.Extract
 	if old, err := sharding.ReadPlan(ctx, folder); err == nil && old.Stage == "extract" {
@@ -309,8 +308,8 @@ func (e *RejectsError) Error() string {
 // OverLimit marks the error for exit codes.
 func (e *RejectsError) OverLimit() bool { return true }
 
-// unreadable lists the reasons for rejects that mean bad data, not a choice of the
-// options.
+// unreadable lists the reject reasons that mean bad data. The other reasons are
+// choices of the options.
 var unreadable = []extract.Reject{extract.RejectMalformed, extract.RejectUnterminated, extract.RejectTooLarge, extract.RejectBinary, extract.RejectEncoding}
 
 func checkRejects(c sharding.Counts, allowed float64) error {

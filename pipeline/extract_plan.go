@@ -45,7 +45,7 @@ func (p *sourcePlan) paths() (paths []string) {
 	return paths
 }
 
-// sizes returns the bytes that each task reads.
+// sizes returns the number of bytes that each task reads.
 func (p *sourcePlan) sizes() (sizes []int64) {
 	for _, task := range p.tasks {
 		sizes = append(sizes, task.bytes(p.sources[task.Source]))
@@ -142,8 +142,7 @@ func openDump(ctx context.Context, path string) (store.File, wiki.Dump, error) {
 	return f, wiki.Dump{File: f, Size: f.Size(), Name: store.Base(path), Head: head}, nil
 }
 
-// planBooks adds the books of one source: all below path, or only those that
-// from lists.
+// planBooks adds the books of one source: those that from lists, or all below path.
 func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options) error {
 	tasks, err := books.Plan(from, []string{path}, options)
 	if err != nil {
@@ -215,7 +214,7 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string) e
 	return nil
 }
 
-// stems is the number of sources with each stem.
+// stems counts the sources with each stem.
 type stems map[string]int
 
 // next returns a distinct stem for a source.

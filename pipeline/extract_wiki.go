@@ -23,8 +23,8 @@ type wikiReading struct {
 	pages  *wiki.SpoolReader  // nil: the pages are read from the dump
 	own    *definitions.Cache // nil: templates are not expanded
 
-	// trailing tells of bytes after the last bzip2 stream, usually padding of a
-	// download. They are met after all pages were read, and are no error.
+	// trailing is called for bytes after the last bzip2 stream, usually padding of a
+	// download. They come after all pages, and are not an error.
 	trailing string
 }
 
@@ -48,8 +48,8 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, t extractTas
 	return &reading{r.documents, summary, func() { f.Close() }}, nil
 }
 
-// openRange prepares r to read the range of task t in the dump f, or the pages
-// that the stage templates has spooled of it.
+// openRange prepares r to read the range of task t: from the dump f, or from the
+// spool if the stage templates has written its pages there.
 func (w *extractWorker) openRange(ctx context.Context, r *wikiReading, f store.File, t extractTask, tools *extractTools) (err error) {
 	rng := *t.Range
 	store.Sequential(f, rng.Start, rng.End-rng.Start)
@@ -79,8 +79,8 @@ func (w *extractWorker) openRange(ctx context.Context, r *wikiReading, f store.F
 	return err
 }
 
-// wikiOptions returns the options with the user's files of rendering data, which
-// travel as text.
+// wikiOptions returns the options together with the contents of the user's files of
+// rendering data, which a job carries as text.
 func (w *extractWorker) wikiOptions() (wiki.Options, error) {
 	o := w.Options.Wiki
 	for k, text := range w.Templates {
@@ -106,7 +106,7 @@ func (r *wikiReading) documents(yield func(*extract.Document, error) bool) {
 	}
 }
 
-// summary returns what the side-car says of the documents.
+// summary returns the body of the side-car: the counts of the documents.
 func (r *wikiReading) summary() (sharding.Counts, sharding.DocumentsBody, error) {
 	var sum [sha256.Size]byte
 	var err error

@@ -107,7 +107,7 @@ func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) erro
 	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
 }
 
-// check returns why a task cannot belong to these sources, "" if it can.
+// check returns the reason why a task cannot belong to these sources, or "".
 func (t extractTask) check(sources []SourceSpec) string {
 	if t.Source < 0 || t.Source >= len(sources) || t.Number < 0 {
 		return fmt.Sprintf("file %d of source %d, of %d", t.Number, t.Source, len(sources))
@@ -122,7 +122,7 @@ func (t extractTask) check(sources []SourceSpec) string {
 	return ""
 }
 
-// bytes returns how many bytes of the source s the task reads.
+// bytes returns the number of bytes of the source s that the task reads.
 func (t extractTask) bytes(s SourceSpec) int64 {
 	switch {
 	case t.Range != nil:
@@ -143,8 +143,8 @@ type reading struct {
 	close     func()
 }
 
-// open opens the part of source s that task t reads. rejected is called with
-// each reject.
+// open opens the part of source s that task t reads. It calls rejected for each
+// reject.
 func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools, rejected func(*extract.Rejected)) (*reading, error) {
 	switch s.Kind {
 	case KindWiki:
@@ -186,7 +186,7 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
 
-// meteredBooks are bookFiles that count the bytes read in meter.
+// meteredBooks are bookFiles that add the number of bytes read to meter.
 type meteredBooks struct {
 	bookFiles
 	meter *stage.Meter
@@ -257,9 +257,9 @@ func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Rejec
 	}
 }
 
-// meteredReaderAt counts each byte of the range [next, end) in meter when it is
-// first read. Reads fail once ctx is done, because some inputs have very long
-// gaps between two documents.
+// meteredReaderAt adds each byte of the range [next, end) to meter when it is first
+// read. Reads fail once ctx is done, so that a run can be interrupted within inputs
+// that have no document for a long time.
 type meteredReaderAt struct {
 	ctx       context.Context
 	r         io.ReaderAt

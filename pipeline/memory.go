@@ -9,13 +9,13 @@ import (
 const (
 	taskMemory  = sharding.TaskMemory
 	minScratch  = sharding.MinScratch
-	maxScratch  = 48 << 20 // maximum; more than a shard has at the defaults, so the peak is equal for any size of the text
+	maxScratch  = 48 << 20 // maximum; more than a shard needs with the default options, so the peak does not depend on the size of the text
 	textPerByte = sharding.TextPerByte
 )
 
-// scratch returns the bytes of examples that each of the workers may hold in
-// memory, or a [*stage.MemoryError] if the tasks do not fit into c.Memory bytes.
-// wide means that ids take four bytes.
+// scratch returns the bytes of examples that each of the workers may hold in memory,
+// or a [*stage.MemoryError] if the tasks do not fit into c.Memory bytes. wide reports
+// whether ids take four bytes.
 func (c ExamplesConfig) scratch(shards []sharding.ShardSize, wide bool, workers int) (int64, error) {
 	tasks := make([]int64, len(shards))
 	for i, s := range shards {

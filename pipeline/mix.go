@@ -110,8 +110,8 @@ func (c *ExamplesConfig) assign(ctx context.Context, r stage.Runner, inputs []sh
 	return sharding.ResolveMix(ctx, counts, inputs, &c.Examples)
 }
 
-// claim claims the directory before tokens are counted. What the counts decide is
-// assumed to be as it was.
+// claim claims the directory before tokens are counted. For the options that depend
+// on the counts it assumes the values of the earlier run.
 func (c *ExamplesConfig) claim(ctx context.Context, inputs []sharding.DocumentsInput, tokens *tokens) error {
 	folder, err := store.Open(c.Out)
 	if err != nil {

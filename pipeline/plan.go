@@ -28,27 +28,27 @@ type Plan struct {
 	Documents       int64           `json:"documents"`
 	Records         int64           `json:"records"`
 	Shards          int             `json:"shards"`
-	// Mix is how often each source would be read, if a mix is asked for; tokens
+	// Mix predicts how often each source is read, if the options have a mix; tokens
 	// are estimates.
 	Mix      []sharding.MixRow `json:"mix,omitempty"`
 	Disk     PlannedDisk       `json:"disk"`
 	Memory   PlannedMemory     `json:"memory"`
 	Scale    []PlannedScale    `json:"scale,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
-	Problems []string          `json:"problems,omitempty"` // why it does not fit
+	Problems []string          `json:"problems,omitempty"` // reasons why the run does not fit
 }
 
 // A PlannedSource is one source of a plan.
 type PlannedSource struct {
 	Name      string `json:"name"`
-	Source    string `json:"source"`             // name in documents files, by which a mix knows it
+	Source    string `json:"source"`             // name in documents files, which the options of a mix use
 	Language  string `json:"language,omitempty"` // "" if it is not known yet
 	Kind      string `json:"kind"`
 	Files     int    `json:"files"`
 	Bytes     int64  `json:"bytes"`      // size of the files, compressed or not
-	TextBytes int64  `json:"text_bytes"` // expected of it
-	Documents int64  `json:"documents"`  // expected of it
-	Basis     string `json:"basis"`      // where the sizes come from
+	TextBytes int64  `json:"text_bytes"` // expected size of its text
+	Documents int64  `json:"documents"`  // expected number
+	Basis     string `json:"basis"`      // what the sizes are based on
 	Licence   string `json:"licence"`
 	Local     bool   `json:"local"`
 
@@ -59,15 +59,16 @@ type PlannedSource struct {
 type PlannedDisk struct {
 	Sources   int64 `json:"sources"` // downloaded files
 	Documents int64 `json:"documents"`
-	Filtered  int64 `json:"filtered"` // filtered documents, and the files that find duplicates
+	Filtered  int64 `json:"filtered"` // filtered documents, and temporary files for finding duplicates
 	Vocab     int64 `json:"vocab"`
 	Shards    int64 `json:"shards"`
 	Converted int64 `json:"converted,omitempty"` // shards in other formats
 	Scratch   int64 `json:"scratch"`             // unlinked files while examples are made
-	// Spool is the unlinked file, in --temp-dir or the run's directory, in which
-	// pages of dumps wait while the definitions of their templates are collected.
+	// Spool is the unlinked temporary file, in --temp-dir or the run's directory,
+	// that keeps the pages of dumps until the definitions of their templates are
+	// collected.
 	Spool int64 `json:"spool,omitempty"`
-	Peak  int64 `json:"peak"` // below the run's directory
+	Peak  int64 `json:"peak"` // maximum in the run's directory
 	Free  int64 `json:"free"` // -1 if unknown
 }
 
@@ -98,10 +99,10 @@ type PlanConfig struct {
 	Workers int
 	Cluster bool     // the run's jobs run on a cluster, not in this process
 	Formats []string // into which the shards are converted
-	// Machines asks for the time of the run on some machines; without Counts,
-	// for none.
+	// Machines are the machines for which the duration of the run is predicted; none
+	// without Counts.
 	Machines Machines
-	passes   float64 // how often the examples stage reads the text, by the mix; 0: once
+	passes   float64 // number of times that the examples stage reads the text, by the mix; 0: once
 	// Typical returns the recorded size of a request; false if there is none.
 	Typical func(download.Request) (TypicalSize, bool)
 }

@@ -12,8 +12,8 @@ import (
 	"pretext/sharding"
 )
 
-// mix sets the table of the mix from the estimates of the sources, and how often the
-// examples stage reads the text.
+// mix predicts the table of the mix from the estimates of the sources, and the number
+// of times that the examples stage reads the text.
 func (p *Plan) mix(c *PlanConfig) (err error) {
 	m := c.Run.Examples.Mix
 	if !m.Enabled() {
@@ -37,11 +37,10 @@ func (p *Plan) mix(c *PlanConfig) (err error) {
 	return nil
 }
 
-// unknownLanguage stands in a plan for the languages of a source that were not read
-// yet.
+// unknownLanguage stands for the languages of a source that was not read yet.
 const unknownLanguage = "unknown"
 
-// downloadName returns how the names of the sources begin that a request becomes.
+// downloadName returns the prefix of the source names of a download.
 func downloadName(q download.Request) string {
 	address, _, _ := strings.Cut(redact.URL(q.URL), "?")
 	address = redact.Name(address)
@@ -54,9 +53,9 @@ func downloadName(q download.Request) string {
 	return stem(download.SafeName(address))
 }
 
-// fullName returns the key of the mix that continues the beginning of a source's
-// name after a hyphen, such as enwiki-latest for enwiki, or else the beginning: the
-// date of a download is not known before.
+// fullName returns the key of the mix that begins with the given prefix of a source's
+// name and a hyphen, such as enwiki-latest for enwiki. If there is none, it returns
+// the prefix, because the date of a download is not known before.
 func fullName(m *sharding.Mix, beginning string) string {
 	for _, key := range slices.Sorted(maps.Keys(m.Weights)) {
 		if strings.HasPrefix(key, beginning+"-") {

@@ -52,8 +52,8 @@ const (
 	extractTaskMemory = 48 << 20
 )
 
-// converted returns the expected size of the shards in the formats of the plan. records
-// is the size of the records before compression.
+// converted returns the expected size of the shards in the additional formats.
+// records is the size of the records before compression.
 func (c PlanConfig) converted(records float64) (bytes int64) {
 	for _, name := range c.Formats {
 		format, ok := formats.Get(name)
@@ -100,8 +100,8 @@ type forecast struct {
 	Memory  PlannedMemory
 }
 
-// documentsPerText returns the bytes of a documents file of this level for each
-// byte of text.
+// documentsPerText returns the size of a documents file with this compression level
+// as a fraction of its text.
 func documentsPerText(l extract.Level) float64 {
 	if l == extract.Stored {
 		return storedPerTextByte

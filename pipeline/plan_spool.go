@@ -8,8 +8,8 @@ import (
 	"pretext/extract/wiki"
 )
 
-// spooled returns the bytes of a local dump whose pages wait in the spool: all,
-// if the dump is compressed and may have templates, else 0.
+// spooled returns the number of bytes of a local dump whose pages go to the spool:
+// all if the dump is compressed and may have templates, else 0.
 func spooled(ctx context.Context, path string) (int64, error) {
 	f, dump, err := openDump(ctx, path)
 	if err != nil {

@@ -30,10 +30,10 @@ type RunConfig struct {
 	Sources       []Source
 	Download      *DownloadConfig // what to download to OUT/sources and read after Sources; nil for nothing
 	Filter        filter.Options  // the zero value keeps all documents
-	Model         string          // to train: "" or one of vocab.Models
-	VocabSize     int             // of a trained vocabulary
-	LimitAlphabet int             // of a trained vocabulary, in characters; 0 for the default
-	FixedCase     bool            // Examples.DoLowerCase was chosen, see [VocabConfig] and [ExamplesConfig]
+	Model         string          // tokenizer to train: "" or one of vocab.Models
+	VocabSize     int             // number of tokens of a trained vocabulary
+	LimitAlphabet int             // maximum number of characters in a trained vocabulary; 0 for the default
+	FixedCase     bool            // the user chose Examples.DoLowerCase, see [VocabConfig] and [ExamplesConfig]
 	Examples      sharding.ExamplesOptions
 }
 
@@ -45,8 +45,7 @@ func DefaultRunConfig(out string) RunConfig {
 		VocabSize: training.VocabSize, LimitAlphabet: training.LimitAlphabet, Examples: sharding.DefaultExamplesOptions()}
 }
 
-// DefaultMemory is the memory in bytes that a process may use unless a user says
-// otherwise.
+// DefaultMemory is the default for the memory in bytes that a process may use.
 const DefaultMemory = 600e6
 
 // Run runs all stages below one directory: sources if any are downloaded,
@@ -160,8 +159,8 @@ func (c RunConfig) training() VocabOptions {
 	return o
 }
 
-// trained returns the vocabulary or tokenizer that the vocab stage leaves in
-// folder: a copy of the given one, or what it trained.
+// trained returns the vocabulary or tokenizer in the folder of the vocab stage: a
+// copy of the given one, or the trained one.
 func (c RunConfig) trained(folder string) TokenFile {
 	if !c.given() && c.training().TokenizerFile() {
 		return TokenFile{Tokenizer: store.Join(folder, sharding.TokenizerName)}

@@ -10,27 +10,27 @@ import (
 
 // Machines are equal machines with shared storage, for [PlanConfig].Machines.
 type Machines struct {
-	Counts  []int   // how many machines, one row of the table each
-	Cores   int     // of a machine, each does one task at a time
+	Counts  []int   // numbers of machines; each gives a row of the table
+	Cores   int     // cores of a machine; each does one task at a time
 	Network int64   // bytes per second between a machine and the storage
-	Disk    int64   // bytes per second of the disk of a machine that works alone
+	Disk    int64   // bytes per second of the disk, used if a machine works alone
 	Latency float64 // median seconds of a request to the storage
 	Seed    uint64
 }
 
-// A PlannedScale is the prediction of a run on some machines. Times are in
-// seconds. docs/scale.md explains the model and what it omits.
+// A PlannedScale is the predicted duration of a run on a number of machines. Times
+// are in seconds. docs/scale.md explains the model and what it omits.
 type PlannedScale struct {
 	Machines int     `json:"machines"`
 	Seconds  float64 `json:"seconds"`  // median of the simulated runs
-	Worst    float64 `json:"worst"`    // the slowest of them
-	Serial   float64 `json:"serial"`   // of Seconds, while one process plans, merges or writes a manifest
+	Worst    float64 `json:"worst"`    // slowest simulated run
+	Serial   float64 `json:"serial"`   // part of Seconds in which one process plans, merges or writes a manifest
 	Busy     float64 `json:"busy"`     // fraction of all cores' time spent on tasks
-	Failures float64 `json:"failures"` // lost machines in a run, on average
-	Memory   int64   `json:"memory"`   // bytes, of the processes of a machine
+	Failures float64 `json:"failures"` // average number of lost machines in a run
+	Memory   int64   `json:"memory"`   // bytes for the processes of one machine
 	Disk     int64   `json:"disk"`     // bytes of local disk of a machine, for unnamed files
 	Network  int64   `json:"network"`  // bytes that a machine reads and writes
-	Requests int64   `json:"requests"` // to the storage, of all machines
+	Requests int64   `json:"requests"` // number of requests to the storage by all machines
 }
 
 // Assumptions of the simulation that this project has not measured.
@@ -41,7 +41,7 @@ const (
 	slowMachines     = 0.02         // fraction of machines that work at half speed
 	latencySpread    = 0.7          // sigma of a request's time, log-normal: one in a hundred takes five times the median
 	betweenFailures  = 60 * 86400.0 // mean seconds until a machine is lost
-	restartAfterLoss = 30.0         // seconds until a cluster has started a stage again
+	restartAfterLoss = 30.0         // seconds until a cluster has restarted a stage
 )
 
 // scale predicts the run of p on c.Machines.
@@ -66,7 +66,7 @@ func (c PlanConfig) scale(p *Plan) []PlannedScale {
 	return rows
 }
 
-// fixed returns what does not depend on chance.
+// fixed returns the figures that do not depend on chance.
 func (m Machines) fixed(stages []scaleStage, n int) PlannedScale {
 	row := PlannedScale{Machines: n}
 	for _, s := range stages {
@@ -81,14 +81,14 @@ func (m Machines) fixed(stages []scaleStage, n int) PlannedScale {
 	return row
 }
 
-// A simulation is one run.
+// A simulation is the state of one simulated run.
 type simulation struct {
 	Machines
 	n        int // machines
 	random   *rand.Rand
 	now      float64 // seconds since the start
 	serial   float64
-	busy     float64 // seconds of cores that did tasks whose results stayed
+	busy     float64 // core seconds spent on tasks whose results were kept
 	failures int
 }
 
@@ -106,8 +106,8 @@ func (s *simulation) run(stages []scaleStage) {
 // spread returns a log-normal factor with the median 1.
 func (s *simulation) spread(sigma float64) float64 { return math.Exp(sigma * s.random.NormFloat64()) }
 
-// tasks does the tasks of a stage. When a machine is lost, a cluster starts the
-// stage again: finished tasks are proved by their hashes, the others done anew.
+// tasks simulates the tasks of a stage. When a machine is lost, the stage starts
+// again: it checks the hashes of finished tasks, and repeats the others.
 func (s *simulation) tasks(st scaleStage) {
 	left, done := st.Tasks, 0
 	for left > 0 {
@@ -132,8 +132,8 @@ func (s *simulation) tasks(st scaleStage) {
 	s.busy += float64(st.Tasks) * s.seconds(st)
 }
 
-// seconds returns the time of a task on a machine of usual speed. Computing,
-// transfer and waiting for requests are added up: a task does not overlap them.
+// seconds returns the duration of a task on a machine of average speed. It adds up
+// computing, transfer and waiting for requests, because a task does not overlap them.
 func (s *simulation) seconds(st scaleStage) float64 {
 	bytes, cores := st.Read+st.Written, float64(s.Cores)
 	if s.n == 1 {
@@ -142,8 +142,8 @@ func (s *simulation) seconds(st scaleStage) float64 {
 	return st.CPU + bytes/(float64(s.Network)/cores) + st.Requests*s.Latency*math.Exp(latencySpread*latencySpread/2)
 }
 
-// schedule gives each task to the core that is free first, and returns when the
-// tasks end, in seconds from now.
+// schedule assigns each task to the core that is free first, and returns the seconds
+// from now until all tasks have ended.
 func (s *simulation) schedule(st scaleStage, tasks int) (ends []float64) {
 	free := make(coreHeap, min(s.n*s.Cores, tasks))
 	speed := make([]float64, s.n)
@@ -166,10 +166,10 @@ func (s *simulation) schedule(st scaleStage, tasks int) (ends []float64) {
 	return ends
 }
 
-// A core is free at a time, and takes so many times as long as a usual one.
+// A core is a core with the time when it is free, and its slowness as a factor.
 type core struct{ free, seconds float64 }
 
-// coreHeap has the core that is free first on top.
+// coreHeap is a heap whose first element is the core that is free first.
 type coreHeap []core
 
 func (h coreHeap) Len() int           { return len(h) }
@@ -178,5 +178,5 @@ func (h coreHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *coreHeap) Push(any)          { panic("BUG: the number of cores is fixed") }
 func (h *coreHeap) Pop() any          { panic("BUG: the number of cores is fixed") }
 
-// newChance returns the chances of a simulated run.
+// newChance returns the random numbers of a simulated run.
 func newChance(seed, run uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, run)) }

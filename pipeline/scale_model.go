@@ -11,17 +11,16 @@ import (
 // Constants of the model of many machines. "measured" means with this program on a
 // 2-core Intel Xeon at about 2 GHz; docs/scale.md names the commands.
 const (
-	// CPU seconds per byte of text to extract it from a dump, the stage extract
-	// of docs/benchmarks.md; and from books, books to text and writing there.
+	// CPU seconds per byte of text to extract it: from a dump (the stage extract in
+	// docs/benchmarks.md), and from books ("books to text" and "writing" there).
 	dumpCPU = 72e-9
 	bookCPU = 24e-9
-	// CPU seconds per byte of text to read, split and tokenize it, and per byte
-	// of records to make them: reading, sentences, WordPiece and the rest of
-	// stage examples there.
+	// CPU seconds of the stage examples (docs/benchmarks.md): per byte of text for
+	// reading, sentences and WordPiece, and per byte of records for making them.
 	tokenizeCPU = 22e-9
 	recordsCPU  = 6.8e-9
-	// CPU seconds per byte of text to count words, and per word of a task's
-	// counts to merge them in one process.
+	// CPU seconds to count words, per byte of text; and to merge the counts in one
+	// process, per word of a task's counts.
 	countCPU = 26e-9
 	mergeCPU = 0.2e-6
 	// Words in a task's counts per byte of its text, 11 bytes each.
@@ -33,21 +32,21 @@ const (
 	// earlier attempt finished.
 	hashSpeed = 1.2e9
 
-	// Driver: CPU seconds per block of documents to read its table, assign it and
-	// write it to the plan; per task to pass through the runner; per task in the
-	// manifest. internal/dev/bench/scale.
+	// CPU seconds of the driver: per block of documents for reading its table,
+	// assigning it and writing it to the plan; per task for passing it through the
+	// runner; per task in the manifest. Measured by internal/dev/bench/scale.
 	planCPU     = 2e-6
 	taskCPU     = 0.1e-3
 	manifestCPU = 0.06e-3
 	// Fixed seconds of a job on a Flink cluster, measured with an empty one.
 	clusterJob = 6.7
 
-	// Requests to an object store of a task besides reading its blocks: plan,
-	// fences, commits, side-cars.
+	// Requests of a task to an object store besides reading its blocks: plan, fences,
+	// commits, side-cars.
 	taskRequests = 24
-	// The largest block of documents, in bytes of text.
+	// Size of the largest block of documents, in bytes of text.
 	blockText = 256 << 10
-	// Text that one task counts.
+	// Bytes of text whose words one task counts.
 	countTask = countTaskBytes
 )
 
@@ -55,7 +54,7 @@ const (
 type scaleStage struct {
 	Name     string
 	Tasks    int
-	CPU      float64 // seconds of a task
+	CPU      float64 // seconds for a task
 	Read     float64 // bytes that a task reads
 	Written  float64 // bytes that a task writes
 	Requests float64 // to an object store, of a task, one after the other
@@ -64,8 +63,8 @@ type scaleStage struct {
 	Scratch  float64 // bytes of unnamed files of a task
 }
 
-// scaleStages returns the stages of a run that is predicted by p: its work does not
-// depend on the number of machines.
+// scaleStages returns the work of the stages of the run p. It does not depend on the
+// number of machines.
 func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 	text, o := float64(p.TextBytes), c.Run.Examples
 	documents := float64(p.Disk.Documents)
@@ -107,10 +106,11 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 	return []scaleStage{extract, counts, examples}
 }
 
-// sequentialRead is how much of a file one request reads when all of it is read.
+// sequentialRead is the number of bytes that one request reads when a file is read
+// from start to end.
 const sequentialRead = 4 << 20
 
-// shardMemory returns the bytes of a task that makes a shard.
+// shardMemory returns the memory in bytes of a task that makes a shard.
 func (p *Plan) shardMemory(c PlanConfig) int64 {
 	perByte := int64(textPerByte)
 	if c.Run.Tokenizer != "" {
@@ -119,7 +119,8 @@ func (p *Plan) shardMemory(c PlanConfig) int64 {
 	return taskMemory + maxScratch + int64(float64(p.TextBytes)*cmp.Or(c.passes, 1))/int64(p.Shards)*perByte + 3<<20
 }
 
-// memory returns the bytes of a process that does some tasks of a stage at once.
+// memory returns the memory in bytes of a process that runs several tasks of a stage
+// at once.
 func (s scaleStage) memory(workers int) int64 {
 	return stage.BaseMemory + int64(min(workers, s.Tasks))*s.Memory
 }

@@ -209,9 +209,8 @@ type expandedSource struct {
 	books []books.Info // the books to read below Path; nil: all
 }
 
-// expandSources returns the files of sources: those of patterns and directories,
-// then those of download directories. note receives messages about skipped and
-// missing files.
+// expandSources replaces patterns, directories and download directories among the
+// sources by their files. note receives messages about skipped and missing files.
 func expandSources(ctx context.Context, sources []Source, note func(string)) ([]expandedSource, error) {
 	found, err := findFiles(sources, note)
 	if err != nil {
@@ -300,9 +299,9 @@ type documentInputs struct {
 	foreign      []Source // BERT text, JSON lines
 }
 
-// sort divides arguments into in.folders, the documents directories, and
-// in.foreign, the files of JSON lines; a directory of JSON lines stands for its
-// files. texts are files of BERT text.
+// sort divides arguments into documents directories (in.folders) and files of JSON
+// lines (in.foreign). A directory of JSON lines is replaced by its files. texts are
+// files of BERT text.
 func (in *documentInputs) sort(arguments, texts []string) error {
 	for _, arg := range arguments {
 		sources, ours, err := classify(arg)
@@ -331,9 +330,9 @@ func (in *documentInputs) imported(ctx context.Context, r stage.Runner) ([]strin
 	return append(in.folders, t.Out), err
 }
 
-// run runs the stage whose configuration plan returns for the documents
-// directories. It holds the stage's lock while it imports documents, so that no
-// other run replaces them.
+// run runs the stage that reads the documents; plan returns its configuration for the
+// given directories. run holds the stage's lock while it imports third-party
+// documents, so that no other run replaces them.
 func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(folders []string) (stage.Config, error)) (*sharding.Manifest, error) {
 	if len(in.foreign) == 0 && !in.locked { // if plan fails, no directory is created
 		c, err := plan(in.folders)
@@ -355,8 +354,8 @@ func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(fol
 	})
 }
 
-// classify reports whether arg is one of our documents directories (ours). If
-// not, foreign holds the files of JSON lines that arg names.
+// classify returns ours = true if arg is one of our documents directories. Otherwise
+// foreign holds the files of JSON lines that arg names.
 func classify(arg string) (foreign []Source, ours bool, err error) {
 	if err := checkLocal(Source{KindJSONL, arg}); err != nil {
 		return nil, false, err

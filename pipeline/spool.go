@@ -9,9 +9,9 @@ import (
 )
 
 // openSpool creates the temporary file that keeps the pages of dumps between the two
-// stages. It disappears when it is closed. There is none if the directory is in
-// object storage and no local one is given, if the job runs elsewhere, or if the
-// disk has too little room: then dumps are decoded twice.
+// stages. It disappears when it is closed. There is no spool if the directory is in
+// object storage and no local one is given, if the job runs on a cluster, or if the
+// disk has too little room. Then dumps are decoded twice.
 func (c *ExtractConfig) openSpool(folder store.Folder, r stage.Runner, plan *sourcePlan, dumps []int) (close func()) {
 	var bytes int64
 	for _, k := range dumps {
@@ -31,13 +31,13 @@ func (c *ExtractConfig) openSpool(folder store.Folder, r stage.Runner, plan *sou
 	return func() { file.Close() }
 }
 
-// spoolPacked is the size of compressed dumps, in bytes, above which their spool is
-// compressed: what is below stays in the page cache of most machines.
+// spoolPacked is the total size of compressed dumps, in bytes, above which their
+// spool is compressed. A smaller spool stays in the page cache of most machines.
 const spoolPacked = 512 << 20
 
-// spoolSpace returns the size of the spool of compressed dumps of so many bytes, as
-// measured, and the free space with which there is one: the documents take as much
-// again as the dumps, at most.
+// spoolSpace returns the expected size of the spool for compressed dumps of the given
+// size, and the free space that is required to make one. The documents need at most
+// as much space as the dumps.
 func spoolSpace(dumps int64) (size, room int64) {
 	if dumps > spoolPacked {
 		return dumps * 18 / 10, 4 * dumps

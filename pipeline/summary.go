@@ -82,8 +82,8 @@ func notes(m *sharding.Manifest) (list []string) {
 	return list
 }
 
-// mixNotes names the sources whose tokens differ by more than a thousandth from what
-// the mix asks for.
+// mixNotes returns notes about the sources whose number of tokens differs by more
+// than a thousandth from the number that the mix asks for.
 func mixNotes(m *sharding.Manifest) (list []string) {
 	for _, r := range sharding.MixTable(m.Options) {
 		if miss := r.MixedTokens - r.Wanted; 1000*max(miss, -miss) > r.Wanted {

@@ -15,13 +15,13 @@ import (
 	"pretext/internal/failure"
 )
 
-// guarded is false in tests alone, which show that what it guards against happens
-// without it.
+// guarded is set to false only in tests, which show that the attacks succeed without
+// the guards.
 var guarded = true
 
-// confine keeps a worker to what pretext's own jobs do. Without it, Beam calls any
-// function of the program by its name, with arguments that come with the job, and
-// connects to any address.
+// confine restricts a worker to the jobs of pretext. Without it, Beam calls any
+// function of the program by name, with arguments from the job, and connects to any
+// address.
 func confine() {
 	if !guarded {
 		return
@@ -30,9 +30,9 @@ func confine() {
 	grpcx.Dial = dialLocal
 }
 
-// registeredOnly finds no function by its symbol. Beam asks it for functions that were
-// not registered: pretext registers what its jobs call, and nothing that Beam itself
-// registers does more than encode values.
+// registeredOnly is a resolver that finds no function by its symbol. Beam asks it for
+// functions that were not registered. pretext registers all that its jobs call, and
+// the functions that Beam registers only encode values.
 type registeredOnly struct{}
 
 // Sym2Addr implements [runtime.SymbolResolver].
@@ -40,7 +40,7 @@ func (registeredOnly) Sym2Addr(name string) (uintptr, error) {
 	return 0, failure.Usagef("the job calls %.100q, which is no function of a stage: this worker does the work of pretext's jobs alone", name)
 }
 
-// dialLocal connects to an endpoint of the TaskManager, which serves its workers on
+// dialLocal connects to an endpoint of the TaskManager, which its workers reach over
 // loopback.
 func dialLocal(ctx context.Context, endpoint string, timeout time.Duration) (*grpc.ClientConn, error) {
 	if err := checkLocal(endpoint); err != nil {
@@ -49,8 +49,8 @@ func dialLocal(ctx context.Context, endpoint string, timeout time.Duration) (*gr
 	return grpcx.DefaultDial(ctx, endpoint, timeout)
 }
 
-// checkLocal returns an error unless an endpoint, HOST:PORT, is one of this machine's
-// loopback.
+// checkLocal returns an error unless an endpoint, HOST:PORT, is a loopback address of
+// this machine.
 func checkLocal(endpoint string) error {
 	host, _, err := net.SplitHostPort(endpoint)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {

@@ -34,7 +34,7 @@ import (
 	"pretext/internal/redact"
 )
 
-// A Cluster is a Flink cluster and how its workers start.
+// A Cluster describes a Flink cluster and how its workers are started.
 type Cluster struct {
 	Endpoint    string // HOST:PORT of Beam's job server
 	REST        string // URL of the JobManager's REST interface
@@ -42,7 +42,7 @@ type Cluster struct {
 	Program     string // path of this program on every TaskManager; "" for the path of this process
 	Pool        string // HOST:PORT of a worker pool as a TaskManager reaches it; "" for PROCESS
 	Logs        string // directory on the workers for their logs; "" for the temporary directory
-	Secret      string // file with the secret of the worker pools; "" for pools without one
+	Secret      string // file with the secret of the worker pools; "" for pools without a secret
 }
 
 // Validate returns a usage error unless this program can use clusters and the
@@ -96,16 +96,16 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// JobName returns the name of the job of a stage: of the stage, the fingerprint
-// of its plan and its directory. It has lower-case letters and digits alone,
-// since job servers replace everything else.
+// JobName returns the name of the job of a stage, made from the stage, the
+// fingerprint of its plan and its directory. It has only lower-case letters and
+// digits, because job servers replace all other characters.
 func JobName(stage, fingerprint, out string) string {
 	where := sha256.Sum256([]byte(out))
 	return javaName("pretext" + stage + fingerprint[:min(16, len(fingerprint))] + hex.EncodeToString(where[:4]))
 }
 
-// javaName returns what a Java job server makes of a job's name, before it
-// appends a hyphen, the user, the date and a random number.
+// javaName returns the name that a Java job server gives to a job, up to the hyphen,
+// user, date and random number that it appends.
 func javaName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -115,14 +115,14 @@ func javaName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// A Job is a Beam job on its way to Flink.
+// A Job is a Beam job to submit to Flink.
 type Job struct {
 	Name string            // as [JobName] returns it
 	Note func(text string) // receives messages for the user; may be nil
 }
 
-// Environment variables of worker processes. The first selects [Work], because a
-// TaskManager starts the program with flags of Beam's.
+// Environment variables of worker processes. The first one makes a process call
+// [Work], because a TaskManager starts the program with Beam's flags.
 const (
 	workerVariable = "PRETEXT_WORKER"
 	logsVariable   = "PRETEXT_WORKER_LOGS"
@@ -132,9 +132,9 @@ const (
 	secretVariable = "PRETEXT_WORKER_SECRET" // path of the pool's secret
 )
 
-// IsWorker reports whether this process was started as a worker. It then calls
+// IsWorker reports whether this process was started as a worker. If so, it must call
 // [Work] before anything else.
 func IsWorker() bool { return os.Getenv(workerVariable) != "" }
 
-// ErrUnknown is matched by the error for a job that may still run.
+// ErrUnknown is matched by errors after which the job may still be running.
 var ErrUnknown = failure.Network("the job may still run")

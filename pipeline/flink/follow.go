@@ -16,22 +16,23 @@ import (
 	"pretext/internal/failure"
 )
 
-// Times of a follower, variables for tests.
+// Times for following a job; variables, so that tests can shorten them.
 var (
-	// tick is the time between two questions about a job.
+	// tick is the interval between two requests about a job.
 	tick = 300 * time.Millisecond
-	// patience is the time that Flink's REST interface may not answer: enough to
-	// replace a JobManager.
+	// patience is the maximum time without an answer of Flink's REST interface:
+	// enough to replace a JobManager.
 	patience = 2 * time.Minute
-	// dialing is the time in which a job server, or a worker's TaskManager, must be
-	// reached.
+	// dialing is the maximum time for connecting to a job server, or from a worker to
+	// its TaskManager.
 	dialing = 10 * time.Second
-	// arrival is the time that a job may take from a job server that was lost to
-	// Flink.
+	// arrival is the maximum time until a job appears in Flink after the connection
+	// to the job server was lost.
 	arrival = 20 * time.Second
-	// rounds is the time between two questions of a worker whether its job lives.
+	// rounds is the interval between two requests of a worker whether its job is
+	// alive.
 	rounds = 20 * time.Second
-	// stopping is the time that a cancelled job may take to end.
+	// stopping is the maximum time until a cancelled job has ended.
 	stopping = 30 * time.Second
 )
 
@@ -79,7 +80,7 @@ func (j Job) note(format string, args ...any) {
 	}
 }
 
-// Live reports whether Flink runs a job of a name.
+// Live reports whether Flink is running a job of the given name.
 func (c Cluster) Live(ctx context.Context, name string) (bool, error) {
 	r, err := newREST(c.REST)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c Cluster) Live(ctx context.Context, name string) (bool, error) {
 	return live(jobs) != "", err
 }
 
-// live returns the id of a job that has not ended, "" if all have.
+// live returns the id of a job that has not ended, or "".
 func live(jobs []restJob) string {
 	i := slices.IndexFunc(jobs, func(j restJob) bool { return !terminal(j.State) })
 	if i < 0 {
@@ -98,8 +99,7 @@ func live(jobs []restJob) string {
 	return jobs[i].ID
 }
 
-// warn tells the user about settings of the cluster with which a job fails
-// needlessly.
+// warn warns the user about settings of the cluster that make jobs fail needlessly.
 func (c Cluster) warn(ctx context.Context, r *rest, j Job) error {
 	settings, err := r.settings(ctx)
 	if err != nil {
@@ -129,13 +129,13 @@ func strategy(settings map[string]string) string {
 type follower struct {
 	rest    *rest
 	job     Job
-	missing time.Time // since when the interface does not answer
-	noted   int64     // time of the latest failure that was noted
+	missing time.Time // time since when the interface has not answered
+	noted   int64     // time of the latest failure that was reported
 }
 
-// arrive waits until Flink has a new job of the follower's name, and returns its
-// id. old are the jobs from before it was submitted. The job server had accepted
-// the job, so it may arrive even if ctx ends, and then has to be cancelled.
+// arrive waits until Flink has a new job of the follower's name, and returns its id.
+// old are the jobs from before the submission. Because the job server has accepted
+// the job, it may appear even after ctx has ended, and then has to be cancelled.
 func (f *follower) arrive(ctx context.Context, old []restJob, told <-chan outcome) (string, error) {
 	ask := context.WithoutCancel(ctx)
 	var deadline <-chan time.Time
@@ -172,8 +172,8 @@ func (f *follower) arrive(ctx context.Context, old []restJob, told <-chan outcom
 	}
 }
 
-// answered counts the time for which the REST interface does not answer. It
-// returns err once that is longer than patience, nil before.
+// answered measures for how long the REST interface has not answered. It returns err
+// once that exceeds patience, nil before.
 func (f *follower) answered(err error) error {
 	if err == nil || errors.Is(err, errUnknownJob) {
 		f.missing = time.Time{}
@@ -189,7 +189,7 @@ func (f *follower) answered(err error) error {
 	return nil
 }
 
-// follow returns when a job has ended.
+// follow waits until a job has ended.
 func (f *follower) follow(ctx context.Context, id string) error {
 	for {
 		if err := wait(ctx, tick); err != nil {
@@ -226,8 +226,8 @@ func (f *follower) follow(ctx context.Context, id string) error {
 	}
 }
 
-// failures notes the failures after which Flink repeats the stage, and returns
-// the one that would happen again.
+// failures reports the failures after which Flink repeats the stage, and returns the
+// first that would happen again.
 func (f *follower) failures(list []restException) error {
 	for _, e := range slices.Backward(list) {
 		if e.At <= f.noted {
@@ -254,7 +254,7 @@ func (e restException) texts() []string {
 	return texts
 }
 
-// ended returns the error of a failed job: the latest that a worker reported, or
+// ended returns the error of a failed job: the latest one from a worker, or else
 // Flink's.
 func ended(list []restException) error {
 	for _, e := range list {
@@ -270,8 +270,7 @@ func ended(list []restException) error {
 	return jobError(list[0].Stacktrace)
 }
 
-// jobError returns the error that a text of Flink or of the job server tells
-// about.
+// jobError returns the error described by a text of Flink or of the job server.
 func jobError(text string) error {
 	if reports := failure.Find(text); len(reports) > 0 {
 		return reports[0].Err()
@@ -316,7 +315,7 @@ func (f *follower) stop(ctx context.Context, id string, cause error) error {
 	}
 }
 
-// wait returns early, with the cause, when ctx ends.
+// wait sleeps. It returns early, with the cause, when ctx ends.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -27,9 +27,9 @@ func (c Cluster) Key() ([]byte, error) {
 	return key, nil
 }
 
-// WorkerKey returns the secret of the pool that started this worker, nil if it has none.
-// What a worker is told to do must then be sealed with it, since any process of the
-// machine can pass for a TaskManager.
+// WorkerKey returns the secret of the pool that started this worker, nil if it has
+// none. Because any process of the machine can pose as a TaskManager, instructions to
+// the worker must be sealed with this secret.
 func WorkerKey() ([]byte, error) {
 	path := os.Getenv(secretVariable)
 	if path == "" {

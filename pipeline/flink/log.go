@@ -19,7 +19,7 @@ import (
 // failures is set once this worker has logged an error.
 var failures atomic.Bool
 
-// quiet drops what Beam logs before it is connected to the TaskManager.
+// quiet drops what Beam logs before the connection to the TaskManager exists.
 type quiet struct{}
 
 // Log implements Beam's logger.

@@ -38,12 +38,12 @@ type Pool struct {
 	program string
 	key     []byte      // nil for a pool without a secret
 	out     *notes      // receives a line for each worker
-	crowd   trust.Crowd // connections to a pool with a secret that have shown no token
+	crowd   trust.Crowd // connections that have not shown a token yet, in a pool with a secret
 
 	mu      sync.Mutex
-	workers map[string][]*exec.Cmd // by Beam's id of the worker, the latest last; two TaskManagers may choose the same
+	workers map[string][]*exec.Cmd // by Beam's id of the worker, the latest last; two TaskManagers may choose the same id
 	running int
-	seen    map[[sha256.Size]byte]bool // requests of a pool with a secret that were met
+	seen    map[[sha256.Size]byte]bool // requests already received, in a pool with a secret
 	closed  bool
 	wg      sync.WaitGroup
 }
@@ -75,7 +75,7 @@ const (
 	idle           = time.Minute
 )
 
-// guard returns a listener that admits who may talk to the pool.
+// guard returns a listener that accepts only connections that may talk to the pool.
 func (p *Pool) guard(l net.Listener) (net.Listener, error) {
 	if p.key == nil && guarded {
 		a, ok := l.Addr().(*net.TCPAddr)
@@ -141,7 +141,8 @@ func (p *Pool) StartWorker(ctx context.Context, req *fnpb.StartWorkerRequest) (*
 	return &fnpb.StartWorkerResponse{}, nil
 }
 
-// admit returns an error unless a worker may be started as a request asks.
+// admit returns an error unless the pool may start the worker that a request asks
+// for.
 func (p *Pool) admit(req *fnpb.StartWorkerRequest) error {
 	if !guarded {
 		return nil
@@ -195,8 +196,9 @@ func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 	return nil
 }
 
-// rest returns the URL of Flink's REST interface that a worker may ask: that of the pool,
-// if it has one; what the job names, if its token says so; else only one of this machine.
+// rest returns the URL of Flink's REST interface that a worker may ask. It is that of
+// the pool, if it has one. Otherwise it is the URL from the job, if the job's token
+// contains it, or else a URL on this machine.
 func (p *Pool) rest(named string) string {
 	u, err := url.Parse(named)
 	switch {
@@ -211,8 +213,8 @@ func (p *Pool) rest(named string) string {
 	return ""
 }
 
-// fingerprint identifies a request, so that one that was recorded and is sent again
-// starts no worker.
+// fingerprint returns a hash of a request, by which the pool refuses a request that
+// is sent twice.
 func fingerprint(req *fnpb.StartWorkerRequest) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", req.GetWorkerId(), req.GetProvisionEndpoint().GetUrl(), req.GetLoggingEndpoint().GetUrl(),
 		req.GetControlEndpoint().GetUrl(), req.GetParams()[tokenVariable]))
@@ -257,7 +259,7 @@ func (p *Pool) StopWorker(_ context.Context, req *fnpb.StopWorkerRequest) (*fnpb
 	return &fnpb.StopWorkerResponse{}, nil
 }
 
-// end asks a worker to end and kills it if it does not.
+// end asks a worker to end, and kills it if it does not.
 func end(cmd *exec.Cmd) {
 	if cmd.Process.Signal(syscall.SIGTERM) != nil {
 		return
@@ -265,8 +267,8 @@ func end(cmd *exec.Cmd) {
 	time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
 }
 
-// notes writes lines for people. Of refusals it writes the first, second, fourth and so
-// on, with their number, so that no flood fills a log.
+// notes writes messages for users. Of refusals it writes the first, second, fourth,
+// eighth and so on, with their number, so that a flood does not fill a log.
 type notes struct {
 	mu       sync.Mutex
 	w        io.Writer

@@ -84,7 +84,7 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 	return nil
 }
 
-// errREST is a Flink REST interface that was not reached.
+// errREST is matched by errors of connecting to Flink's REST interface.
 var errREST = failure.Network("Flink")
 
 func (r *rest) unreached(err error) error {
@@ -98,7 +98,7 @@ type restJob struct {
 	State string `json:"state"`
 }
 
-// jobs returns the jobs of a name, the latest first.
+// jobs returns the jobs with a name, the latest first.
 func (r *rest) jobs(ctx context.Context, name string) ([]restJob, error) {
 	var list struct {
 		Jobs []struct {

@@ -14,7 +14,7 @@ import (
 	"pretext/internal/failure"
 )
 
-// errSlim is the error of everything here that needs a cluster.
+// errSlim is the error of all functions of this file that need a cluster.
 var errSlim = failure.Usagef("this build has no support for clusters: use the release program (make build), or go build -tags cluster ./cmd/prepare-data")
 
 // Supported returns a usage error that says how to get a program that can use
@@ -36,7 +36,7 @@ func Work([]string, func()) int {
 // Failed returns nil: no Flink can be reached from here.
 func Failed(context.Context) error { return nil }
 
-// Where names this process.
+// Where describes this process in messages.
 func Where() string { return "worker" }
 
 // A Pool cannot be made.

@@ -21,7 +21,7 @@ import (
 	"pretext/internal/failure"
 )
 
-// errServer is a job server that was not reached.
+// errServer is matched by errors of connecting to the job server.
 var errServer = failure.Network("Beam's job server")
 
 // environment returns Beam's description of the workers of a job.
@@ -80,15 +80,14 @@ func (c Cluster) model(ctx context.Context, p *beam.Pipeline, name string) (*pip
 	return graphx.Marshal(edges, &graphx.Options{Environment: env, PipelineResourceHints: jobopts.GetPipelineResourceHints()})
 }
 
-// An outcome is what the job server tells about a job after it accepted it.
+// An outcome is the job server's report about a job after it accepted it.
 type outcome struct {
-	failed string // the server's message if the job failed
-	lost   error  // the connection's error if the server was lost
+	failed string // the server's message, if the job failed
+	lost   error  // the connection's error, if the connection was lost
 }
 
-// submit hands a pipeline to the job server. After it the server translates the
-// pipeline and submits it to Flink; the channel receives at most one outcome, if
-// that fails.
+// submit sends a pipeline to the job server, which then translates it and submits it
+// to Flink. If that fails, the channel receives one outcome.
 func (c Cluster) submit(ctx context.Context, p *beam.Pipeline, name string) (<-chan outcome, error) {
 	model, err := c.model(ctx, p, name)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 	"pretext/internal/trust"
 )
 
-// tokenLife is how long a job's token is valid: Flink starts workers for as long as a
-// stage runs, and again when it repeats it.
+// tokenLife is the duration for which a job's token is valid. It must cover a whole
+// stage, because Flink starts workers as long as a stage runs or is repeated.
 const tokenLife = 7 * 24 * time.Hour
 
-// A token is what a job shows to a worker pool: until when it is valid, in Unix seconds,
-// and a MAC of that, the job's name and the URL that its workers ask about it. The
-// TaskManager, a program of Flink's, passes it on with the job.
+// A token proves to a worker pool that a job was submitted with the pool's secret. It
+// holds the end of its validity in Unix seconds, and a MAC of that, the job's name
+// and the URL that workers ask about the job. Flink's TaskManager passes it on with
+// the job.
 func token(key []byte, job, rest string, until time.Time) string {
 	limit := strconv.FormatInt(until.Unix(), 10)
 	return limit + "." + hex.EncodeToString(tokenMAC(key, job, rest, limit))
@@ -30,8 +31,8 @@ func tokenMAC(key []byte, job, rest, limit string) []byte {
 	return trust.MAC(key, "pretext job of a worker pool 1", []byte(job), []byte(rest), []byte(limit))
 }
 
-// checkToken returns a usage error unless a job's parameters have a token that was made
-// with the key and is valid.
+// checkToken returns a usage error unless a job's parameters contain a valid token
+// that was made with the key.
 func checkToken(key []byte, params map[string]string, now time.Time) error {
 	text := params[tokenVariable]
 	if text == "" {

@@ -26,9 +26,9 @@ import (
 // ends without an error removes its file.
 const LogPattern = "pretext-worker-*.log"
 
-// Work does the work of a job in this process until the TaskManager ends it, and
-// returns the exit code. args are those of Beam's worker contract. stop ends what
-// the job runs in this process, and waits for it.
+// Work runs this process as a worker of a job until the TaskManager ends it, and
+// returns the exit code. args are those of Beam's worker contract. stop ends the work
+// of the job in this process and waits for it.
 func Work(args []string, stop func()) int {
 	options := map[string]string{}
 	for _, arg := range args {
@@ -59,7 +59,7 @@ func Work(args []string, stop func()) int {
 	return log.close(err)
 }
 
-// serve connects to the TaskManager and processes what it sends.
+// serve connects to the TaskManager and processes its requests.
 func serve(ctx context.Context, options map[string]string) error {
 	short, cancel := context.WithTimeout(ctx, dialing)
 	defer cancel()
@@ -81,11 +81,11 @@ func serve(ctx context.Context, options map[string]string) error {
 	})
 }
 
-// forgotten returns a channel that is closed when Flink no longer runs the job of
-// this worker. Beam's runner forgets to end a worker that it starts while Flink
-// repeats a job, and a JobManager that was restarted forgets the whole job. Where
-// the REST interface cannot be reached from here, or is another's, which shows no
-// such job at first, nothing happens.
+// forgotten returns a channel that is closed when Flink no longer runs this worker's
+// job. This is needed because Beam's runner does not end a worker that it started
+// while Flink repeats a job, and because a restarted JobManager does not know the
+// job. If the REST interface cannot be reached, or does not show the job in the
+// beginning, the channel stays open.
 func forgotten(ctx context.Context, rest, job string) <-chan struct{} {
 	over := make(chan struct{})
 	if rest == "" || job == "" {
@@ -113,9 +113,10 @@ func forgotten(ctx context.Context, rest, job string) <-chan struct{} {
 	return over
 }
 
-// Failed returns the error with which an earlier attempt of this worker's job
-// failed for good, nil if there is none or Flink's REST interface cannot be reached
-// from here. Flink repeats a job after any error, until the submitter cancels it.
+// Failed returns the error with which an earlier attempt of this worker's job failed
+// permanently. It returns nil if there is none or Flink's REST interface cannot be
+// reached. A check is needed because Flink repeats a job after any error, until the
+// submitter cancels it.
 func Failed(ctx context.Context) error {
 	base, job := os.Getenv(restVariable), os.Getenv(jobVariable)
 	if base == "" || job == "" {
@@ -138,10 +139,10 @@ func Failed(ctx context.Context) error {
 	return (&follower{rest: r}).failures(list)
 }
 
-// workerLog is the path of this worker's log file, "" where it has none.
+// workerLog is the path of this worker's log file, or "".
 var workerLog string
 
-// Where names this worker process to the user.
+// Where describes this worker process to the user.
 func Where() string {
 	if workerLog == "" {
 		return "worker on " + hostName()
@@ -157,11 +158,11 @@ func hostName() string {
 	return host
 }
 
-// A logFile is standard error of a worker, which no runner keeps.
+// A logFile receives the standard error of a worker, which no runner keeps.
 type logFile struct{ f *os.File }
 
-// openLog makes a new log file in dir, where standard error, and the traces of
-// panics, go from now on.
+// openLog creates a log file in dir and redirects standard error to it, including the
+// traces of panics.
 func openLog(dir string) (logFile, error) {
 	f, err := os.CreateTemp(dir, LogPattern)
 	if err != nil {
@@ -175,7 +176,7 @@ func openLog(dir string) (logFile, error) {
 	return logFile{f}, nil
 }
 
-// close removes the log unless it tells about a failure. It returns the exit code.
+// close removes the log unless it contains a failure. It returns the exit code.
 func (l logFile) close(err error) int {
 	if err == nil && !failures.Load() {
 		l.f.Close()

@@ -93,7 +93,8 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 	return remove(ctx, folder, func(name string) bool { return name != but && owns(name) })
 }
 
-// remove removes the files of a directory for which which returns true.
+// remove removes those files of a directory for which the function which returns
+// true.
 func remove(ctx context.Context, folder store.Folder, which func(name string) bool) error {
 	files, err := folder.List(ctx)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 	"pretext/sharding"
 )
 
-// live reports whether a cluster runs the job of a stage already, since an
-// earlier run was killed or lost its connection.
+// live reports whether a cluster already runs the job of a stage, because an earlier
+// run was killed or lost its connection.
 func (r Runner) live(ctx context.Context, spec Spec) (bool, error) {
 	if r.name() != Flink {
 		return false, nil
@@ -22,11 +22,11 @@ func (r Runner) live(ctx context.Context, spec Spec) (bool, error) {
 // clusterName returns the name of the stage's job on a cluster.
 func (s Spec) clusterName() string { return flink.JobName(s.Stage, s.Fingerprint, s.Out) }
 
-// progressTick is the time between two looks at a directory's side-cars.
+// progressTick is the interval at which a directory is checked for new side-cars.
 const progressTick = 2 * time.Second
 
-// watchSideCars keeps the meter of a job on a cluster up to date, whose workers
-// count elsewhere: a task is done when its side-car exists. stop ends it.
+// watchSideCars updates the meter of a job on a cluster, whose workers are other
+// processes: a task counts as done when its side-car exists. Call stop to end it.
 func watchSideCars(ctx context.Context, folder store.Folder, m *Meter) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -46,7 +46,7 @@ func watchSideCars(ctx context.Context, folder store.Folder, m *Meter) (stop fun
 	return func() { cancel(); <-done }
 }
 
-// progress sets the meter to that of a stage of which so many tasks are done.
+// progress sets the meter of a stage from the number of its finished tasks.
 func (m *Meter) progress(tasks int64) {
 	if m.Tasks > 0 {
 		m.done.Store(int64(float64(m.Total) * float64(min(tasks, int64(m.Tasks))) / float64(m.Tasks)))

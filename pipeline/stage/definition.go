@@ -10,7 +10,8 @@ import (
 	"pretext/sharding"
 )
 
-// A Spec rebuilds the workers of a stage in any process. Beam ships it as JSON.
+// A Spec holds all that a process needs to make the workers of a stage. Beam sends it
+// as JSON.
 type Spec struct {
 	Stage       string
 	Out         string          // location of the stage's directory, absolute: a worker may run elsewhere
@@ -20,13 +21,13 @@ type Spec struct {
 	Work        json.RawMessage // options of the stage's workers, see [Definition.New]
 }
 
-// A Worker does the tasks of one stage. Its methods are called concurrently.
+// A Worker runs the tasks of one stage. Its methods are called concurrently.
 type Worker interface {
 	// Do writes the files of a task, unless [Env.Proved] finds them complete.
 	Do(ctx context.Context, task int) ([]Result, error)
-	// Finish writes what is made of all results, the manifest last. It may be
-	// called again, and then writes the same bytes. [Env.Finish] writes the
-	// manifest alone.
+	// Finish writes the files that are made from the results of all tasks, the
+	// manifest last. It may be called again, and then writes the same bytes.
+	// [Env.Finish] writes only the manifest.
 	Finish(ctx context.Context, results []Result) error
 }
 
@@ -37,11 +38,10 @@ type Definition struct {
 	Algorithm int // raised when the same options and inputs give other bytes
 	// New returns a worker in env; work is [Spec.Work].
 	New func(env *Env, work json.RawMessage) (Worker, error)
-	// Clear removes the files whose names are known only from the plan. It may
-	// be nil.
+	// Clear removes the files whose names only the plan has. It may be nil.
 	Clear func(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error
-	// Warnings derives the warnings of a manifest from its other fields, what is
-	// known and the files in folder. It may be nil.
+	// Warnings derives the warnings of a manifest from its other fields, from known
+	// and from the files in folder. It may be nil.
 	Warnings func(known sharding.Known, ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
 	// Counts are the counts of the stage's summary, in order: the key in the
 	// manifest and the displayed name.
@@ -74,9 +74,9 @@ func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawM
 // Counts returns the counts that a summary of a stage shows.
 func Counts(name string) [][2]string { return definitions[name].Counts }
 
-// owns reports whether a stage may have written a file of this name: it begins
-// with the name of a stage and a hyphen, or [sharding.IsStageFile] is true for it.
-// Such files are removed when a directory is overwritten.
+// owns reports whether a stage may have written a file of this name: the name begins
+// with the stage's name and a hyphen, or [sharding.IsStageFile] accepts it. Such
+// files are removed when a directory is overwritten.
 func owns(file string) bool {
 	name, _, _ := strings.Cut(file, "-")
 	_, ok := definitions[name]

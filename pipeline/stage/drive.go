@@ -44,17 +44,19 @@ type Config struct {
 	Paths     []string         // what the stage reads: sources, or the documents directories of its blocks
 	Work      any              // options of the workers, see [Definition.New]; they travel as JSON
 	Tasks     sharding.TaskList
-	Sizes     []int64 // of the tasks, in any unit: the largest start first; nil if sizes are similar
+	Sizes     []int64 // sizes of the tasks, in any unit: the largest start first; nil if they are similar
 	Total     int64   // of the meter
 	Unit      string  // of the meter
 	Reads     int64   // of the meter
-	// Loaded is for tasks in this process, see [Env.Loaded]. It does not travel.
+	// Loaded is data for tasks in this process, see [Env.Loaded]. It is not sent to
+	// other processes.
 	Loaded any
 	// Prepare writes files that all tasks read. It runs under the directory's
 	// lock, before the first task. It may be nil.
 	Prepare func(context.Context, store.Folder) error
-	// Refit is for stages whose options may turn out not to fit the input: after a usage
-	// error the directory is emptied, and other options are accepted.
+	// Refit allows a stage to try other options if the first turn out not to fit the
+	// input: after a usage error the directory is emptied, and other options are
+	// accepted.
 	Refit bool
 }
 
@@ -82,7 +84,7 @@ func (c Config) Spec(fingerprint string) (Spec, error) {
 	return Spec{Stage: c.Stage, Out: store.Absolute(c.Out), Fingerprint: fingerprint, Paths: c.Paths, Temp: c.Temp, Work: work}, nil
 }
 
-// Locked calls do while it holds the lock of the directory at location, which it
+// Locked calls do while holding the lock of the directory at location, which it
 // creates if necessary.
 func Locked[R any](location string, do func(store.Folder) (R, error)) (result R, err error) {
 	if err := checkPath(location); err != nil {
@@ -195,8 +197,8 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 	return err
 }
 
-// Order returns the indices of the tasks, the largest first: a large task that
-// starts last would run alone.
+// Order returns the indices of the tasks, the largest first, because a large task
+// that starts last would run alone at the end.
 func (c Config) Order() []int {
 	order := make([]int, c.Tasks.Len)
 	for i := range order {
@@ -208,8 +210,9 @@ func (c Config) Order() []int {
 	return order
 }
 
-// estimateNeed raises the needed space in the error of a full disk from one write
-// to the rest of the stage, extrapolated from the files written so far.
+// estimateNeed changes the error of a full disk: it replaces the space needed for one
+// write by an estimate for the rest of the stage, extrapolated from the files written
+// so far.
 func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	var space *store.SpaceError
 	done, left := meter.Done(), meter.Total-meter.Done()
@@ -258,9 +261,9 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	return removeOldPlans(ctx, planFolder)
 }
 
-// writeTasks writes the file of tasks and returns its SHA-256. If an earlier run
-// wrote it, but somebody may have removed or changed it since, kept is true: the
-// file is then written only if its content differs.
+// writeTasks writes the file of tasks and returns its SHA-256. If kept is true, an
+// earlier run has written it. Because somebody may have removed or changed it since,
+// it is then written if its content differs.
 func writeTasks(ctx context.Context, planFolder store.Folder, tasks sharding.TaskList, kept bool) (sum string, err error) {
 	if kept {
 		if sum, err = sharding.WriteTasks(ctx, io.Discard, tasks); err != nil {

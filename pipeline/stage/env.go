@@ -15,22 +15,23 @@ import (
 	"pretext/sharding"
 )
 
-// An Env is the environment of a worker: the stage's directory and the functions
-// that write there. Workers embed it.
+// An Env is the environment of a worker: the stage's directory and functions to write
+// files there. Workers embed it.
 type Env struct {
 	Folder store.Folder // the stage's directory
 	Meter  *Meter
-	// Facts returns the facts of a side-car's body, for results that an earlier
-	// run left; nil if the warnings of the stage need none. The worker sets it.
+	// Facts returns those facts in a side-car's body that the warnings of the stage
+	// need, for results of an earlier run; nil if there are none. The worker sets it.
 	Facts func(body json.RawMessage) (sharding.Counts, error)
-	// Known is what Finish knows for the warnings; Manifest adds the facts.
+	// Known holds what the worker's Finish knows and the warnings need; Manifest adds
+	// the facts.
 	Known sharding.Known
 	spec  Spec
 	job   *job
 }
 
-// Documents yields the documents of blocks in the documents directories among
-// [Config].Paths, and at most one error, and counts them in the meter.
+// Documents yields the documents in the given blocks of the documents directories
+// among [Config].Paths, and at most one error. It adds them to the meter.
 func (s *Env) Documents(ctx context.Context, blocks sharding.BlockList) iter.Seq2[*extract.Document, error] {
 	return blocks.Documents(ctx, s.spec.Paths, s.Meter.Add)
 }
@@ -51,11 +52,11 @@ func (s *Env) Share(load func() (any, error)) (any, error) { return s.job.share(
 // Loaded returns [Config].Loaded in the process that drives the job, nil in others.
 func (s *Env) Loaded() any { return s.job.loaded }
 
-// Take returns buffers that an earlier task gave to [Env.Give], or nil.
+// Take returns buffers that an earlier task passed to [Env.Give], or nil.
 func (s *Env) Take() any { return s.job.take() }
 
-// Give keeps large buffers for the next task, so that a job's memory is that of
-// its concurrent tasks.
+// Give keeps large buffers for the next task, so that a job has no more buffers than
+// concurrent tasks.
 func (s *Env) Give(spare any) { s.job.give(spare) }
 
 // Task decodes the plan of the task with this index into to, a pointer.
@@ -96,12 +97,12 @@ func (s *Env) Commit(ctx context.Context, o *Output) error {
 	return s.Settle(ctx, o.name, o.w)
 }
 
-// Settle commits the file called name while the directory belongs to this
-// worker's plan. A worker may be stopped at any point, and another plan may take
-// the directory meanwhile, so a commit replaces no file: if one is there, Settle
-// asks [Env.Fence] whether that file may go, and replaces only the one that it
-// saw. After a commit it asks once more, and takes the file back if the
-// directory has another plan now.
+// Settle commits the file called name if the directory still belongs to this worker's
+// plan. A worker may be suspended at any point, and meanwhile another plan may take
+// the directory. So a commit never replaces an unknown file: if the name exists,
+// Settle asks [Env.Fence] whether that file may go, and replaces only the file that
+// it saw. After a commit it asks again, and removes its file if the directory has
+// another plan now.
 func (s *Env) Settle(ctx context.Context, name string, file store.Committer) error {
 	err := s.Fence(ctx)
 	if err == nil {
@@ -153,8 +154,8 @@ func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.Fil
 	return sharding.FileEntry{Name: name, Bytes: int64(len(data)), SHA256: sharding.Hash(data)}, nil
 }
 
-// Prove writes the side-car car, the proof that its files are complete, under a
-// name. It returns the result of the task.
+// Prove writes the side-car car, which proves that the files of a task are complete,
+// and returns the result of the task.
 func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Result, error) {
 	car.FormatVersion, car.Stage, car.Fingerprint = sharding.FormatVersion, s.spec.Stage, s.spec.Fingerprint
 	e, err := s.Write(ctx, name, sharding.Compact(car))
@@ -186,9 +187,9 @@ type TaskFile struct {
 	Size int64 // units of work, as the meter counts them
 }
 
-// WriteFile does a task that makes one file: it creates the file, calls write,
-// commits and writes the side-car, STEM.json for STEM.SUFFIX. It does nothing if
-// the side-car proves the file already.
+// WriteFile runs a task that makes one file. It creates the file, calls write,
+// commits the file and writes the side-car: STEM.json for STEM.SUFFIX. It does
+// nothing if the side-car proves that the file exists.
 func (s *Env) WriteFile(ctx context.Context, f TaskFile, write func(*Output) (sharding.Counts, error)) ([]Result, error) {
 	sideCar, _, _ := strings.Cut(f.Name, ".")
 	sideCar += sharding.SideCarSuffix
@@ -212,14 +213,13 @@ func (s *Env) WriteFile(ctx context.Context, f TaskFile, write func(*Output) (sh
 	return []Result{result}, err
 }
 
-// Finish writes the manifest of the results. It is the default for workers that
-// embed an Env.
+// Finish writes the manifest of the results. Workers that embed an Env inherit it.
 func (s *Env) Finish(ctx context.Context, results []Result) error {
 	return s.Manifest(ctx, results, sharding.Manifest{})
 }
 
-// Proved returns the results of a task, and true, if an earlier run finished
-// it: all its side-cars prove that its files are complete.
+// Proved returns the results of a task and true if an earlier run finished the task:
+// all its side-cars exist and prove that its files are complete.
 func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results []Result, ok bool, err error) {
 	for _, name := range sideCars {
 		car, e, ok, err := sharding.Proved(ctx, s.Folder, name, s.spec.Fingerprint)
@@ -238,8 +238,8 @@ func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results
 }
 
 // Manifest writes the manifest of the files that the side-cars prove. m holds only
-// facts about the whole: files without a side-car, counts, dropped templates.
-// Manifest adds its counts to those of all files.
+// facts about the whole stage: files without a side-car, counts, dropped templates.
+// Manifest adds the counts of all files.
 func (s *Env) Manifest(ctx context.Context, results []Result, m sharding.Manifest) error {
 	plan, err := sharding.ReadPlan(ctx, s.Folder)
 	if err != nil {
@@ -293,7 +293,7 @@ func entries(r Result, car sharding.SideCar) (list []sharding.FileEntry) {
 }
 
 // present returns an error unless the directory has the files, which are sorted by
-// name, in their sizes: somebody may have removed some while the stage ran.
+// name, in their sizes, because somebody may have removed some while the stage ran.
 func (s *Env) present(ctx context.Context, files []sharding.FileEntry) error {
 	infos, err := s.Folder.List(ctx)
 	if err != nil {

@@ -29,9 +29,9 @@ import (
 	"pretext/pipeline/flink"
 )
 
-// Init is for the first line of main: a TaskManager starts this binary with flags that
-// the command line does not have. In that case Init does the worker's work and does not
-// return.
+// Init must be called on the first line of main. A TaskManager starts this binary
+// with flags that the command line does not have: then Init runs the worker and does
+// not return.
 func Init(args []string) {
 	if flink.IsWorker() {
 		os.Exit(flink.Work(args, endJobs))
@@ -39,9 +39,9 @@ func Init(args []string) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // Beam fills it with lines for each job
 }
 
-// startBeam prepares Beam for the first job of this process, since most commands have
-// none. What a person should know of a job is returned as its error, so Beam's logger
-// does not become slog's default.
+// startBeam prepares Beam before the first job of this process, because most commands
+// have no job. Beam's logger does not become slog's default: what users should know
+// about a job is in its error.
 var startBeam = sync.OnceFunc(func() {
 	logger := slog.Default()
 	beam.Init()

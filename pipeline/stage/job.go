@@ -16,30 +16,32 @@ type Task struct {
 	Index int
 }
 
-// A Result names a side-car that a task committed, and has all of it that the
-// manifest needs, which so need not be read again. A task may have done without.
+// A Result names a side-car that a task has committed. It contains the parts of the
+// side-car that the manifest needs, so that the file need not be read again. A task
+// may have no side-car.
 type Result struct {
 	Task    int
 	SideCar string // "" for none
 	Bytes   int64  // size of the side-car
 	SHA256  string // of the side-car
-	// Head is the side-car as JSON, with [sharding.SideCar.Facts] as its body.
+	// Head is the side-car as JSON; its body holds only [sharding.SideCar.Facts].
 	Head []byte
 }
 
-// same reports whether two results are of the same task that ran twice.
+// same reports whether two results come from the same task, which ran twice.
 func (r Result) same(other Result) bool { return r.Task == other.Task && r.SideCar == other.SideCar }
 
-// Registered by reflection: package register makes code for every signature, 3 MB
-// of binary and ten seconds of compiling each, to save a microsecond an element.
+// DoFns are registered by reflection. Package register would generate code for every
+// signature: 3 MB of binary and ten seconds of compiling for each, to save a
+// microsecond an element.
 func init() {
 	beam.RegisterDoFn(&taskFn{})
 	beam.RegisterDoFn(&manifestFn{})
 	beam.RegisterDoFn(&consumeFn{})
 }
 
-// taskFn does the tasks of a stage. Beam ships it as JSON: exported fields
-// travel, the rest is rebuilt in StartBundle.
+// taskFn runs the tasks of a stage. Beam sends it as JSON: exported fields are
+// included, the rest is rebuilt in StartBundle.
 type taskFn struct {
 	Job    string
 	Limits Limits
@@ -75,8 +77,8 @@ func (fn *taskFn) FinishBundle(_ context.Context, emit func(int, Result)) error 
 	}))
 }
 
-// manifestFn gathers the results of all tasks under one key and writes the
-// manifest. It may run twice and writes the same bytes each time.
+// manifestFn receives the results of all tasks under one key and writes the manifest.
+// It may run twice, and writes the same bytes each time.
 type manifestFn struct {
 	Job    string
 	Limits Limits
@@ -115,8 +117,8 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 	return nil
 }
 
-// consumeFn reads the manifest DoFn's output, behind a GroupByKey so that no runner
-// fuses the two steps.
+// consumeFn reads the output of the manifest DoFn. A GroupByKey before it prevents
+// runners from fusing the two steps.
 type consumeFn struct{}
 
 func (*consumeFn) ProcessElement(int, func(*string) bool) {}
@@ -155,8 +157,8 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 	return err
 }
 
-// graph returns the Beam pipeline of a job: the same for every stage. It takes four
-// parameters, which are what the DoFns hold.
+// graph returns the Beam pipeline of a job, which is the same for every stage. Its
+// four parameters are the fields of the DoFns.
 func graph(name string, limits Limits, spec Spec, order []int) *beam.Pipeline {
 	startBeam()
 	p, s := beam.NewPipelineWithRoot()
@@ -173,8 +175,8 @@ func graph(name string, limits Limits, spec Spec, order []int) *beam.Pipeline {
 
 var errDone = errors.New("job done")
 
-// jobName returns a name that no other job has, of lower-case letters and
-// digits alone since Java job services rewrite everything else.
+// jobName returns a unique name of a job, of lower-case letters and digits only,
+// because Java job services replace all other characters.
 func jobName(stage string) string {
 	return "pretext" + stage + fmt.Sprintf("%x", rand.Text()[:8])
 }

@@ -26,8 +26,8 @@ func PeakMemory(tasks []int64, workers int) int64 {
 // A MemoryError reports that a stage needs more memory than it may use.
 type MemoryError struct {
 	Need, Have int64  // bytes
-	Why        string // what needs it
-	Less       string // what else would help: " or fewer --workers"
+	Why        string // part of the stage that needs the memory
+	Less       string // another remedy: " or fewer --workers"
 }
 
 func (e *MemoryError) Error() string {
@@ -46,8 +46,8 @@ func LimitMemory(bytes int64) {
 	debug.SetGCPercent(gcPercent)
 }
 
-// gcPercent is the garbage in percent of the live heap at which a collection
-// starts: Go's default. 25 takes 5 % more CPU time and 17 (extract) to 50 MB
-// (examples) less memory at two workers. Near the memory limit Go collects more
+// gcPercent is the garbage, in percent of the live heap, at which a collection
+// starts. 100 is Go's default. With 25, two workers take 5 % more CPU time and 17
+// (extract) to 50 MB (examples) less memory. Near the memory limit Go collects more
 // often by itself.
 const gcPercent = 100

@@ -20,7 +20,7 @@ type Output struct {
 	sum  hash.Hash
 	n    int64
 	back *background // nil unless it is written in the background
-	idle func() bool // whether a processor is free
+	idle func() bool // reports whether a processor is free
 }
 
 // Create begins a file. [Env.Commit] makes it visible, [Output.Abort] discards it.
@@ -34,12 +34,13 @@ func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
 	return o, nil
 }
 
-// idle reports whether a processor is free: fewer tasks run than the job may run at
-// once, and than the process has processors. So a job with one worker uses one.
+// idle reports whether a processor is free: fewer tasks are running than the job may
+// run at once, and fewer than the process has processors. So a job with one worker
+// uses one processor.
 func (j *job) idle() bool { return len(j.gate) < min(cap(j.gate), runtime.GOMAXPROCS(0)) }
 
-// hashed is the writer behind an Output's buffer. It writes and hashes the
-// large pieces that the buffer makes.
+// hashed is the writer below an Output's buffer. It writes and hashes the full
+// buffers.
 type hashed struct{ *Output }
 
 func (h hashed) Write(p []byte) (int, error) {
@@ -58,9 +59,9 @@ func (o *Output) Write(p []byte) (int, error) {
 }
 
 // Exchange appends a full buffer to the file and returns an empty one of the same
-// capacity, which may be the same. While a processor is free, Exchange does not wait
-// for writing and hashing: an error is then that of an earlier buffer, and
-// [Output.Wait] returns that of the last one.
+// capacity, which may be the same buffer. While a processor is free, Exchange writes
+// in the background, and an error may concern an earlier buffer. Call [Output.Wait]
+// for the error of the last one.
 func (o *Output) Exchange(full []byte) (empty []byte, err error) {
 	if o.back == nil {
 		if !o.idle() {
@@ -83,7 +84,7 @@ func (o *Output) Wait() error {
 	return o.buf.Flush()
 }
 
-// end ends writing in the background.
+// end stops writing in the background.
 func (o *Output) end() error {
 	if o.back == nil {
 		return nil
@@ -104,19 +105,19 @@ func (o *Output) Entry(task int, counts sharding.Counts) sharding.FileEntry {
 	return sharding.FileEntry{Name: o.name, Task: task, Bytes: o.n, SHA256: hex.EncodeToString(o.sum.Sum(nil)), Counts: counts}
 }
 
-// A background writes and hashes the buffers of an Output, each in a goroutine, while
-// the task makes the next. It ends with the first error.
+// A background writes and hashes the buffers of an Output in two goroutines, while
+// the task fills the next buffer. It ends at the first error.
 type background struct {
 	out    *Output
-	filled chan []byte // to be written
-	dirty  chan []byte // written, to be hashed
+	filled chan []byte // buffers to write
+	dirty  chan []byte // buffers that were written and have to be hashed
 	empty  chan []byte
-	failed chan error // the error of writing, which ends it; [panicError] for a panic
+	failed chan error // error of writing, which ends the goroutines; [panicError] for a panic
 	done   chan struct{}
 }
 
 // buffersAhead is the number of buffers of a background besides the one that the task
-// fills: one is written, one is hashed, one waits for each.
+// fills: one is being written, one is being hashed, and one waits for each of these.
 const buffersAhead = 4
 
 func newBackground(o *Output, size int) *background {
@@ -130,8 +131,8 @@ func newBackground(o *Output, size int) *background {
 	return b
 }
 
-// A panicError is a panic of the goroutine that writes. The task panics with its
-// value, so that it ends like a panic of the task's own: only the task fails.
+// A panicError is a panic of the writing goroutine. The task panics with the same
+// value, so that only this task fails.
 type panicError struct{ value any }
 
 func (panicError) Error() string { return "panic" }

@@ -9,14 +9,14 @@ import (
 	"pretext/internal/failure"
 )
 
-// A job is the state, in this process, of a running Beam job. The runner builds
-// DoFns from JSON, so they find their job by its name. A worker process of a
-// cluster has not started the job: [findJob] makes one there.
+// A job is the state of a running Beam job in this process. The runner builds DoFns
+// from JSON, so they find their job by its name. A worker process of a cluster did
+// not start the job, so [findJob] makes one there.
 type job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	gate   chan struct{} // one slot per running task
-	mu     sync.Mutex    // guards spares, and is held while work is added to wg
+	mu     sync.Mutex    // guards spares; hold it while adding work to wg
 	wg     sync.WaitGroup
 	meter  *Meter
 	spares []any // buffers of finished tasks, to be reused
@@ -24,7 +24,7 @@ type job struct {
 	once      sync.Once
 	shared    any // data that all tasks read, loaded once
 	sharedErr error
-	loaded    any // what the driver loaded, nil in other processes
+	loaded    any // data that the driver loaded; nil in other processes
 }
 
 // share returns the result of the first call of make. A runner may start many
@@ -46,7 +46,7 @@ func (j *job) take() any {
 	return last
 }
 
-// give keeps large buffers of a finished task for the next task.
+// give keeps large buffers of a finished task for another task.
 func (j *job) give(spare any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -86,9 +86,8 @@ func (j *job) end() {
 // err returns the reason why the job ended, nil while it runs.
 func (j *job) err() error { return context.Cause(j.ctx) }
 
-// A pool runs the tasks of one bundle. Only the bundle's own goroutine emits
-// results, since Beam's emitters are not safe for concurrent use, and in the order
-// of the tasks.
+// A pool runs the tasks of one bundle. The bundle's own goroutine emits the results,
+// in the order of the tasks, because Beam's emitters are not safe for concurrent use.
 type pool[R any] struct {
 	job    *job
 	ctx    context.Context

@@ -12,9 +12,9 @@ import (
 	"pretext/sharding"
 )
 
-// runInfo is run.json: when and how a directory was made. No hash includes it and
-// no reader relies on it. Since it is published with the directory, it has no
-// secrets of URLs, and host and full paths only on request.
+// runInfo is the content of run.json: when and how a directory was made. No hash
+// includes it and no reader relies on it. Because it is published with the directory,
+// it contains no secrets of URLs; host and full paths are included only on request.
 type runInfo struct {
 	FormatVersion int       `json:"format_version"`
 	Stage         string    `json:"stage"`

@@ -31,8 +31,8 @@ const (
 // Runners are the names that [Runner] takes, the default first.
 var Runners = []string{Direct, Flink}
 
-// inProcess are the runners that this process has. Beam ends the process when it is
-// asked for another.
+// inProcess are the Beam runners that are linked into this process. Beam ends the
+// process if another one is requested.
 var inProcess = []string{Direct}
 
 // CheckRunner returns a usage error unless name is one of [Runners]. It names the

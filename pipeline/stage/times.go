@@ -7,9 +7,9 @@ import (
 	"pretext/internal/usage"
 )
 
-// TaskTimes are the times of the tasks that this process has run in a stage. What
-// a stage takes beyond them does not run in parallel: plan and manifest; and
-// however many workers there are, a stage takes as long as its longest task.
+// TaskTimes are the times of the tasks that this process ran in a stage. The rest of
+// a stage's time is serial (plan and manifest), and with any number of workers a
+// stage takes at least as long as its longest task.
 type TaskTimes struct {
 	Count          int     `json:"count"` // without tasks that an earlier run had finished
 	Seconds        float64 `json:"seconds"`
@@ -25,7 +25,7 @@ type stopwatch struct {
 	times TaskTimes
 }
 
-// start starts the time of a task and returns the function that ends it.
+// start starts to measure a task and returns the function that stops.
 func (w *stopwatch) start() (stop func()) {
 	begun, cpu := time.Now(), usage.CPU()
 	return func() {
@@ -41,7 +41,8 @@ func (w *stopwatch) start() (stop func()) {
 	}
 }
 
-// of returns the times with this number of workers; nil if no task was run here.
+// of returns the times for the given number of workers; nil if no task ran in this
+// process.
 func (w *stopwatch) of(workers int) *TaskTimes {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,24 +20,24 @@ import (
 	"pretext/sharding"
 )
 
-// Limits travel with a job to the worker processes of a cluster.
+// Limits are settings that a job carries to the worker processes of a cluster.
 type Limits struct {
 	Workers int    // maximum number of concurrent tasks of a process
 	Memory  int64  // bytes that a process may use
-	Build   string // of the program that planned the job, see [build]
-	Seal    []byte // what the holder of the worker pools' secret made of all of it, see [seal]; nil without a secret
+	Build   string // identity of the program that planned the job, see [build]
+	Seal    []byte // MAC of the job with the secret of the worker pools, see [seal]; nil without a secret
 }
 
-// workers serializes findJob in worker processes and holds what their jobs share.
+// workers holds what the jobs of a worker process share, and serializes findJob.
 var workers struct {
 	sync.Mutex
 	gate chan struct{} // of all jobs of the process
 }
 
-// findJob returns the job with a name, for use inside DoFns. In a worker process
-// of a cluster it makes the job, which lives for one attempt: Flink repeats a
-// stage after a failure, maybe in the same process, and the error of the first
-// attempt must not fail the second.
+// findJob returns the job with a name, for DoFns. In a worker process of a cluster it
+// makes the job, which lives for one attempt: after a failure Flink may repeat a
+// stage in the same process, and the error of the first attempt must not fail the
+// second.
 func findJob(ctx context.Context, name string, limits Limits, spec Spec) (*job, error) {
 	if err := checkSeal(name, limits, spec); err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func admit(ctx context.Context, limits Limits, spec Spec) error {
 	return nil
 }
 
-// seal returns a MAC of what a DoFn is told to do: the job's name, the limits without
-// their seal, and the spec. Only who has the key can have made it.
+// seal returns a MAC of a DoFn's instructions: the job's name, the limits without
+// their seal, and the spec. Only a holder of the key can make it.
 func seal(key []byte, name string, limits Limits, spec Spec) ([]byte, error) {
 	limits.Seal = nil
 	text, err := json.Marshal(struct {
@@ -126,8 +126,8 @@ func checkSeal(name string, limits Limits, spec Spec) error {
 	return nil
 }
 
-// report returns an error of a DoFn in the form in which it reaches the
-// submitter of a job: as it is within one process, as text from a worker.
+// report returns an error of a DoFn in the form in which it can reach the submitter
+// of the job: unchanged within one process, as text from a worker.
 func report(err error) error {
 	if err == nil || !flink.IsWorker() {
 		return err
@@ -145,8 +145,8 @@ func endJobs() {
 	})
 }
 
-// build identifies this program. A clean build of a revision has the same
-// identity on every platform, any other that of its file.
+// build returns the identity of this program. A clean build of a revision has the
+// same identity on every platform; for other builds it is the hash of the file.
 var build = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	set := map[string]string{}
