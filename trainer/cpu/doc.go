@@ -44,6 +44,18 @@
 // layers instead of all, and 4 bytes for each parameter. Attention adds two
 // matrices of 256 × sequence length for each thread.
 //
+// # Reading the code
+//
+//	backend.go, model.go   Open; trainer.Model, by the parts below; trainer/cuda has the same
+//	parameters.go          weights, gradients, moments, and where each tensor is
+//	encoder.go             embeddings and layers, forward and backward
+//	attention.go           their attention
+//	heads.go, mlm.go       losses, outputs and gradients of the heads
+//	ranks.go               several ranks: sums of gradients
+//	update.go              the optimizer and the counters
+//	transfer.go            weights, moments and snapshots, in and out
+//	compute.go             operations on matrices that the parts share
+//
 // # Several ranks
 //
 // Ranks sum gradients in buckets: those of the heads, of each layer from the

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 
+	"pretext/trainer"
 	"pretext/trainer/cuda/device"
 )
 
@@ -88,6 +89,26 @@ func (a *arena) free(d device.Device) error {
 	}
 	a.held = nil
 	return nil
+}
+
+// requests is an arena that gets requests for all buffers of one model.
+type requests struct {
+	arena
+	c       trainer.Config
+	s       shape
+	train   bool
+	element int // bytes
+}
+
+// elements requests a buffer of n elements, floats one of n float32 values.
+func (r *requests) elements(name string, at *device.Pointer, n int) { r.want(name, at, n*r.element) }
+func (r *requests) floats(name string, at *device.Pointer, n int)   { r.want(name, at, n*4) }
+
+// normed requests the buffers of a LayerNorm over a number of rows.
+func (r *requests) normed(name string, n *normed, rows int) {
+	r.elements(name+".y", &n.y, rows*r.c.HiddenSize)
+	r.elements(name+".xhat", &n.xhat, rows*r.c.HiddenSize)
+	r.floats(name+".inverse", &n.inverse, rows)
 }
 
 func gibibytes(n int64) float64 { return float64(n) / (1 << 30) }

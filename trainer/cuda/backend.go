@@ -115,9 +115,7 @@ func (b *Backend) AutoTokens(c trainer.Config, h trainer.Heads, o trainer.Option
 	tokens := autoMost
 	for tokens > autoLeast {
 		o.Tokens, o.Sequences, o.Masked = tokens, tokens/16, tokens/5
-		s := newShape(c, o, defaultLimits)
-		l := newLayout(c, h, s)
-		if float64(requestsFor(c, h, o, s, &l, &buffers{}).size()) <= autoMemory*total {
+		if float64(newModel(c, h, o, newShape(c, o, defaultLimits)).requests().size()) <= autoMemory*total {
 			break
 		}
 		tokens /= 2

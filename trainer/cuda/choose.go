@@ -15,85 +15,73 @@ const (
 	plain = "plain"
 )
 
-// choiceName returns the key in State.Plans under which m.choice, fused or plain,
+// choiceName returns the key in State.Plans under which e.choice, fused or plain,
 // is stored.
-func (m *model) choiceName() string { return m.prefix + "GELU" }
+func (e *encoder) choiceName() string { return e.prefix + "GELU" }
 
 // worthMeasuring is the minimum number of multiplications in the feed-forward
 // product of a full batch for which choose measures.
 const worthMeasuring = 1 << 33
 
-// choose sets m.choice to fused or plain the first time that it is called. It uses
+// choose sets e.choice to fused or plain the first time that it is called. It uses
 // the choice of the resumed run if there is one, and otherwise measures large
 // models; small models use plain.
-func (m *model) choose() {
-	if m.choice != "" {
+func (e *encoder) choose() {
+	if e.choice != "" {
 		return
 	}
-	saved := m.saved[m.choiceName()]
+	saved := e.saved[e.choiceName()]
 	switch {
-	case !m.c.Activation.Tanh():
-		m.choice = plain
-	case m.forced != "":
-		m.choice = m.forced
+	case !e.config.Activation.Tanh():
+		e.choice = plain
+	case e.forced != "":
+		e.choice = e.forced
 	case saved == fused || saved == plain:
-		m.choice = saved
-	case int64(m.shape.tokens)*int64(m.c.HiddenSize)*int64(m.c.IntermediateSize) < worthMeasuring:
-		m.choice = plain
+		e.choice = saved
+	case int64(e.tokens)*int64(e.config.HiddenSize)*int64(e.config.IntermediateSize) < worthMeasuring:
+		e.choice = plain
 	default:
-		m.choice = m.measure()
+		e.choice = e.measure()
 	}
 }
 
-// measure runs plain and fused on a full batch of zeros and returns the faster
-// one.
-func (m *model) measure() string {
+// measure runs the activation, and in training its gradient, plain and fused on a full
+// batch of zeros and returns the faster one.
+func (e *encoder) measure() string {
 	var events [2]device.Event
 	for i := range events {
-		e, err := m.device.NewEvent(true)
-		m.try("event", err)
-		events[i] = e
+		event, err := e.device.NewEvent(true)
+		e.try("event", err)
+		events[i] = event
 	}
-	k, n := m.layer(0), m.shape.tokens
-	m.clear(k.mid.y, n*m.c.HiddenSize*m.element.Size())
-	if m.o.Train {
-		m.clear(m.b.do, n*m.c.HiddenSize*m.element.Size())
+	p, k, n := &e.p.Layers[0], e.kept(0), e.tokens
+	e.clear(k.mid.y, n*e.config.HiddenSize*e.element.Size())
+	if e.o.Train {
+		e.clear(e.d.o, n*e.config.HiddenSize*e.element.Size())
 	}
 	best, fastest := plain, time.Duration(0)
 	for _, way := range []string{plain, fused} {
-		m.activateOnce(way) // plans the products
-		m.record(events[0])
-		for range 5 {
-			m.activateOnce(way)
+		for i := range 6 {
+			if i == 1 { // the first one has planned the products
+				e.record(events[0])
+			}
+			e.up(p, k, n, way)
+			if e.o.Train {
+				e.upGrad(p, k, n, way)
+			}
 		}
-		m.record(events[1])
-		if took := m.elapsed(events); way == plain || took < fastest {
+		e.record(events[1])
+		if e.sync() != nil {
+			break
+		}
+		took, err := e.device.Elapsed(events[0], events[1])
+		e.try("time", err)
+		if way == plain || took < fastest {
 			best, fastest = way, took
 		}
 	}
-	for _, e := range events {
-		m.try("event", m.device.FreeEvent(e))
+	for _, event := range events {
+		e.try("event", e.device.FreeEvent(event))
 	}
 	return best
-}
-
-// activateOnce queues the activation of a full batch and, in training, its
-// gradient. way is fused or plain.
-func (m *model) activateOnce(way string) {
-	k, n := m.layer(0), m.shape.tokens
-	m.up(&m.p.blocks[0], k, n, way)
-	if m.o.Train {
-		m.upGrad(&m.p.blocks[0], k, n, way)
-	}
-}
-
-// elapsed waits for the stream and returns the time between two events; 0 after
-// an error.
-func (m *model) elapsed(events [2]device.Event) time.Duration {
-	if m.sync() != nil {
-		return 0
-	}
-	took, err := m.device.Elapsed(events[0], events[1])
-	m.try("time", err)
-	return took
 }

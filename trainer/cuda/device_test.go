@@ -229,21 +229,21 @@ func TestFusedActivationIsThatOfTheCPU(t *testing.T) {
 	c, h := smallConfig(128, 1, trainer.GELUNew), trainer.PretrainHeads()
 	p := openPair(t, b, c, h, tinyOptions)
 	m := p.device.(*model)
-	if way := m.measure(); way != fused && way != plain || m.err != nil {
-		t.Fatalf("measured %q, %v", way, m.err)
+	if way := m.encoder.measure(); way != fused && way != plain || m.compute.err != nil {
+		t.Fatalf("measured %q, %v", way, m.compute.err)
 	}
 	batch := ragged(rand.New(rand.NewPCG(3, 3)), c, 3, 25)
 	got, want := p.gradients(t, batch, h)
 	compareGradients(t, got, want, 1e-4)
 	state := m.State()
-	if state.Plans[m.choiceName()] != fused {
+	if state.Plans[m.encoder.choiceName()] != fused {
 		t.Errorf("plans %v do not hold the choice", state.Plans)
 	}
 	b.gelu = ""
 	again := openTiny(t, b, tinyOptions).(*model)
 	again.SetState(state)
-	if again.choose(); again.choice != fused {
-		t.Errorf("a resumed model chose %q", again.choice)
+	if again.encoder.choose(); again.encoder.choice != fused {
+		t.Errorf("a resumed model chose %q", again.encoder.choice)
 	}
 }
 
@@ -267,7 +267,7 @@ func TestDeterministicBitsDoNotDependOnTheOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := d.launched[m.(*model).kernels["flash_backward"].function]; n > 0 {
+		if n := d.launched[m.(*model).compute.kernels["flash_backward"].function]; n > 0 {
 			t.Errorf("%d launches of a kernel with atomics", n)
 		}
 		all = append(all, values(t, m, trainer.Weights))

@@ -47,12 +47,16 @@
 //
 // # Reading the code
 //
-//	backend.go, shape.go, layout.go, buffers.go, arena.go   Open: limits, padding, offsets of tensors, memory
-//	model.go, upload.go, group.go, selection.go             copying a batch to the device
-//	encoder.go, backward.go, heads.go, mlm.go               forward and backward; same names as trainer/cpu
-//	apply.go, tensors.go, snapshot.go                       the update; weights in and out
-//	reduce.go, exchange.go                                  several ranks: what is exchanged, and how
-//	queue.go, products.go, choose.go                        kernels, products, and their choice
+//	backend.go, shape.go, arena.go   Open: limits, padding, memory
+//	model.go                         trainer.Model, by the parts below; trainer/cpu has the same
+//	parameters.go                    weights, gradients, moments, and where each tensor is
+//	encoder.go, choose.go            embeddings and layers, forward and backward
+//	heads.go, mlm.go                 losses, outputs and gradients of the heads
+//	ranks.go, exchange.go            several ranks: what is exchanged, and how
+//	update.go                        the optimizer, the loss scale, the counters
+//	transfer.go                      weights, moments and snapshots, in and out
+//	batch.go, group.go               only here: batches on their way to the device
+//	compute.go, queue.go             kernels and products that the parts share
 //
 // Functions that queue a kernel or a product take its operands, so they have more
 // than three parameters: results first, then inputs, then sizes.

@@ -1,118 +1,255 @@
 package cuda
 
 import (
+	"fmt"
 	"math"
 
+	"pretext/trainer"
 	"pretext/trainer/cuda/device"
-	"pretext/trainer/cuda/kernels"
 	"pretext/trainer/dropout"
+	"pretext/trainer/internal/bert"
 )
 
-// encode computes the encoder's output.
-func (m *model) encode(d *batch) {
-	m.embed(d)
-	for i := range m.c.Layers {
-		m.encodeLayer(d, i)
+// encoder computes the embeddings and the encoder layers, forward and backward. It owns
+// their activations and their gradients, and the choice between ways to compute the
+// activation of the feed-forward block. Dimensions in comments: tokens (T), with the capacity
+// in type shape; hidden size (H), feed-forward size (F), attention heads (A). A buffer
+// without a type in its comment holds elements, which have the type of the model's
+// precision.
+type encoder struct {
+	*compute
+	o      trainer.Options
+	p      *bert.Parameters[dense, norm, table]
+	tokens int // capacity
+
+	embedded    normed
+	layers      []kept         // one per layer; without training two, used in turn
+	out, narrow device.Pointer // (T, H): output of a block before its LayerNorm; the last layer's residual, only the rows that the heads read
+	d           grad
+
+	choice string // fused or plain GELU; "": not chosen yet
+	forced string // choice set by a test; "": none
+}
+
+// kept is what a layer keeps for the backward pass.
+type kept struct {
+	x          device.Pointer // (T, H) its input
+	qkv        device.Pointer // (T, 3H)
+	lse        device.Pointer // float32 (A, T): logarithm of the softmax's denominator
+	ctx        device.Pointer // (T, H)
+	selected   device.Pointer // (T, H) rows of ctx that the heads read, in the last layer
+	mid, final normed
+	u, g       device.Pointer // (T, F) before and after the activation
+}
+
+// grad is the memory for the gradients of one layer; zero without training.
+type grad struct {
+	y, z, o device.Pointer // (T, H): of the layer's output, later of its input; of a LayerNorm's input; of a block's output
+	u, qkv  device.Pointer // (T, F), (T, 3H)
+	delta   device.Pointer // float32 (A, T): Σ dP·P of each query
+	q       device.Pointer // float32 (T, H): of the queries, summed by atomic operations
+}
+
+// request requests the activations and, for training, their gradients.
+func (e *encoder) request(r *requests) {
+	t, h, f, a := r.s.tokens, r.c.HiddenSize, r.c.IntermediateSize, r.c.AttentionHeads
+	r.normed("embedded", &e.embedded, t)
+	e.layers = make([]kept, min(r.c.Layers, 2))
+	if r.train {
+		e.layers = make([]kept, r.c.Layers)
+	}
+	for i := range e.layers {
+		k, name := &e.layers[i], fmt.Sprintf("layer %d ", i)
+		r.elements(name+"qkv", &k.qkv, 3*t*h)
+		r.floats(name+"lse", &k.lse, a*t)
+		r.elements(name+"ctx", &k.ctx, t*h)
+		r.normed(name+"mid", &k.mid, t)
+		r.normed(name+"final", &k.final, t)
+		r.elements(name+"u", &k.u, t*f)
+		r.elements(name+"g", &k.g, t*f)
+	}
+	r.elements("selected ctx", &e.layers[(r.c.Layers-1)%len(e.layers)].selected, t*h)
+	r.elements("o", &e.out, t*h)
+	r.elements("narrow", &e.narrow, t*h)
+	if !r.train {
+		return
+	}
+	r.elements("dy", &e.d.y, t*h)
+	r.elements("dz", &e.d.z, t*h)
+	r.elements("do", &e.d.o, t*h)
+	r.elements("du", &e.d.u, t*f)
+	r.elements("dqkv", &e.d.qkv, 3*t*h)
+	r.floats("delta", &e.d.delta, a*t)
+	r.floats("dq", &e.d.q, t*h)
+}
+
+// kept returns the buffers of layer i. Its input x is the output buffer of layer
+// i-1, or of the embeddings. Without training, layers use two sets of buffers in
+// turn.
+func (e *encoder) kept(i int) kept {
+	k := e.layers[i%len(e.layers)]
+	k.x = e.embedded.y
+	if i > 0 {
+		k.x = e.layers[(i-1)%len(e.layers)].final.y
+	}
+	return k
+}
+
+// forward computes the encoder's output.
+func (e *encoder) forward(d *batch) {
+	e.embed(d)
+	for i := range e.config.Layers {
+		e.layer(d, i)
 	}
 }
 
-// rowsGrid returns the grid of a kernel over n rows that computes one row per warp
-// and four rows per block.
-func rowsGrid(n int) device.Dim { return device.Dim{X: blocks(n, 4)} }
-
 // embed sets embedded.y to drop(LN(word + position + segment)).
-func (m *model) embed(d *batch) {
-	e, p := m.b.embedded, &m.p
-	m.launch("embed_forward", rowsGrid(d.tokens), e.y, e.xhat, e.inverse, p.word.w, p.position.w, p.segment.w, d.ids, d.positions, d.segments,
-		p.embedNorm.gain, p.embedNorm.bias, d.all, m.dropping(m.c.HiddenDropout, dropout.Embeddings, 0), int32(m.c.HiddenSize), float32(m.c.LayerNormEps))
+func (e *encoder) embed(d *batch) {
+	y, p := e.embedded, e.p
+	e.launch("embed_forward", rowsGrid(d.tokens), y.y, y.xhat, y.inverse, p.Word.w, p.Position.w, p.Segment.w, d.ids, d.positions, d.segments,
+		p.EmbedNorm.gain, p.EmbedNorm.bias, d.all, e.dropping(e.config.HiddenDropout, dropout.Embeddings, 0), int32(e.config.HiddenSize), float32(e.config.LayerNormEps))
 }
 
 // last reports whether layer is the last one and the heads read only selected
 // rows. Behind its attention, such a layer is computed for these rows only.
-func (m *model) last(d *batch, layer int) bool { return d.selected != 0 && layer == m.c.Layers-1 }
+func (e *encoder) last(d *batch, layer int) bool {
+	return d.rows.index != 0 && layer == e.config.Layers-1
+}
 
-// encodeLayer computes one encoder layer.
-func (m *model) encodeLayer(d *batch, i int) {
-	p, k := &m.p.blocks[i], m.layer(i)
-	m.affine(k.qkv, k.x, d.tokens, p.qkv)
-	m.attend("forward", d, i, k.ctx, k.lse, k.qkv)
+// layer computes one encoder layer.
+func (e *encoder) layer(d *batch, i int) {
+	p, k := &e.p.Layers[i], e.kept(i)
+	e.affine(k.qkv, k.x, d.tokens, p.QKV)
+	e.attend("forward", d, i, k.ctx, k.lse, k.qkv)
 	rows, ctx, residual := d.all, k.ctx, k.x
-	if m.last(d, i) {
-		rows, ctx, residual = d.rows, k.selected, m.b.narrow
-		m.gather(ctx, k.ctx, d.selected, int(rows.N))
-		m.gather(residual, k.x, d.selected, int(rows.N))
+	if e.last(d, i) {
+		rows, ctx, residual = d.rows.all, k.selected, e.narrow
+		e.gather(ctx, k.ctx, d.rows.index, int(rows.N))
+		e.gather(residual, k.x, d.rows.index, int(rows.N))
 	}
 	n := int(rows.N)
-	m.linear(m.b.o, ctx, n, p.attended)
-	m.norm(k.mid, m.b.o, p.attended.b, residual, p.norm1, rows, m.dropping(m.c.HiddenDropout, dropout.AttentionOutput, i))
-	m.up(p, k, n, m.choice)
-	m.linear(m.b.o, k.g, n, p.down)
-	m.norm(k.final, m.b.o, p.down.b, k.mid.y, p.norm2, rows, m.dropping(m.c.HiddenDropout, dropout.FeedForward, i))
+	e.linear(e.out, ctx, n, p.Attended)
+	e.norm(k.mid, e.out, p.Attended.b, residual, p.Norm1, rows, e.dropping(e.config.HiddenDropout, dropout.AttentionOutput, i))
+	e.up(p, k, n, e.choice)
+	e.linear(e.out, k.g, n, p.Down)
+	e.norm(k.final, e.out, p.Down.b, k.mid.y, p.Norm2, rows, e.dropping(e.config.HiddenDropout, dropout.FeedForward, i))
 }
 
 // output returns the encoder's output (rows, H), which holds only the rows that
 // the heads read.
-func (m *model) output() device.Pointer { return m.layer(m.c.Layers - 1).final.y }
-
-// gather sets row i of y (n, H) to row index[i] of x.
-func (m *model) gather(y, x, index device.Pointer, n int) {
-	h := m.c.HiddenSize
-	m.each("gather_rows", n*h, y, x, index, int32(n), int32(h))
-}
-
-// norm sets y.y to LN(drop(x + bias) + residual), and y.xhat and y.inverse to the
-// values that the gradient needs.
-func (m *model) norm(y normed, x, bias, residual device.Pointer, p norm, rows kernels.Rows, drop kernels.Dropout) {
-	m.launch("norm_forward", rowsGrid(int(rows.N)), y.y, y.xhat, y.inverse, x, bias, residual, p.gain, p.bias, rows, drop,
-		int32(m.c.HiddenSize), float32(m.c.LayerNormEps))
-}
+func (e *encoder) output() device.Pointer { return e.kept(e.config.Layers - 1).final.y }
 
 // up computes the first half of the feed-forward block for n rows: it sets k.u to
 // mid.y · W1ᵀ + b and k.g to GELU(k.u). choice is fused or plain.
-func (m *model) up(p *block, k kept, n int, choice string) {
+func (e *encoder) up(p *bert.Layer[dense, norm], k kept, n int, choice string) {
 	if choice == fused {
-		m.geluLinear(k.g, k.u, k.mid.y, n, p.up)
+		e.geluLinear(k.g, k.u, k.mid.y, n, p.Up)
 		return
 	}
-	m.linear(k.u, k.mid.y, n, p.up)
-	m.gelu(k.g, k.u, p.up.b, n, m.c.IntermediateSize)
+	e.linear(k.u, k.mid.y, n, p.Up)
+	e.gelu(k.g, k.u, p.Up.b, n, e.config.IntermediateSize)
 }
 
-// upGrad sets b.du to the gradient of k.u, given b.do, the gradient of g · W2ᵀ.
+// upGrad sets d.u to the gradient of k.u, given d.o, the gradient of g · W2ᵀ.
 // choice is fused or plain.
-func (m *model) upGrad(p *block, k kept, n int, choice string) {
+func (e *encoder) upGrad(p *bert.Layer[dense, norm], k kept, n int, choice string) {
 	if choice == fused {
-		m.geluInputGrad(m.b.du, m.b.do, k.u, n, p.down)
+		e.geluInputGrad(e.d.u, e.d.o, k.u, n, p.Down)
 		return
 	}
-	m.inputGrad(m.b.du, m.b.do, n, p.down, 0)
-	size := n * m.c.IntermediateSize
-	m.each("gelu_backward", size, m.b.du, k.u, int64(size), m.tanh())
-}
-
-// gelu adds the bias to u (rows, width) in place and sets g to GELU(u).
-func (m *model) gelu(g, u, bias device.Pointer, rows, width int) {
-	m.each("gelu_forward", rows*width, g, u, bias, int64(rows*width), int32(width), m.tanh())
-}
-
-// tanh returns the kernels' argument for the form of GELU: 1 for the tanh form, 0
-// for the exact form.
-func (m *model) tanh() int32 {
-	if m.c.Activation.Tanh() {
-		return 1
-	}
-	return 0
+	e.inputGrad(e.d.u, e.d.o, n, p.Down, 0)
+	size := n * e.config.IntermediateSize
+	e.each("gelu_backward", size, e.d.u, k.u, int64(size), e.tanh())
 }
 
 // attend launches the attention kernel for a pass ("forward", "backward", …) of a
 // layer: flash_* with tensor cores for 16-bit types, attention_* for fp32. args are
 // the kernel's arguments before the batch.
-func (m *model) attend(pass string, d *batch, layer int, args ...any) {
+func (e *encoder) attend(pass string, d *batch, layer int, args ...any) {
 	name, rows := "attention_", 4
-	if m.element != device.Float32 {
+	if e.element != device.Float32 {
 		name, rows = "flash_", 64
 	}
-	grid := device.Dim{X: blocks(d.longest, rows), Y: m.c.AttentionHeads, Z: d.sequences}
-	drop := m.dropping(m.c.AttentionDropout, dropout.Probabilities, layer)
-	m.launch(name+pass, grid, append(args, d.attention, drop, float32(1/math.Sqrt(headSize)))...)
+	grid := device.Dim{X: blocks(d.longest, rows), Y: e.config.AttentionHeads, Z: d.sequences}
+	drop := e.dropping(e.config.AttentionDropout, dropout.Probabilities, layer)
+	e.launch(name+pass, grid, append(args, d.attention, drop, float32(1/math.Sqrt(headSize)))...)
+}
+
+// backward propagates the gradient of the encoder's output, in d.y, to the
+// embeddings. It calls complete with the number of each bucket of the layout
+// whose gradients it has queued.
+func (e *encoder) backward(d *batch, complete func(bucket int)) {
+	dy, dz := e.d.y, e.d.z
+	for i := e.config.Layers - 1; i >= 0; i-- {
+		dy, dz = e.layerGrad(d, i, dy, dz)
+		complete(1 + i)
+	}
+	e.embedGrad(d, dy, dz)
+	complete(0)
+}
+
+// layerGrad adds the gradients of the parameters of layer i, given dy, the
+// gradient of the layer's output. dz is scratch. It returns the same two buffers:
+// input now holds the gradient of the layer's input, and free is scratch.
+func (e *encoder) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free device.Pointer) {
+	p, k, do, du := &e.p.Layers[i], e.kept(i), e.d.o, e.d.u
+	rows, ctx := d.all, k.ctx
+	if e.last(d, i) {
+		rows, ctx = d.rows.all, k.selected
+	}
+	n := int(rows.N)
+
+	// Feed-forward block: dz becomes the gradient of mid.y, by the residual and by the block.
+	e.normGrad(dz, do, dy, k.final, p.Norm2, rows, e.dropping(e.config.HiddenDropout, dropout.FeedForward, i))
+	e.linearGrad(do, k.g, n, p.Down)
+	e.upGrad(p, k, n, e.choice)
+	e.denseGrad(du, k.mid.y, n, p.Up)
+	e.inputGrad(dz, du, n, p.Up, 1)
+
+	// Attention block: dy becomes the gradient of the residual, dz that of ctx.
+	e.normGrad(dy, do, dz, k.mid, p.Norm1, rows, e.dropping(e.config.HiddenDropout, dropout.AttentionOutput, i))
+	e.linearGrad(do, ctx, n, p.Attended)
+	e.inputGrad(dz, do, n, p.Attended, 0)
+	dctx, dx, other := dz, dy, dz
+	if e.last(d, i) {
+		e.spread(do, dz, d)
+		e.spread(dz, dy, d)
+		dctx, dx, other = do, dz, dy
+	}
+	e.attendGrad(d, i, k, dctx)
+	e.denseGrad(e.d.qkv, k.x, d.tokens, p.QKV)
+	e.inputGrad(dx, e.d.qkv, d.tokens, p.QKV, 1)
+	return dx, other
+}
+
+// spread is the reverse of gather: it copies each row of x, a row that the heads
+// read, to its row of the batch in y (tokens, H), and sets all other rows to zero.
+func (e *encoder) spread(y, x device.Pointer, d *batch) {
+	e.clear(y, d.tokens*e.config.HiddenSize*e.element.Size())
+	e.addRows("add_rows_elem", y, x, d.rows.spread)
+}
+
+// attendGrad sets d.qkv, the gradient of layer i's queries, keys and values, from
+// dctx, the gradient of the attention's output ctx.
+func (e *encoder) attendGrad(d *batch, i int, k kept, dctx device.Pointer) {
+	t, a := d.tokens, e.config.AttentionHeads
+	e.launch("attention_delta", rowsGrid(t*a), e.d.delta, k.ctx, dctx, int32(t), int32(a))
+	if e.element != device.Float32 && !e.o.Deterministic {
+		e.attend("backward", d, i, e.d.qkv, e.d.q, k.qkv, dctx, k.lse, e.d.delta)
+		e.launch("flash_queries_done", device.Dim{X: blocks(t*a*headSize, 4*128)}, e.d.qkv, e.d.q, int32(t), int32(a))
+		return
+	}
+	e.attend("backward_queries", d, i, e.d.qkv, k.qkv, dctx, k.lse, e.d.delta)
+	e.attend("backward_keys", d, i, e.d.qkv, k.qkv, dctx, k.lse, e.d.delta)
+}
+
+// embedGrad adds the gradients of the word, position and segment embeddings and of
+// their LayerNorm, given dy, the gradient of embedded.y. dz is scratch.
+func (e *encoder) embedGrad(d *batch, dy, dz device.Pointer) {
+	h := e.config.HiddenSize
+	e.launch("dropout_rows", rowsGrid(d.tokens), e.d.o, dy, d.all, e.dropping(e.config.HiddenDropout, dropout.Embeddings, 0), int32(h))
+	e.normGrad(dz, 0, e.d.o, e.embedded, e.p.EmbedNorm, d.all, keepAll)
+	e.addRows("add_rows_f32", e.p.Word.dw, dz, d.words)
+	e.addRows("add_rows_f32", e.p.Position.dw, dz, d.places)
+	e.addRows("add_rows_f32", e.p.Segment.dw, dz, d.kinds)
 }

@@ -39,39 +39,37 @@ type exchange interface {
 	close(abort bool) error
 }
 
-// connect sets m.exchange for a model that trains on several ranks. All ranks call
+// connect sets r.exchange for a model that trains on several ranks. All ranks call
 // it, and choose the same transport.
-func (m *model) connect(b *Backend) error {
+func (r *ranks) connect(b *Backend) error {
 	t := b.Transport
-	if !m.o.Train || m.comm.Size() == 1 && t != TransportNCCL {
+	if r.params.g == 0 || r.comm.Size() == 1 && t != TransportNCCL {
 		return nil
 	}
-	id, missing := m.offer(t)
+	id, missing := r.offer(t)
 	lacking := []float64{0}
 	if missing != nil {
 		lacking[0] = 1
 	}
-	if err := m.comm.AllReduce(lacking); err != nil {
+	if err := r.comm.AllReduce(lacking); err != nil {
 		return err
 	}
 	if lacking[0] > 0 {
 		if t == TransportNCCL {
 			return errors.Join(missing, errors.New("a rank has no NCCL"))
 		}
-		if t == TransportAuto && (missing != nil || m.comm.Rank() == 0) {
-			b.warnOnce(int(lacking[0]), m.comm, missing)
+		if t == TransportAuto && (missing != nil || r.comm.Rank() == 0) {
+			b.warnOnce(int(lacking[0]), r.comm, missing)
 		}
-		m.exchange = &hostExchange{m: m}
+		r.exchange = &hostExchange{r: r}
 		return nil
 	}
-	if err := m.comm.Broadcast(id, 0); err != nil {
+	if err := r.comm.Broadcast(id, 0); err != nil {
 		return err
 	}
-	x, err := newNCCL(m, id)
-	if x != nil {
-		m.exchange = x
-	}
-	return m.reason(err)
+	nccl, err := newNCCL(r, id)
+	r.exchange = nccl
+	return r.reason(err)
 }
 
 // warnOnce tells that ranks lack NCCL, and why this one does, unless missing is nil.
@@ -89,14 +87,14 @@ func (b *Backend) warnOnce(lacking int, comm trainer.Comm, missing error) {
 
 // offer returns room for the ID of a communicator, on rank 0 the ID. Its error says
 // why this rank cannot have a communicator.
-func (m *model) offer(t Transport) ([]byte, error) {
-	c, ok := m.device.(device.Collectives)
+func (r *ranks) offer(t Transport) ([]byte, error) {
+	c, ok := r.device.(device.Collectives)
 	switch {
 	case t == TransportHost:
 		return nil, errors.New("it was not asked for")
 	case !ok:
-		return nil, fmt.Errorf("%w: %s has no collectives", trainer.ErrUnavailable, m.device.Properties().Name)
-	case m.comm.Rank() > 0:
+		return nil, fmt.Errorf("%w: %s has no collectives", trainer.ErrUnavailable, r.device.Properties().Name)
+	case r.comm.Rank() > 0:
 		return make([]byte, device.UniqueIDBytes), c.Supported()
 	}
 	return c.UniqueID()
@@ -111,9 +109,9 @@ var errLost = errors.New("another rank has ended")
 // reason returns the error of the comm in place of err if err is that of a
 // collective, because the comm names the rank that failed. It waits a moment for
 // that, since the device may be the first to notice.
-func (m *model) reason(err error) error {
+func (r *ranks) reason(err error) error {
 	var e *device.Error
-	f, ok := m.comm.(failing)
+	f, ok := r.comm.(failing)
 	if !ok || !errors.Is(err, errLost) && !(errors.As(err, &e) && strings.HasPrefix(e.Call, "nccl")) {
 		return err
 	}
@@ -122,7 +120,7 @@ func (m *model) reason(err error) error {
 	case <-time.After(3 * time.Second):
 		return err
 	}
-	if lost := m.comm.AllReduce([]float64{0}); lost != nil {
+	if lost := r.comm.AllReduce([]float64{0}); lost != nil {
 		return lost
 	}
 	return err
@@ -130,7 +128,7 @@ func (m *model) reason(err error) error {
 
 // A ncclExchange queues collectives in a stream of its own, beside the main stream.
 type ncclExchange struct {
-	m           *model
+	r           *ranks
 	collectives device.Collectives
 	comm        device.Communicator
 	stream      queue
@@ -141,20 +139,20 @@ type ncclExchange struct {
 
 // newNCCL connects the ranks that have the same id. It returns what it has made even
 // if it fails.
-func newNCCL(m *model, id []byte) (*ncclExchange, error) {
-	x := &ncclExchange{m: m, collectives: m.device.(device.Collectives), stream: queue{device: m.device}}
+func newNCCL(r *ranks, id []byte) (*ncclExchange, error) {
+	x := &ncclExchange{r: r, collectives: r.device.(device.Collectives), stream: queue{device: r.device}}
 	var err error
-	if x.stream.stream, err = m.device.NewStream(); err != nil {
+	if x.stream.stream, err = r.device.NewStream(); err != nil {
 		return x, err
 	}
 	for _, e := range []*device.Event{&x.ready, &x.done} {
-		if *e, err = m.device.NewEvent(false); err != nil {
+		if *e, err = r.device.NewEvent(false); err != nil {
 			return x, err
 		}
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	if f, ok := m.comm.(failing); ok {
+	if f, ok := r.comm.(failing); ok {
 		go func() {
 			select {
 			case <-f.Failed():
@@ -163,7 +161,7 @@ func newNCCL(m *model, id []byte) (*ncclExchange, error) {
 			}
 		}()
 	}
-	if x.comm, err = x.collectives.Connect(ctx, id, m.comm.Rank(), m.comm.Size()); err != nil {
+	if x.comm, err = x.collectives.Connect(ctx, id, r.comm.Rank(), r.comm.Size()); err != nil {
 		return x, err
 	}
 	x.stop, x.stopped = make(chan struct{}), make(chan struct{})
@@ -179,7 +177,7 @@ const watchInterval = time.Second
 func (x *ncclExchange) watch() {
 	defer close(x.stopped)
 	var failed <-chan struct{}
-	if f, ok := x.m.comm.(failing); ok {
+	if f, ok := x.r.comm.(failing); ok {
 		failed = f.Failed()
 	}
 	tick := time.NewTicker(watchInterval)
@@ -203,24 +201,24 @@ func (x *ncclExchange) watch() {
 func (x *ncclExchange) overlaps() bool { return true }
 
 func (x *ncclExchange) collect(list ...device.Collective) {
-	x.m.record(x.ready)
-	if x.m.err != nil {
+	x.r.record(x.ready)
+	if x.r.err != nil {
 		return
 	}
 	x.stream.wait(x.ready)
 	if x.stream.err == nil {
 		x.stream.try("collective", x.collectives.Collect(x.stream.stream, x.comm, list...))
 	}
-	x.m.err = x.stream.err
+	x.r.err = x.stream.err
 }
 
 func (x *ncclExchange) join() {
-	if x.m.err != nil {
+	if x.r.err != nil {
 		return
 	}
 	x.stream.record(x.done)
-	x.m.err = x.stream.err
-	x.m.wait(x.done)
+	x.r.err = x.stream.err
+	x.r.wait(x.done)
 }
 
 func (x *ncclExchange) close(abort bool) error {
@@ -234,11 +232,11 @@ func (x *ncclExchange) close(abort bool) error {
 		errs = append(errs, x.collectives.Disconnect(x.comm))
 	}
 	if x.stream.stream != 0 {
-		errs = append(errs, x.m.device.FreeStream(x.stream.stream))
+		errs = append(errs, x.r.device.FreeStream(x.stream.stream))
 	}
 	for _, e := range []device.Event{x.ready, x.done} {
 		if e != 0 {
-			errs = append(errs, x.m.device.FreeEvent(e))
+			errs = append(errs, x.r.device.FreeEvent(e))
 		}
 	}
 	return errors.Join(errs...)
@@ -247,7 +245,7 @@ func (x *ncclExchange) close(abort bool) error {
 // A hostExchange computes collectives by trainer.Comm on copies in host memory. They
 // are done when collect returns.
 type hostExchange struct {
-	m      *model
+	r      *ranks
 	values []float32
 	bounds []int
 }
@@ -258,15 +256,15 @@ func (x *hostExchange) close(bool) error { return nil }
 
 func (x *hostExchange) collect(list ...device.Collective) {
 	for _, c := range list {
-		if x.m.err == nil {
-			x.m.try(c.Kind.String(), x.one(c))
+		if x.r.err == nil {
+			x.r.try(c.Kind.String(), x.one(c))
 		}
 	}
 }
 
 // one computes one collective.
 func (x *hostExchange) one(c device.Collective) error {
-	comm := x.m.comm
+	comm := x.r.comm
 	rank, ranks := comm.Rank(), comm.Size()
 	n := c.N // values in all parts
 	if c.Kind != device.AllReduce {
@@ -294,13 +292,13 @@ func (x *hostExchange) one(c device.Collective) error {
 
 // through copies send from the device, calls f, and copies receive to the device.
 func (x *hostExchange) through(send []float32, from device.Pointer, receive []float32, to device.Pointer, f func() error) error {
-	x.m.appendFloat32(send[:0], from, len(send))
-	if x.m.err != nil {
-		return x.m.err
+	x.r.appendFloat32(send[:0], from, len(send))
+	if x.r.err != nil {
+		return x.r.err
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	x.m.upload(to, bytesOf(receive))
-	return x.m.err
+	x.r.upload(to, bytesOf(receive))
+	return x.r.err
 }

@@ -93,27 +93,3 @@ func (g *grouper) divide(at int32, max int) (all []frequent) {
 	}
 	return all
 }
-
-// addRows adds the rows of x to the rows of table that g assigns to them, in a
-// fixed order. Both have H columns. kernel is the variant of add_rows for the type
-// of x.
-func (m *model) addRows(kernel string, table, x device.Pointer, g grouped) {
-	m.addRuns(kernel, table, x, g.whole)
-	if len(g.frequent) == 0 {
-		return
-	}
-	row := 4 * m.c.HiddenSize
-	m.clear(m.b.pieces, g.pieces.n*row)
-	m.addRuns(kernel, m.b.pieces, x, g.pieces)
-	for _, f := range g.frequent {
-		m.addParts(table.Add(f.target*row), m.b.pieces.Add(f.first*row), f.pieces, m.c.HiddenSize)
-	}
-}
-
-func (m *model) addRuns(kernel string, table, x device.Pointer, r runs) {
-	h := m.c.HiddenSize
-	for first := 0; first < r.n; first += maxGridYZ {
-		grid := device.Dim{X: blocks(h, 256), Y: min(maxGridYZ, r.n-first)}
-		m.launch(kernel, grid, table, x, r.target.Add(4*first), r.bounds.Add(4*first), r.order, int32(h))
-	}
-}

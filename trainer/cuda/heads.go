@@ -1,18 +1,89 @@
 package cuda
 
 import (
+	"encoding/binary"
 	"math"
 
 	"pretext/trainer"
 	"pretext/trainer/cuda/device"
 	"pretext/trainer/dropout"
+	"pretext/trainer/internal/bert"
 )
+
+// heads computes all heads on the encoder's output: their losses, outputs and gradients. It
+// owns the sums of losses on the device and the memory of the masked-LM head, the pooler and
+// the logits. Dimensions in comments: rows of the pooler (S), masked tokens in a chunk (M),
+// vocabulary (V), with the capacities in type shape; hidden size (H). A buffer without a type
+// in its comment holds elements.
+type heads struct {
+	*compute
+	staging    *staging
+	h          trainer.Heads
+	p          *bert.Parameters[dense, norm, table]
+	vocabulary int // rounded up
+
+	sums      device.Pointer // float64 (sumSlots, 3)
+	sumsHost  []byte         // page-locked, for sums
+	loss, hit device.Pointer // float32: loss of each row, and 1 if its prediction is right; sized for the largest head
+	mlm       maskedBuffers
+	pooler    poolerBuffers
+	raw       device.Pointer // float32: logits of every head but masked LM, which run in turn
+	dlogits   device.Pointer // gradients of raw as elements; equals raw in fp32
+}
+
+// maskedBuffers are the buffers of the masked-LM head for one chunk of masked
+// tokens.
+type maskedBuffers struct {
+	x, u, g    device.Pointer // (M, H)
+	norm       normed         // (M, H)
+	logits     device.Pointer // (M, V)
+	do, dg, dx device.Pointer // (M, H)
+	best       device.Pointer // int32 (M): most probable word of each masked token
+}
+
+// poolerBuffers are the buffers of the pooler.
+type poolerBuffers struct {
+	first, y, dropped device.Pointer // (S, H)
+	dy, dx            device.Pointer // (S, H)
+}
+
+// request requests the buffers of the heads that the model has.
+func (s *heads) request(r *requests) {
+	h, n, m := r.c.HiddenSize, r.s.pooled, r.s.chunk
+	r.want("sums", &s.sums, 8*3*sumSlots)
+	r.floats("losses", &s.loss, max(n, m, 2*r.s.sequences))
+	r.floats("hits", &s.hit, max(n, m, 2*r.s.sequences))
+	if p := &s.mlm; s.h.MLM {
+		for name, at := range map[string]*device.Pointer{"x": &p.x, "u": &p.u, "g": &p.g, "do": &p.do, "dg": &p.dg, "dx": &p.dx} {
+			r.elements("masked "+name, at, m*h)
+		}
+		r.normed("masked norm", &p.norm, m)
+		r.elements("masked logits", &p.logits, m*r.s.vocabulary)
+		r.floats("best", &p.best, m)
+	}
+	if p := &s.pooler; s.h.Pooled() {
+		for name, at := range map[string]*device.Pointer{"first": &p.first, "y": &p.y, "dropped": &p.dropped, "dy": &p.dy, "dx": &p.dx} {
+			r.elements("pooler "+name, at, n*h)
+		}
+	}
+	logits := n * max(2, s.h.ClassifierWidth())
+	if s.h.Span {
+		logits = max(logits, 2*r.s.tokens)
+	}
+	r.floats("logits", &s.raw, logits)
+	if r.element != 4 {
+		r.elements("gradients of logits", &s.dlogits, logits)
+	}
+}
 
 // A pass is the input and the output of the heads for one batch.
 type pass struct {
-	coef  trainer.Coef     // coefficients of the loss terms; zero in evaluation
-	out   *trainer.Outputs // gets the outputs selected by out.Want
-	batch *trainer.Batch   // nil in training
+	d      *batch
+	hidden device.Pointer   // the encoder's output: d.rows
+	dy     device.Pointer   // in training: gets the gradient of hidden
+	coef   trainer.Coef     // coefficients of the loss terms; zero in evaluation
+	out    *trainer.Outputs // gets the outputs selected by out.Want
+	tokens int              // of the batch without padding
 }
 
 // Indexes of the sums on the device. Each sum has three values: Σ weight·loss,
@@ -29,47 +100,34 @@ const (
 	sumSlots    = 2 * sumsOfAPass
 )
 
-// sums returns the address of a sum of the current pass. which is sumMLM, sumNSP,
+// sum returns the address of a sum of the current pass. which is sumMLM, sumNSP,
 // sumLabel or sumSpanHits.
-func (m *model) sums(which int) device.Pointer {
-	if !m.training {
+func (s *heads) sum(which int) device.Pointer {
+	if !s.training {
 		which += evaluation
 	}
-	return m.b.sums.Add(which * 3 * 8)
+	return s.sums.Add(which * 3 * 8)
 }
 
-// gradient returns the kernels' argument that requests gradients: 1 in training, 0
-// in evaluation.
-func (m *model) gradient() int32 {
-	if m.training {
-		return 1
-	}
-	return 0
-}
-
-// lossScale returns the device address of the loss scale, by which the kernels
-// multiply all gradients.
-func (m *model) lossScale() device.Pointer { return m.b.control.Add(lossScaleOffset) }
-
-// heads computes all heads and adds their losses to the sums. In training it also
-// computes the heads' gradients and sets b.dy, the gradient of the encoder's output.
-func (m *model) heads(d *batch, p pass) {
-	if m.training {
-		m.clear(m.b.dy, int(d.rows.N)*m.c.HiddenSize*m.element.Size())
+// forward computes all heads and adds their losses to the sums. In training it also
+// computes the heads' gradients and sets p.dy.
+func (s *heads) forward(p pass) {
+	if s.training {
+		s.clear(p.dy, int(p.d.rows.all.N)*s.config.HiddenSize*s.element.Size())
 	} else {
-		m.clear(m.sums(0), sumsOfAPass*3*8)
+		s.clear(s.sum(0), sumsOfAPass*3*8)
 	}
 	if p.out.Want&trainer.OutputHidden != 0 {
-		p.out.Hidden = m.appendElements(p.out.Hidden[:0], m.output(), p.batch.Tokens()*m.c.HiddenSize)
+		p.out.Hidden = s.staging.appendElements(s.element, p.out.Hidden[:0], p.hidden, p.tokens*s.config.HiddenSize)
 	}
-	if m.h.MLM {
-		m.mlm(d, p)
+	if s.h.MLM {
+		s.masked(p)
 	}
-	if m.h.Pooled() {
-		m.pooler(d, p)
+	if s.h.Pooled() {
+		s.pool(p)
 	}
-	if m.h.Span {
-		m.span(d, p)
+	if s.h.Span {
+		s.span(p)
 	}
 }
 
@@ -77,10 +135,10 @@ func (m *model) heads(d *batch, p pass) {
 // the sum t.sum. Only the first classes columns are logits; the others are padding.
 // logits are elements if prefix is "", float32 if it is single. In training the
 // logits are replaced by their gradients.
-func (m *model) crossEntropy(prefix string, logits device.Pointer, t targets, n, classes, width int) {
-	m.launch(prefix+"cross_entropy", device.Dim{X: n}, logits, t.bias, t.labels, t.weights, m.lossScale(), m.b.loss, m.b.hit, t.best,
-		int32(classes), int32(width), float32(t.coef), m.gradient())
-	m.sumLosses(t.sum, m.b.hit, t.weights, t.labels, n)
+func (s *heads) crossEntropy(prefix string, logits device.Pointer, t targets, n, classes, width int) {
+	s.launch(prefix+"cross_entropy", device.Dim{X: n}, logits, t.bias, t.labels, t.weights, s.lossScale(), s.loss, s.hit, t.best,
+		int32(classes), int32(width), float32(t.coef), s.gradient())
+	s.sumLosses(t.sum, s.hit, t.weights, t.labels, n)
 }
 
 // targets are the arguments of the cross-entropy kernels besides the logits: the
@@ -92,164 +150,144 @@ type targets struct {
 	sum                         int            // index of the sum to add to: sumMLM, …
 }
 
-// sumLosses adds the losses in b.loss, the weights and the hits of n rows to the
+// sumLosses adds the losses in loss, the weights and the hits of n rows to the
 // sum with index sum. Rows without a label do not count.
-func (m *model) sumLosses(sum int, hit, weights, labels device.Pointer, n int) {
-	m.launch("sum_losses", device.Dim{X: 1}, m.sums(sum), m.b.loss, hit, weights, labels, int32(n))
+func (s *heads) sumLosses(sum int, hit, weights, labels device.Pointer, n int) {
+	s.launch("sum_losses", device.Dim{X: 1}, s.sum(sum), s.loss, hit, weights, labels, int32(n))
 }
 
-// pooler computes the pooled output and the heads that use it.
-func (m *model) pooler(d *batch, p pass) {
-	b, h, n := &m.b.pooler, m.c.HiddenSize, d.pooled
-	m.gather(b.first, m.output(), d.first, n)
-	m.linear(b.y, b.first, n, m.p.pooler)
-	m.each("tanh_forward", n*h, b.y, m.p.pooler.b, int64(n*h), int32(h))
+// pool computes the pooled output and the heads that use it.
+func (s *heads) pool(p pass) {
+	b, h, n := &s.pooler, s.config.HiddenSize, p.d.pooled.n
+	s.gather(b.first, p.hidden, p.d.pooled.first, n)
+	s.linear(b.y, b.first, n, s.p.Pooler)
+	s.each("tanh_forward", n*h, b.y, s.p.Pooler.b, int64(n*h), int32(h))
 	if p.out.Want&trainer.OutputPooled != 0 {
-		p.out.Pooled = m.appendElements(p.out.Pooled[:0], b.y, d.real*h)
+		p.out.Pooled = s.staging.appendElements(s.element, p.out.Pooled[:0], b.y, p.d.real*h)
 	}
-	if m.training {
-		m.clear(b.dy, n*h*m.element.Size())
+	if s.training {
+		s.clear(b.dy, n*h*s.element.Size())
 	}
-	if m.h.NSP {
-		m.nsp(d, p)
+	if s.h.NSP {
+		s.nsp(p)
 	}
-	if m.h.ClassifierWidth() > 0 {
-		m.classify(d, p)
+	if s.h.ClassifierWidth() > 0 {
+		s.classify(p)
 	}
-	if !m.training {
+	if !s.training {
 		return
 	}
-	m.each("tanh_backward", n*h, b.dy, b.y, int64(n*h))
-	m.denseGrad(b.dy, b.first, n, m.p.pooler)
-	m.inputGrad(b.dx, b.dy, n, m.p.pooler, 0)
-	m.addRows("add_rows_elem", m.b.dy, b.dx, d.firsts)
-}
-
-// denseGrad adds the gradients of the weight and bias of y = x·Wᵀ + b, given dy
-// (rows, out) and x (rows, in), to d.dw and d.db.
-func (m *model) denseGrad(dy, x device.Pointer, rows int, d dense) {
-	m.columns(d.db, dy, rows, d.out)
-	m.linearGrad(dy, x, rows, d)
+	s.each("tanh_backward", n*h, b.dy, b.y, int64(n*h))
+	s.denseGrad(b.dy, b.first, n, s.p.Pooler)
+	s.inputGrad(b.dx, b.dy, n, s.p.Pooler, 0)
+	s.addRows("add_rows_elem", p.dy, b.dx, p.d.pooled.firsts)
 }
 
 // logitsGrad adds the gradients of a head's weight and bias, given the head's input
 // x. It first rounds the gradients of the logits, which crossEntropy left in
-// b.logits, to b.dlogits.
-func (m *model) logitsGrad(x device.Pointer, rows int, head dense) {
-	if n := rows * head.out; m.b.dlogits != m.b.logits {
-		m.each("round_down", n, m.b.dlogits, m.b.logits, int64(n))
+// raw, to dlogits.
+func (s *heads) logitsGrad(x device.Pointer, rows int, head dense) {
+	if n := rows * head.out; s.dlogits != s.raw {
+		s.each("round_down", n, s.dlogits, s.raw, int64(n))
 	}
-	m.denseGrad(m.b.dlogits, x, rows, head)
+	s.denseGrad(s.dlogits, x, rows, head)
 }
 
 // nsp computes next-sentence prediction: two logits from the pooled output.
-func (m *model) nsp(d *batch, p pass) {
-	b, x, n, head := &m.b.pooler, m.b.logits, d.pooled, m.p.nsp
-	m.logits(x, b.y, n, head)
+func (s *heads) nsp(p pass) {
+	b, x, n, head := &s.pooler, s.raw, p.d.pooled.n, s.p.NSP
+	s.logits(x, b.y, n, head)
 	if p.out.Want&trainer.OutputNSPLogits != 0 {
-		p.out.NSPLogits = m.appendLogits(p.out.NSPLogits[:0], d.real, head)
+		p.out.NSPLogits = s.appendLogits(p.out.NSPLogits[:0], p.d.real, head)
 	}
-	m.crossEntropy(single, x, targets{bias: head.master, labels: d.nsp, coef: p.coef.NSP, sum: sumNSP}, n, head.out, head.out)
-	if m.training {
-		m.logitsGrad(b.y, n, head)
-		m.inputGrad(b.dy, m.b.dlogits, n, head, 1)
+	s.crossEntropy(single, x, targets{bias: head.master, labels: p.d.pooled.nsp, coef: p.coef.NSP, sum: sumNSP}, n, head.out, head.out)
+	if s.training {
+		s.logitsGrad(b.y, n, head)
+		s.inputGrad(b.dy, s.dlogits, n, head, 1)
 	}
 }
 
 // classify computes a classifier or a regression from the pooled output after
 // dropout.
-func (m *model) classify(d *batch, p pass) {
-	b, x, n, h, head := &m.b.pooler, m.b.logits, d.pooled, m.c.HiddenSize, m.p.classifier
-	drop := m.dropping(m.c.PooledDropout(), dropout.Pooled, 0)
-	m.launch("dropout_rows", rowsGrid(n), b.dropped, b.y, d.firstRows, drop, int32(h))
-	m.logits(x, b.dropped, n, head)
+func (s *heads) classify(p pass) {
+	b, x, n, h, head := &s.pooler, s.raw, p.d.pooled.n, s.config.HiddenSize, s.p.Classifier
+	drop := s.dropping(s.config.PooledDropout(), dropout.Pooled, 0)
+	s.launch("dropout_rows", rowsGrid(n), b.dropped, b.y, p.d.pooled.rows, drop, int32(h))
+	s.logits(x, b.dropped, n, head)
 	if p.out.Want&trainer.OutputLogits != 0 {
-		p.out.Logits = m.appendLogits(p.out.Logits[:0], d.real, head)
+		p.out.Logits = s.appendLogits(p.out.Logits[:0], p.d.real, head)
 	}
-	if m.h.Regression {
-		m.launch(single+"squared_error", device.Dim{X: blocks(n, 256)}, x, head.master, d.scores, m.lossScale(), m.b.loss, int32(n), float32(p.coef.Label), m.gradient())
-		m.sumLosses(sumLabel, m.b.loss, 0, d.scoreLabel, n) // hits do not count
+	if s.h.Regression {
+		s.launch(single+"squared_error", device.Dim{X: blocks(n, 256)}, x, head.master, p.d.pooled.scores, s.lossScale(), s.loss, int32(n), float32(p.coef.Label), s.gradient())
+		s.sumLosses(sumLabel, s.loss, 0, p.d.pooled.scoreLabel, n) // hits do not count
 	} else {
-		m.crossEntropy(single, x, targets{bias: head.master, labels: d.labels, coef: p.coef.Label, sum: sumLabel}, n, head.out, head.out)
+		s.crossEntropy(single, x, targets{bias: head.master, labels: p.d.pooled.labels, coef: p.coef.Label, sum: sumLabel}, n, head.out, head.out)
 	}
-	if !m.training {
+	if !s.training {
 		return
 	}
-	m.logitsGrad(b.dropped, n, head)
-	m.inputGrad(b.dx, m.b.dlogits, n, head, 0)
-	m.launch("dropout_rows", rowsGrid(n), b.dx, b.dx, d.firstRows, drop, int32(h))
-	m.each("add", n*h, b.dy, b.dx, int64(n*h))
+	s.logitsGrad(b.dropped, n, head)
+	s.inputGrad(b.dx, s.dlogits, n, head, 0)
+	s.launch("dropout_rows", rowsGrid(n), b.dx, b.dx, p.d.pooled.rows, drop, int32(h))
+	s.each("add", n*h, b.dy, b.dx, int64(n*h))
 }
 
 // span computes start and end of an answer: two logits for each token, a softmax
 // over the tokens of each sequence, and the mean of both losses.
-func (m *model) span(d *batch, p pass) {
-	x, t, n, head := m.b.logits, d.tokens, d.sequences, m.p.spans
-	m.logits(x, m.output(), t, head)
+func (s *heads) span(p pass) {
+	x, t, n, head := s.raw, p.d.tokens, p.d.sequences, s.p.Spans
+	s.logits(x, p.hidden, t, head)
 	if p.out.Want&trainer.OutputSpans != 0 {
-		p.out.Spans = m.appendLogits(p.out.Spans[:0], p.batch.Tokens(), head)
+		p.out.Spans = s.appendLogits(p.out.Spans[:0], p.tokens, head)
 	}
-	m.launch(single+"span_entropy", device.Dim{X: n, Y: 2}, x, head.master, uint64(d.all.Cu), d.spans, m.lossScale(), m.b.loss, m.b.hit, float32(p.coef.Label/2), m.gradient())
-	ends := m.b.hit.Add(4 * n)
-	m.sumLosses(sumLabel, m.b.hit, 0, d.spans, 2*n)
-	m.sumLosses(sumSpanHits, ends, m.b.hit, d.spans, n) // Σ hit·hit: both ends are right
-	if m.training {
-		m.logitsGrad(m.output(), t, head)
-		m.inputGrad(m.b.dy, m.b.dlogits, t, head, 1)
+	s.launch(single+"span_entropy", device.Dim{X: n, Y: 2}, x, head.master, uint64(p.d.all.Cu), p.d.spans, s.lossScale(), s.loss, s.hit, float32(p.coef.Label/2), s.gradient())
+	ends := s.hit.Add(4 * n)
+	s.sumLosses(sumLabel, s.hit, 0, p.d.spans, 2*n)
+	s.sumLosses(sumSpanHits, ends, s.hit, p.d.spans, n) // Σ hit·hit: both ends are right
+	if s.training {
+		s.logitsGrad(p.hidden, t, head)
+		s.inputGrad(p.dy, s.dlogits, t, head, 1)
 	}
 }
 
-// appendElements reads n elements at an address of the device and appends them to
-// dst as float32.
-func (m *model) appendElements(dst []float32, from device.Pointer, n int) []float32 {
-	size := m.element.Size()
-	for n > 0 && m.err == nil {
-		k := min(n, stagingBytes/size)
-		dst = appendFloats(dst, m.download(from, k*size), m.element)
-		from, n = from.Add(k*size), n-k
-	}
-	return dst
-}
-
-// appendLogits reads rows of b.logits, adds the head's bias and appends the result
-// to dst. (b.logits has no bias: the kernels add it when they read the logits.)
-func (m *model) appendLogits(dst []float32, rows int, head dense) []float32 {
-	bias := m.appendFloat32(nil, head.master, head.out)
+// appendLogits reads rows of raw, adds the head's bias and appends the result
+// to dst. (raw has no bias: the kernels add it when they read the logits.)
+func (s *heads) appendLogits(dst []float32, rows int, head dense) []float32 {
+	bias := s.staging.appendFloat32(nil, head.master, head.out)
 	at := len(dst)
-	dst = m.appendFloat32(dst, m.b.logits, rows*head.out)
+	dst = s.staging.appendFloat32(dst, s.raw, rows*head.out)
 	for i := range dst[at:] {
 		dst[at+i] += bias[i%head.out]
 	}
 	return dst
 }
 
-// readSums waits for the device and returns the sums that begin at index first: 0
-// for training, evaluation for evaluation.
-func (m *model) readSums(first int) trainer.Sums {
-	m.toHost(m.results[controlBytes:], m.b.sums)
-	if m.sync() != nil {
+// readSums waits for the device and returns the sums of evaluation.
+func (s *heads) readSums() trainer.Sums {
+	s.toHost(s.sumsHost, s.sums)
+	if s.sync() != nil {
 		return trainer.Sums{}
 	}
-	return m.sumsFrom(first)
+	return s.sumsFrom(evaluation)
 }
 
-// sumsFrom returns the sums that begin at index first, from the copy in m.results.
-func (m *model) sumsFrom(first int) trainer.Sums {
+// sumsFrom returns the sums that begin at index first, from their copy on the host.
+func (s *heads) sumsFrom(first int) trainer.Sums {
 	at := func(which int) (v [3]float64) {
 		for i := range v {
-			v[i] = math.Float64frombits(uint64At(m.results[controlBytes:], (first+which)*3+i))
+			v[i] = math.Float64frombits(binary.LittleEndian.Uint64(s.sumsHost[8*((first+which)*3+i):]))
 		}
 		return v
 	}
 	mlm, nsp, label := at(sumMLM), at(sumNSP), at(sumLabel)
-	s := trainer.Sums{MLMLoss: mlm[0], MLMWeight: mlm[1], MLMCorrect: mlm[2], NSPLoss: nsp[0], NSPCount: nsp[1], NSPCorrect: nsp[2]}
+	total := trainer.Sums{MLMLoss: mlm[0], MLMWeight: mlm[1], MLMCorrect: mlm[2], NSPLoss: nsp[0], NSPCount: nsp[1], NSPCorrect: nsp[2]}
 	switch {
-	case m.h.Span:
-		s.LabelLoss, s.LabelCount, s.LabelCorrect = label[0]/2, label[1]/2, at(sumSpanHits)[2]
-	case m.h.Regression:
-		s.LabelLoss, s.LabelCount = label[0], label[1]
-	case m.h.Labels > 0:
-		s.LabelLoss, s.LabelCount, s.LabelCorrect = label[0], label[1], label[2]
+	case s.h.Span:
+		total.LabelLoss, total.LabelCount, total.LabelCorrect = label[0]/2, label[1]/2, at(sumSpanHits)[2]
+	case s.h.Regression:
+		total.LabelLoss, total.LabelCount = label[0], label[1]
+	case s.h.Labels > 0:
+		total.LabelLoss, total.LabelCount, total.LabelCorrect = label[0], label[1], label[2]
 	}
-	return s
+	return total
 }

@@ -3,206 +3,142 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"math"
+	"iter"
 	"slices"
 	"strings"
 
 	"pretext/trainer"
 	"pretext/trainer/cuda/device"
-	"pretext/trainer/cuda/kernels"
-	"pretext/trainer/dropout"
 )
 
-// model implements trainer.Model.
+// model implements trainer.Model. It owns the allocations; all other state belongs to its
+// parts, which have the names of those in trainer/cpu. The parts queue their work in one
+// stream, and a failure in one of them, in queue.err, stops all.
 type model struct {
-	c       trainer.Config
-	h       trainer.Heads
-	o       trainer.Options
-	shape   shape
-	layout  layout
-	element device.DataType
-
-	device device.Device
-	products
-	copies  queue // stream that copies batches to the device
-	arena   arena
-	b       buffers
-	p       views
-	packer  packer
-	slots   [2]slot
-	next    int    // slot of the next batch
-	staging []byte // page-locked, for tensors
-	results []byte // page-locked, for control and sums
-
-	comm      trainer.Comm
-	exchange  exchange      // between the ranks' devices; nil for a single rank
-	slices    []slice       // of each bucket: what this rank updates
-	final     bool          // the current pass is that of the step's last micro-batch on this rank
-	reduced   int           // buckets of this step that ranks have begun to sum
-	state     trainer.State // Plans is nil: see State
-	tokens    float64       // since the last Apply
-	batches   float64       // sequences since the last Apply
-	training  bool          // the current pass has dropout and gradients
-	partCount int           // parts of layout.parts
-	choice    string        // fused or plain GELU; "": not chosen yet
-	forced    string        // choice set by a test; "": none
-	closed    bool
+	c        trainer.Config
+	h        trainer.Heads
+	o        trainer.Options
+	shape    shape
+	arena    arena
+	results  []byte // page-locked, for control and sums
+	compute  compute
+	staging  staging
+	params   parameters
+	encoder  encoder
+	heads    heads
+	ranks    ranks
+	update   update
+	uploads  uploads
+	transfer transfer
+	closed   bool
 }
 
-// stagingBytes is the size of the page-locked buffer through which tensors are
-// copied.
-const stagingBytes = 4 << 20
+// newModel returns a model without device and memory.
+func newModel(c trainer.Config, h trainer.Heads, o trainer.Options, s shape) *model {
+	m := &model{c: c, h: h, o: o, shape: s}
+	main := &queue{}
+	m.compute = compute{products: products{queue: main, element: types[o.Precision].element, bytes: s.workspace}, config: c, seed: o.Seed}
+	m.staging = staging{queue: main}
+	m.params = parameters{layout: newLayout(c, h, s)}
+	m.encoder = encoder{compute: &m.compute, o: o, p: &m.params.views, tokens: s.tokens}
+	m.heads = heads{compute: &m.compute, staging: &m.staging, h: h, p: &m.params.views, vocabulary: s.vocabulary}
+	m.ranks = ranks{staging: &m.staging, comm: trainer.OrAlone(o.Comm), params: &m.params}
+	m.update = update{compute: &m.compute, staging: &m.staging, o: o, params: &m.params, heads: &m.heads, ranks: &m.ranks}
+	m.uploads = uploads{packer: packer{c: c, h: h, shape: s}}
+	m.transfer = transfer{staging: &m.staging, params: &m.params, ranks: &m.ranks, state: &m.update.state}
+	return m
+}
 
-// firstLossScale is the loss scale of a new fp16 model; lossScaleGrowth is the
-// number of updates without an overflow after which it doubles. Both are the
-// defaults of PyTorch's GradScaler.
-const (
-	firstLossScale  = 1 << 16
-	lossScaleGrowth = 2000
-)
+// requests returns requests for all buffers of the model. Placing them sets the addresses in
+// its parts.
+func (m *model) requests() *requests {
+	r := &requests{c: m.c, s: m.shape, train: m.o.Train, element: m.compute.element.Size()}
+	m.compute.request(r, max(m.shape.vocabulary, m.h.ClassifierWidth()))
+	for _, part := range []interface{ request(*requests) }{&m.params, &m.update, &m.ranks, &m.uploads, &m.encoder, &m.heads} {
+		part.request(r)
+	}
+	return r
+}
 
 func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*model, error) {
-	t := types[o.Precision]
-	set, err := b.load(t.kernel)
+	set, err := b.load(types[o.Precision].kernel)
 	if err != nil {
 		return nil, err
 	}
 	most := b.limits
 	most.divideAlone = b.Transport == TransportNCCL
-	m := &model{c: c, h: h, o: o, shape: newShape(c, o, most), element: t.element, device: b.device, comm: trainer.OrAlone(o.Comm)}
-	m.layout = newLayout(c, h, m.shape)
-	m.packer = packer{c: c, h: h, shape: m.shape}
-	r := requestsFor(c, h, o, m.shape, &m.layout, &m.b)
+	m := newModel(c, h, o, newShape(c, o, most))
+	r := m.requests()
 	if err := r.place(b.device, b.apart); err != nil {
 		return nil, errors.Join(err, r.free(b.device))
 	}
 	m.arena = r.arena
-	if t.element == device.Float32 {
-		m.b.copy, m.b.dlogits = m.b.w, m.b.logits
+	if m.compute.element == device.Float32 {
+		m.params.copy, m.heads.dlogits = m.params.w, m.heads.raw
 	}
-	main := &queue{device: b.device, kernels: set}
-	m.products = products{queue: main, element: t.element, workspace: m.b.workspace, bytes: m.shape.workspace, prefix: planPrefix(b.device.Properties())}
-	m.copies = queue{device: b.device}
-	m.p = viewer{&m.layout, m.b.copy, m.b.w, m.b.g, t.element.Size(), c.HiddenSize}.views(c, h)
-	m.forced = b.gelu
+	m.compute.device, m.compute.kernels, m.compute.prefix = b.device, set, planPrefix(b.device.Properties())
+	m.uploads.device, m.encoder.forced = b.device, b.gelu
+	m.params.view(c, h)
 	if err := m.prepare(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	if err := m.connect(b); err != nil {
+	if err := m.ranks.connect(b); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect the ranks' devices: %w", err), m.Close())
 	}
 	return m, nil
 }
 
-// layer returns the buffers of layer i. Its input x is the output buffer of layer
-// i-1, or of the embeddings. Without training, layers use two sets of buffers in
-// turn.
-func (m *model) layer(i int) kept {
-	k := m.b.layers[i%len(m.b.layers)]
-	k.x = m.b.embedded.y
-	if i > 0 {
-		k.x = m.b.layers[(i-1)%len(m.b.layers)].final.y
-	}
-	return k
-}
-
-// prepare makes streams, events and host memory, and initializes device memory.
+// prepare makes streams, events and host memory, and initializes device memory: it clears
+// the parameters, writes the tables of the optimizer and sets the first state.
 func (m *model) prepare() error {
+	d, slots := m.compute.device, &m.uploads.slots
 	var err error
 	pinned := func(n int) (b []byte) {
 		if err == nil {
-			b, err = m.device.AllocHost(n)
+			b, err = d.AllocHost(n)
 		}
 		return b
 	}
-	m.staging, m.results = pinned(stagingBytes), pinned(resultBytes)
-	for i := range m.slots {
-		m.slots[i] = slot{host: pinned(slotBytes(m.shape)), base: m.b.slots[i]}
+	m.staging.memory, m.results = pinned(stagingBytes), pinned(resultBytes)
+	for i := range slots {
+		slots[i].host = pinned(slotBytes(m.shape))
 	}
 	if err != nil {
 		return err
 	}
-	for _, s := range []*device.Stream{&m.stream, &m.copies.stream} {
-		if *s, err = m.device.NewStream(); err != nil {
+	m.update.controlHost, m.heads.sumsHost = m.results[:controlBytes], m.results[controlBytes:]
+	for _, s := range []*device.Stream{&m.compute.stream, &m.uploads.stream} {
+		if *s, err = d.NewStream(); err != nil {
 			return err
 		}
 	}
-	for i := range m.slots {
-		for _, e := range []*device.Event{&m.slots[i].uploaded, &m.slots[i].consumed} {
-			if *e, err = m.device.NewEvent(false); err != nil {
+	for i := range slots {
+		for _, e := range []*device.Event{&slots[i].uploaded, &slots[i].consumed} {
+			if *e, err = d.NewEvent(false); err != nil {
 				return err
 			}
 		}
 	}
-	return m.initialize()
-}
-
-// initialize clears the parameters and writes the tables of the optimizer.
-func (m *model) initialize() error {
-	for _, p := range []device.Pointer{m.b.w, m.b.g} {
-		if p != 0 {
-			m.clear(p, 4*m.layout.size)
+	q, p := m.compute.queue, &m.params
+	zero := func(at device.Pointer, n int) {
+		if at != 0 {
+			q.clear(at, n)
 		}
 	}
-	for _, p := range []device.Pointer{m.b.m, m.b.v} {
-		if p != 0 {
-			m.clear(p, 4*m.layout.moments())
-		}
+	zero(p.w, 4*p.layout.Size)
+	zero(p.g, 4*p.layout.Size)
+	zero(p.m, 4*p.layout.moments())
+	zero(p.v, 4*p.layout.moments())
+	if p.copy != p.w {
+		zero(p.copy, m.compute.element.Size()*p.layout.Size)
 	}
-	if m.b.copy != m.b.w {
-		m.clear(m.b.copy, m.element.Size()*m.layout.size)
-	}
-	m.clear(m.b.sums, 8*3*sumSlots)
+	zero(m.heads.sums, 8*3*sumSlots)
+	zero(m.encoder.d.q, 4*m.shape.tokens*m.c.HiddenSize)
 	if m.o.Train {
-		m.clear(m.b.dq, 4*m.shape.tokens*m.c.HiddenSize)
-		m.tables()
+		m.update.tables()
 	}
 	m.SetState(trainer.State{LossScale: firstLossScale})
-	return m.sync()
-}
-
-// tables writes the optimizer's tables to the device: the parts, the first part of
-// each tensor (bounds), and whether each tensor has weight decay (decays).
-func (m *model) tables() {
-	parts, bounds := m.layout.parts()
-	m.partCount = len(parts)
-	m.slices = m.layout.slices(m.comm.Rank(), parts)
-	var decays []byte
-	for _, i := range m.layout.flat {
-		decays = append(decays, 0)
-		if m.layout.specs[i].Decay {
-			decays[len(decays)-1] = 1
-		}
-	}
-	m.upload(m.b.decays, append(decays, make([]byte, roundUp(len(decays), 4)-len(decays))...))
-	m.upload(m.b.bounds, packAll(bounds))
-	m.upload(m.b.parts, packAll(parts))
-}
-
-func packAll[T any](x []T) []byte {
-	var b []byte
-	for _, v := range x {
-		b = append(b, kernels.Pack(v)...)
-	}
-	return b
-}
-
-// upload copies b to the device through the staging buffer and waits.
-func (m *model) upload(to device.Pointer, b []byte) {
-	for len(b) > 0 && m.err == nil {
-		n := copy(m.staging, b)
-		m.toDevice(to, m.staging[:n])
-		m.sync()
-		to, b = to.Add(n), b[n:]
-	}
-}
-
-// download returns n bytes at an address of the device, up to stagingBytes. The
-// slice is valid until the next call.
-func (m *model) download(from device.Pointer, n int) []byte {
-	m.toHost(m.staging[:n], from)
-	m.sync()
-	return m.staging[:n]
+	return q.sync()
 }
 
 // usable returns ErrClosed or the error of earlier work that makes the model
@@ -211,7 +147,14 @@ func (m *model) usable() error {
 	if m.closed {
 		return ErrClosed
 	}
-	return m.err
+	return m.compute.err
+}
+
+// begin sends a batch that the model can compute to the device.
+func (m *model) begin(b *trainer.Batch, want trainer.Output, train bool) (batch, error) {
+	m.compute.training = train
+	m.encoder.choose()
+	return m.uploads.send(m.compute.queue, b, want, train)
 }
 
 // check returns an error for a batch that the model cannot compute.
@@ -225,38 +168,6 @@ func (m *model) check(b *trainer.Batch) error {
 	return b.Validate(m.c, m.h)
 }
 
-// send queues the copy of a batch to the device, where it overlaps with the
-// computation of the previous batch. There are two slots. send waits on the host
-// until the slot's last batch was copied; the device waits until that batch was
-// computed.
-func (m *model) send(b *trainer.Batch, want trainer.Output) (batch, error) {
-	s := &m.slots[m.next]
-	m.next = 1 - m.next
-	if err := m.device.SyncEvent(s.uploaded); err != nil {
-		return batch{}, err
-	}
-	d := m.packer.pack(s, b, want, m.training)
-	m.copies.wait(s.consumed)
-	m.copies.toDevice(s.base, s.host[:s.n])
-	m.copies.record(s.uploaded)
-	m.wait(s.uploaded)
-	return d, m.copies.err
-}
-
-// done records that all work that reads the last batch is queued. Once that work is
-// done, its slot can be used again.
-func (m *model) done() { m.record(m.slots[1-m.next].consumed) }
-
-// dropping returns the kernels' argument for dropout with probability p at a place
-// in the model, given by kind and layer; keepAll in evaluation.
-func (m *model) dropping(p float64, kind dropout.Kind, layer int) kernels.Dropout {
-	if !m.training {
-		return keepAll
-	}
-	scale := dropout.New(m.o.Seed, p).Scale()
-	return kernels.Dropout{Seed: m.o.Seed, Site: uint32(dropout.At(kind, layer)), Keep: uint32(math.Round(256 / scale)), Scale: float32(scale)}
-}
-
 // Accumulate implements trainer.Model. During the backward pass of the last
 // micro-batch, ranks sum gradients as soon as they are complete.
 func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) error {
@@ -265,12 +176,12 @@ func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) error
 	case err != nil:
 	case !m.o.Train:
 		err = errors.New("the model was not opened for training")
-	case m.reduced > 0:
+	case m.ranks.reduced > 0:
 		err = errReducing
 	default:
-		m.final = last
-		err = m.reason(m.accumulate(b, coef))
-		m.final = false
+		m.ranks.final = last
+		err = m.ranks.reason(m.accumulate(b, coef))
+		m.ranks.final = false
 	}
 	if err != nil {
 		return fmt.Errorf("accumulate: %w", err)
@@ -279,32 +190,30 @@ func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) error
 }
 
 func (m *model) accumulate(b *trainer.Batch, coef trainer.Coef) error {
-	m.training = true
-	m.choose()
-	d, err := m.send(b, 0)
+	d, err := m.begin(b, 0, true)
 	if err != nil {
 		return err
 	}
-	m.encode(&d)
-	m.heads(&d, pass{coef: coef, out: &trainer.Outputs{}})
-	m.complete(len(m.layout.buckets) - 1)
-	m.backward(&d)
-	m.done()
-	m.tokens += float64(b.Tokens())
-	m.batches += float64(b.Sequences())
-	return m.err
+	m.encoder.forward(&d)
+	m.heads.forward(pass{d: &d, hidden: m.encoder.output(), dy: m.encoder.d.y, coef: coef, out: &trainer.Outputs{}})
+	m.ranks.complete(len(m.params.layout.Buckets) - 1)
+	m.encoder.backward(&d, m.ranks.complete)
+	m.uploads.done(m.compute.queue)
+	m.update.tokens += float64(b.Tokens())
+	m.update.batches += float64(b.Sequences())
+	return m.compute.err
 }
 
 // Forward implements trainer.Model.
 func (m *model) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {
+	var sums trainer.Sums
 	err := m.check(b)
-	if err != nil {
-		return trainer.Sums{}, fmt.Errorf("forward: %w", err)
+	if err == nil {
+		if out == nil {
+			out = &trainer.Outputs{}
+		}
+		sums, err = m.forward(b, out)
 	}
-	if out == nil {
-		out = &trainer.Outputs{}
-	}
-	sums, err := m.forward(b, out)
 	if err != nil {
 		return sums, fmt.Errorf("forward: %w", err)
 	}
@@ -312,18 +221,92 @@ func (m *model) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, e
 }
 
 func (m *model) forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {
-	m.training = false
-	m.choose()
-	d, err := m.send(b, out.Want)
+	d, err := m.begin(b, out.Want, false)
 	if err != nil {
 		return trainer.Sums{}, err
 	}
-	m.encode(&d)
-	m.heads(&d, pass{out: out, batch: b})
-	m.done()
-	sums := m.readSums(evaluation)
+	m.encoder.forward(&d)
+	m.heads.forward(pass{d: &d, hidden: m.encoder.output(), out: out, tokens: b.Tokens()})
+	m.uploads.done(m.compute.queue)
+	sums := m.heads.readSums()
 	sums.Tokens, sums.Sequences = float64(b.Tokens()), float64(b.Sequences())
-	return sums, m.err
+	return sums, m.compute.err
+}
+
+// Apply implements trainer.Model.
+func (m *model) Apply(s trainer.Schedule) (trainer.StepInfo, error) {
+	err := m.usable()
+	if err == nil && !m.o.Train {
+		err = errors.New("the model was not opened for training")
+	}
+	var info trainer.StepInfo
+	if err == nil {
+		info, err = m.update.apply(s)
+	}
+	if err != nil {
+		return info, fmt.Errorf("apply: %w", err)
+	}
+	return info, nil
+}
+
+// Tensors implements trainer.Model.
+func (m *model) Tensors(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
+		if m.closed {
+			yield(trainer.Tensor{}, fmt.Errorf("read %v: %w", k, ErrClosed))
+			return
+		}
+		m.transfer.tensors(k)(yield)
+	}
+}
+
+// Load implements trainer.Model.
+func (m *model) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (trainer.LoadReport, error) {
+	var r trainer.LoadReport
+	err := m.usable()
+	if err == nil {
+		r, err = m.transfer.load(k, tensors)
+	}
+	if err != nil {
+		return r, fmt.Errorf("load %v: %w", k, err)
+	}
+	return r, nil
+}
+
+// Snapshot implements trainer.Model. It waits for the device.
+func (m *model) Snapshot() (trainer.Snapshot, error) {
+	err := m.usable()
+	var s *snapshot
+	if err == nil {
+		s, err = m.transfer.snapshot(m.State())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	return s, nil
+}
+
+// State implements trainer.Model. State.Plans holds the algorithms chosen for
+// matrix products on this device, and the entries for other devices that were
+// passed to SetState.
+func (m *model) State() trainer.State {
+	s := m.update.state
+	s.Plans = m.compute.algorithms()
+	if m.encoder.choice != "" {
+		s.Plans[m.encoder.choiceName()] = m.encoder.choice
+	}
+	if len(s.Plans) == 0 {
+		s.Plans = nil
+	}
+	return s
+}
+
+// SetState implements trainer.Model. In fp32 and bf16 the loss scale becomes 1.
+// Existing product plans are freed; later products use the algorithms in s.Plans.
+func (m *model) SetState(s trainer.State) {
+	m.encoder.choice = ""
+	m.compute.replan(s.Plans)
+	m.update.setState(s)
 }
 
 // Close implements trainer.Model.
@@ -332,38 +315,39 @@ func (m *model) Close() error {
 		return nil
 	}
 	m.closed = true
+	d, slots := m.compute.device, &m.uploads.slots
 	var errs []error
-	if m.exchange != nil {
+	if m.ranks.exchange != nil {
 		// In a step that did not end, other ranks may never make the calls of this one.
-		errs = append(errs, m.exchange.close(m.err != nil || m.reduced > 0))
+		errs = append(errs, m.ranks.exchange.close(m.compute.err != nil || m.ranks.reduced > 0))
 	}
-	errs = append(errs, m.device.Sync(), m.arena.free(m.device), m.forget())
-	for _, b := range [][]byte{m.staging, m.results, m.slots[0].host, m.slots[1].host} {
+	errs = append(errs, d.Sync(), m.arena.free(d), m.compute.forget())
+	for _, b := range [][]byte{m.staging.memory, m.results, slots[0].host, slots[1].host} {
 		if b != nil {
-			errs = append(errs, m.device.FreeHost(b))
+			errs = append(errs, d.FreeHost(b))
 		}
 	}
-	for _, s := range []device.Stream{m.stream, m.copies.stream} {
+	for _, s := range []device.Stream{m.compute.stream, m.uploads.stream} {
 		if s != 0 {
-			errs = append(errs, m.device.FreeStream(s))
+			errs = append(errs, d.FreeStream(s))
 		}
 	}
-	for _, s := range m.slots {
+	for _, s := range slots {
 		for _, e := range []device.Event{s.uploaded, s.consumed} {
 			if e != 0 {
-				errs = append(errs, m.device.FreeEvent(e))
+				errs = append(errs, d.FreeEvent(e))
 			}
 		}
 	}
 	return m.newErrors(errs)
 }
 
-// newErrors joins errs without those whose lines are in m.err or in earlier ones: a
+// newErrors joins errs without those whose lines are in m.compute.err or in earlier ones: a
 // device that has failed returns the same error from every call.
 func (m *model) newErrors(errs []error) error {
 	said := ""
-	if m.err != nil {
-		said = m.err.Error()
+	if m.compute.err != nil {
+		said = m.compute.err.Error()
 	}
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
 		if err == nil {

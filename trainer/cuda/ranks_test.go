@@ -331,14 +331,14 @@ func TestCallsOfRanksAreThoseOfTheory(t *testing.T) {
 		o := trainer.Options{Tokens: 16, Sequences: 2, Masked: 8, Train: true, Comm: sized(3), ShardOptimizer: shard}
 		l := newLayout(rankConfig(), trainer.PretrainHeads(), newShape(rankConfig(), o, defaultLimits))
 		parameters, padding := 0, 0
-		for _, s := range l.specs {
+		for _, s := range l.Specs {
 			parameters += s.Size()
 		}
-		for _, b := range l.buckets {
-			padding += b.n
+		for _, b := range l.Buckets {
+			padding += b.N
 		}
-		if padding -= parameters; padding < 0 || padding > len(l.specs)*64+len(l.buckets)*64*3+64*61 || len(l.buckets) != 4 {
-			t.Errorf("%d buckets hold %d elements more than %d parameters", len(l.buckets), padding, parameters)
+		if padding -= parameters; padding < 0 || padding > len(l.Specs)*64+len(l.Buckets)*64*3+64*61 || len(l.Buckets) != 4 {
+			t.Errorf("%d buckets hold %d elements more than %d parameters", len(l.Buckets), padding, parameters)
 		}
 		parts, _ := l.parts()
 		for r, one := range results {
@@ -362,7 +362,7 @@ func TestCallsOfRanksAreThoseOfTheory(t *testing.T) {
 			// rank 2, which has no micro-batch in step 1, nothing.
 			each := len(want) / 2
 			for step := range 2 {
-				for i := range len(l.buckets) - 1 {
+				for i := range len(l.Buckets) - 1 {
 					between := d.calls[step*each+i+1].launches - d.calls[step*each+i].launches
 					if none := r == 2 && step == 1; none != (between == 0) {
 						t.Errorf("rank %d, step %d: %d kernels between the buckets %d and %d", r, step, between, i, i+1)
@@ -395,8 +395,8 @@ func kinds(list []device.Collective) string {
 // momentCalls returns the number of calls that gather one moment.
 func momentCalls(l layout) int {
 	n := 0
-	for _, b := range l.buckets {
-		n += blocks(b.n/l.ranks, l.gather)
+	for _, b := range l.Buckets {
+		n += blocks(b.N/l.ranks, l.gather)
 	}
 	return n
 }
@@ -405,21 +405,21 @@ func momentCalls(l layout) int {
 func wantCalls(l layout, rank, parts, steps int) []string {
 	var all []string
 	for range steps {
-		for i := len(l.buckets) - 1; i >= 0; i-- {
-			b := l.buckets[i]
+		for i := len(l.Buckets) - 1; i >= 0; i-- {
+			b := l.Buckets[i]
 			if l.sharded {
-				each := b.n / l.ranks
+				each := b.N / l.ranks
 				all = append(all, fmt.Sprintf("reduce-scatter of %d, %d bytes on; ", each, 4*rank*each))
 			} else {
-				all = append(all, fmt.Sprintf("all-reduce of %d, 0 bytes on; ", b.n))
+				all = append(all, fmt.Sprintf("all-reduce of %d, 0 bytes on; ", b.N))
 			}
 		}
 		if !l.sharded {
 			continue
 		}
 		gathered := ""
-		for _, b := range l.buckets {
-			each := b.n / l.ranks
+		for _, b := range l.Buckets {
+			each := b.N / l.ranks
 			gathered += fmt.Sprintf("all-gather of %d, %d bytes on; ", each, -4*rank*each)
 		}
 		all = append(all, fmt.Sprintf("all-reduce of %d, 0 bytes on; ", parts), fmt.Sprintf("all-reduce of %d, 0 bytes on; ", 2*parts), gathered)
@@ -704,9 +704,8 @@ func TestDividedMomentsTakeTheirPartOfTheMemory(t *testing.T) {
 	}
 	h := trainer.PretrainHeads()
 	size := func(o trainer.Options) (bytes, parameters int) {
-		s := newShape(c, o, defaultLimits)
-		l := newLayout(c, h, s)
-		return requestsFor(c, h, o, s, &l, &buffers{}).size(), l.size
+		m := newModel(c, h, o, newShape(c, o, defaultLimits))
+		return m.requests().size(), m.params.layout.Size
 	}
 	o := trainer.Options{Tokens: 4096, Sequences: 64, Masked: 600, Precision: trainer.BFloat16, Train: true, Comm: sized(8)}
 	whole, n := size(o)

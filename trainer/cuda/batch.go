@@ -7,7 +7,45 @@ import (
 	"pretext/trainer"
 	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/internal/bert"
 )
+
+// uploads copies batches to the device, in a stream of its own, so that a copy overlaps with
+// the computation of the batch before. It owns two slots, used in turn.
+type uploads struct {
+	queue  // that copies
+	packer packer
+	slots  [2]slot
+	next   int // slot of the next batch
+}
+
+// request requests the slots' memory on the device.
+func (u *uploads) request(r *requests) {
+	for i := range u.slots {
+		r.want(fmt.Sprintf("batch %d", i), &u.slots[i].base, slotBytes(r.s))
+	}
+}
+
+// send queues the copy of a batch to the device; the stream main waits for it. send waits
+// until the slot's last batch was copied; the device waits until main has computed that
+// batch.
+func (u *uploads) send(main *queue, b *trainer.Batch, want trainer.Output, train bool) (batch, error) {
+	s := &u.slots[u.next]
+	u.next = 1 - u.next
+	if err := u.device.SyncEvent(s.uploaded); err != nil {
+		return batch{}, err
+	}
+	d := u.packer.pack(s, b, want, train)
+	u.wait(s.consumed)
+	u.toDevice(s.base, s.host[:s.n])
+	u.record(s.uploaded)
+	main.wait(s.uploaded)
+	return d, u.err
+}
+
+// done records that all work of main that reads the last batch is queued. Once that work is
+// done, its slot can be used again.
+func (u *uploads) done(main *queue) { main.record(u.slots[1-u.next].consumed) }
 
 // A slot holds the index arrays of one batch on the host and on the device.
 // There are two: one batch is copied while the other is computed.
@@ -43,21 +81,31 @@ type batch struct {
 	tokens, sequences int // with padding
 	longest           int // tokens of the longest sequence
 	real              int // sequences without padding
-	pooled            int // rows of the pooler: one for each real sequence, and padding
 
-	ids, positions, segments        device.Pointer // (tokens)
-	all                             kernels.Rows   // every row
-	attention                       kernels.Batch
-	words, places, kinds            grouped        // tokens by word ID, position and segment, for the gradients of the embeddings
-	rows                            kernels.Rows   // rows of the encoder's output
-	selected                        device.Pointer // (rows.N) row of the batch for each row of the encoder's output; zero: all rows
-	spread                          grouped        // rows of the encoder's output by row of the batch
-	masked                          []chunk
-	first                           device.Pointer // (pooled) row of the encoder's output with the sequence's first token
+	ids, positions, segments device.Pointer // (tokens)
+	all                      kernels.Rows   // every row
+	attention                kernels.Batch
+	words, places, kinds     grouped // tokens by word ID, position and segment, for the gradients of the embeddings
+	rows                     outputRows
+	masked                   []chunk
+	pooled                   pooledRows
+	spans                    device.Pointer // (2, sequences)
+}
+
+// outputRows are the rows of the encoder's output: those that the heads read, or all.
+type outputRows struct {
+	all    kernels.Rows
+	index  device.Pointer // (all.N) row of the batch for each row of the encoder's output; zero: all rows
+	spread grouped        // rows of the encoder's output by row of the batch
+}
+
+// pooledRows are the rows of the pooler: one for each real sequence, and padding.
+type pooledRows struct {
+	n                               int
+	first                           device.Pointer // (n) row of the encoder's output with the sequence's first token
 	firsts                          grouped        // rows of the pooler by row of the encoder's output
-	firstRows                       kernels.Rows   // rows of the pooler
-	nsp, labels, scores, scoreLabel device.Pointer // (pooled)
-	spans                           device.Pointer // (2, sequences)
+	rows                            kernels.Rows
+	nsp, labels, scores, scoreLabel device.Pointer // (n)
 }
 
 // A chunk is a fixed number of masked tokens.
@@ -81,7 +129,7 @@ type packer struct {
 	c      trainer.Config
 	h      trainer.Heads
 	shape  shape
-	choice selection
+	choice bert.Selection
 	grouper
 }
 
@@ -89,9 +137,9 @@ type packer struct {
 // it includes the arrays that gradients need.
 func (p *packer) pack(s *slot, b *trainer.Batch, want trainer.Output, train bool) batch {
 	s.n = 0
-	d := batch{real: b.Sequences(), pooled: roundUp(b.Sequences(), p.shape.pooledRows), tokens: roundUp(b.Tokens(), p.shape.tokenQuantum)}
+	d := batch{real: b.Sequences(), pooled: pooledRows{n: roundUp(b.Sequences(), p.shape.pooledRows)}, tokens: roundUp(b.Tokens(), p.shape.tokenQuantum)}
 	p.tokens(s, b, &d, train)
-	p.choice.choose(b, p.h, want)
+	p.choice.Choose(b, p.h, want)
 	p.selection(s, b, &d, train)
 	if p.h.MLM {
 		p.masked(s, b, &d, train)
@@ -163,11 +211,11 @@ func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
 // first row of the sequence, so each selected row i gets a sequence of its own that
 // begins at row i minus its place, which may be negative.
 func (p *packer) selection(s *slot, b *trainer.Batch, d *batch, train bool) {
-	if p.choice.all {
-		d.rows = d.all
+	if p.choice.All {
+		d.rows.all = d.all
 		return
 	}
-	rows := p.choice.rows
+	rows := p.choice.Rows
 	n := min(roundUp(max(len(rows), 1), p.shape.tokenQuantum), d.tokens)
 	index, cu, own, position := make([]int32, n), make([]int32, n), make([]int32, n), make([]int64, n)
 	q := 0
@@ -181,10 +229,10 @@ func (p *packer) selection(s *slot, b *trainer.Batch, d *batch, train bool) {
 		}
 		index[i], cu[i], position[i] = rows[i], int32(i)-(rows[i]-b.CuSeqlens[q]), b.Sequence[q]
 	}
-	d.selected = put(s, index)
-	d.rows = kernels.Rows{Sequence: uint64(put(s, own)), Cu: uint64(put(s, cu)), Position: uint64(put(s, position)), N: int32(n)}
+	d.rows.index = put(s, index)
+	d.rows.all = kernels.Rows{Sequence: uint64(put(s, own)), Cu: uint64(put(s, cu)), Position: uint64(put(s, position)), N: int32(n)}
 	if train {
-		d.spread = grouped{whole: runs{len(rows), put(s, rows), put(s, append(own, int32(n))), put(s, own)}}
+		d.rows.spread = grouped{whole: runs{len(rows), put(s, rows), put(s, append(own, int32(n))), put(s, own)}}
 	}
 }
 
@@ -196,11 +244,11 @@ func (p *packer) masked(s *slot, b *trainer.Batch, d *batch, train bool) {
 		n := min(rows, b.Masked()-first)
 		index := make([]int32, n, rows)
 		for i, row := range b.MaskedIndex[first : first+n] {
-			index[i] = int32(p.choice.at(row))
+			index[i] = int32(p.choice.At(row))
 		}
 		c := chunk{n: n, rows: rows}
 		if train {
-			c.scattered = p.group(s, index, int(d.rows.N), n)
+			c.scattered = p.group(s, index, int(d.rows.all.N), n)
 		}
 		c.index, c.ids = put(s, p.padded(index, rows, 0)), put(s, p.padded(b.MaskedIDs[first:first+n], rows, trainer.NoLabel))
 		c.weights = put(s, append(append(make([]float32, 0, rows), b.MaskedWeights[first:first+n]...), make([]float32, rows-n)...))
@@ -212,20 +260,20 @@ func (p *packer) masked(s *slot, b *trainer.Batch, d *batch, train bool) {
 func (p *packer) pooled(s *slot, b *trainer.Batch, d *batch, train bool) {
 	first := make([]int32, d.real)
 	for i := range first {
-		first[i] = int32(p.choice.at(b.CuSeqlens[i]))
+		first[i] = int32(p.choice.At(b.CuSeqlens[i]))
 	}
 	if train {
-		d.firsts = p.group(s, first, int(d.rows.N), d.real)
+		d.pooled.firsts = p.group(s, first, int(d.rows.all.N), d.real)
 	}
-	d.first = put(s, p.padded(first, d.pooled, 0))
-	position := append(append(make([]int64, 0, d.pooled), b.Sequence...), make([]int64, d.pooled-d.real)...)
-	d.firstRows = kernels.Rows{Position: uint64(put(s, position)), N: int32(d.pooled)}
+	d.pooled.first = put(s, p.padded(first, d.pooled.n, 0))
+	position := append(append(make([]int64, 0, d.pooled.n), b.Sequence...), make([]int64, d.pooled.n-d.real)...)
+	d.pooled.rows = kernels.Rows{Position: uint64(put(s, position)), N: int32(d.pooled.n)}
 	if p.h.NSP {
-		d.nsp = put(s, p.padded(b.NSPLabels, d.pooled, trainer.NoLabel))
+		d.pooled.nsp = put(s, p.padded(b.NSPLabels, d.pooled.n, trainer.NoLabel))
 	}
 	switch {
 	case p.h.Labels > 0:
-		d.labels = put(s, p.padded(b.Labels, d.pooled, trainer.NoLabel))
+		d.pooled.labels = put(s, p.padded(b.Labels, d.pooled.n, trainer.NoLabel))
 	case p.h.Regression:
 		p.scores(s, b, d)
 	}
@@ -234,12 +282,12 @@ func (p *packer) pooled(s *slot, b *trainer.Batch, d *batch, train bool) {
 // scores writes the regression targets, and a label for each: 0 if the sequence has a
 // target, trainer.NoLabel if it has none.
 func (p *packer) scores(s *slot, b *trainer.Batch, d *batch) {
-	scores, labels := make([]float32, d.pooled), make([]int32, d.pooled)
+	scores, labels := make([]float32, d.pooled.n), make([]int32, d.pooled.n)
 	for i := range scores {
 		scores[i], labels[i] = float32(math.NaN()), trainer.NoLabel
 		if i < d.real && !math.IsNaN(float64(b.Scores[i])) {
 			scores[i], labels[i] = b.Scores[i], 0
 		}
 	}
-	d.scores, d.scoreLabel = put(s, scores), put(s, labels)
+	d.pooled.scores, d.pooled.scoreLabel = put(s, scores), put(s, labels)
 }

@@ -1,0 +1,300 @@
+package cuda
+
+import (
+	"fmt"
+	"maps"
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/dropout"
+)
+
+// compute has the operations on matrices that encoder and heads share. It owns the stream
+// that computes, the plans of products, and memory for sums over rows.
+type compute struct {
+	products
+	config   trainer.Config
+	seed     uint64 // of dropout
+	training bool   // the current pass has dropout and gradients
+
+	column  device.Pointer // float32 (columnBlocks, widest): partial sums of columns
+	pieces  device.Pointer // float32 (pieces, H): see addRows
+	control device.Pointer // kernels.Control: loss scale and norm of the gradients
+}
+
+// request requests the memory for sums. wide is the largest number of columns that are
+// summed, besides those of the encoder.
+func (c *compute) request(r *requests, wide int) {
+	r.want("workspace", &c.workspace, r.s.workspace)
+	r.want("control", &c.control, 64)
+	if r.train {
+		r.floats("column sums", &c.column, columnBlocks*max(3*r.c.HiddenSize, r.c.IntermediateSize, wide))
+		r.floats("pieces", &c.pieces, r.s.pieces*r.c.HiddenSize)
+	}
+}
+
+// columnBlocks is the maximum result of columnParts.
+const columnBlocks = 64
+
+// products queues matrix products. It plans each shape once and keeps the plan.
+type products struct {
+	*queue
+	element   device.DataType
+	workspace device.Pointer
+	bytes     int // size of the workspace
+	plans     map[device.Matmul]device.Product
+	prefix    string            // prefix of plan names for this device: see planPrefix
+	saved     map[string]string // algorithms from the checkpoint by plan name, including other devices
+}
+
+// planPrefix returns the prefix of plan names: GPU model, compute capability and
+// library version. Devices with the same prefix can use each other's algorithms.
+func planPrefix(p device.Properties) string {
+	return fmt.Sprintf("%s, sm_%d%d, %s: ", p.Name, p.Major, p.Minor, p.BLAS)
+}
+
+// planName returns the key in State.Plans for the shape m.
+func (p *products) planName(m device.Matmul) string {
+	return fmt.Sprintf("%s%dx%dx%d, transposed %t %t, leading %d %d %d, types %d %d, epilogue %d",
+		p.prefix, m.M, m.N, m.K, m.TransA, m.TransB, m.LDA, m.LDB, m.LDD, m.Type, m.Result, m.Epilogue)
+}
+
+// plan returns the plan for the shape m and creates it at first use, with the saved
+// algorithm if there is one.
+func (p *products) plan(m device.Matmul) (device.Product, error) {
+	if plan, ok := p.plans[m]; ok {
+		return plan, nil
+	}
+	plan, err := p.device.Plan(m, p.bytes, p.saved[p.planName(m)])
+	if err != nil {
+		return 0, err
+	}
+	if p.plans == nil {
+		p.plans = map[device.Matmul]device.Product{}
+	}
+	p.plans[m] = plan
+	return plan, nil
+}
+
+// multiply queues the product of shape m with the operands x.
+func (p *products) multiply(m device.Matmul, x device.Operands) {
+	if p.err != nil {
+		return
+	}
+	plan, err := p.plan(m)
+	if err == nil {
+		x.Alpha, x.Workspace = 1, p.workspace
+		err = p.device.Matmul(p.stream, plan, x)
+	}
+	if err != nil {
+		p.try("product "+p.planName(m), err)
+	}
+}
+
+// algorithms returns the saved algorithms and those of all plans, by plan name.
+func (p *products) algorithms() map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, p.saved)
+	for m, plan := range p.plans {
+		all[p.planName(m)] = p.device.Algorithm(plan)
+	}
+	return all
+}
+
+// replan frees all plans; later products use the saved algorithms.
+func (p *products) replan(saved map[string]string) {
+	if p.sync() == nil {
+		p.try("free plans", p.forget())
+	}
+	p.saved = maps.Clone(saved)
+}
+
+// forget frees all plans. The stream must be idle.
+func (p *products) forget() error {
+	for _, plan := range p.plans {
+		if err := p.device.FreeProduct(plan); err != nil {
+			return err
+		}
+	}
+	p.plans = nil
+	return nil
+}
+
+// linear sets y (rows, out) to x (rows, in) · Wᵀ, without the bias.
+func (p *products) linear(y, x device.Pointer, rows int, d dense) {
+	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element}
+	p.multiply(m, device.Operands{A: d.w, B: x, D: y})
+}
+
+// affine sets y (rows, out) to x (rows, in) · Wᵀ + b.
+func (p *products) affine(y, x device.Pointer, rows int, d dense) {
+	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element, Epilogue: device.Bias}
+	p.multiply(m, device.Operands{A: d.w, B: x, D: y, Bias: d.b})
+}
+
+// geluLinear sets u (rows, out) to x (rows, in) · Wᵀ + b, and g to GELU(u) in the
+// tanh form.
+func (p *products) geluLinear(g, u, x device.Pointer, rows int, d dense) {
+	m := device.Matmul{
+		M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element,
+		Epilogue: device.GELUAuxBias, AuxLD: d.out,
+	}
+	p.multiply(m, device.Operands{A: d.w, B: x, D: g, Bias: d.b, Aux: u})
+}
+
+// geluInputGrad sets du (rows, in) to (dy · W) ⊙ GELU'(u), where dy is (rows, out)
+// and GELU' is the derivative of the tanh form.
+func (p *products) geluInputGrad(du, dy, u device.Pointer, rows int, d dense) {
+	m := device.Matmul{M: d.in, N: rows, K: d.out, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: p.element, Epilogue: device.DGELU, AuxLD: d.in}
+	p.multiply(m, device.Operands{A: d.w, B: dy, D: du, Aux: u})
+}
+
+// logits sets y (rows, out), which is float32, to x (rows, in) · Wᵀ without the bias.
+// All heads but masked LM use it.
+func (p *products) logits(y, x device.Pointer, rows int, d dense) {
+	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: device.Float32}
+	p.multiply(m, device.Operands{A: d.w, B: x, D: y})
+}
+
+// linearGrad adds dyᵀ·x to d.dw, the gradient of W; dy is (rows, out), x (rows, in).
+func (p *products) linearGrad(dy, x device.Pointer, rows int, d dense) {
+	m := device.Matmul{M: d.in, N: d.out, K: rows, TransB: true, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: device.Float32}
+	p.multiply(m, device.Operands{A: x, B: dy, D: d.dw, Beta: 1})
+}
+
+// inputGrad sets dx (rows, in) to dy · W if beta is 0, and adds dy · W to dx if beta
+// is 1; dy is (rows, out).
+func (p *products) inputGrad(dx, dy device.Pointer, rows int, d dense, beta float32) {
+	m := device.Matmul{M: d.in, N: rows, K: d.out, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: p.element}
+	p.multiply(m, device.Operands{A: d.w, B: dy, D: dx, Beta: beta})
+}
+
+// rowsGrid returns the grid of a kernel over n rows that computes one row per warp
+// and four rows per block.
+func rowsGrid(n int) device.Dim { return device.Dim{X: blocks(n, 4)} }
+
+// gather sets row i of y (n, H) to row index[i] of x.
+func (c *compute) gather(y, x, index device.Pointer, n int) {
+	h := c.config.HiddenSize
+	c.each("gather_rows", n*h, y, x, index, int32(n), int32(h))
+}
+
+// norm sets y.y to LN(drop(x + bias) + residual), and y.xhat and y.inverse to the
+// values that the gradient needs.
+func (c *compute) norm(y normed, x, bias, residual device.Pointer, p norm, rows kernels.Rows, drop kernels.Dropout) {
+	c.launch("norm_forward", rowsGrid(int(rows.N)), y.y, y.xhat, y.inverse, x, bias, residual, p.gain, p.bias, rows, drop,
+		int32(c.config.HiddenSize), float32(c.config.LayerNormEps))
+}
+
+// gelu adds the bias to u (rows, width) in place and sets g to GELU(u).
+func (c *compute) gelu(g, u, bias device.Pointer, rows, width int) {
+	c.each("gelu_forward", rows*width, g, u, bias, int64(rows*width), int32(width), c.tanh())
+}
+
+// tanh returns the kernels' argument for the form of GELU: 1 for the tanh form, 0
+// for the exact form.
+func (c *compute) tanh() int32 {
+	if c.config.Activation.Tanh() {
+		return 1
+	}
+	return 0
+}
+
+// dropping returns the kernels' argument for dropout with probability p at a place
+// in the model, given by kind and layer; keepAll in evaluation.
+func (c *compute) dropping(p float64, kind dropout.Kind, layer int) kernels.Dropout {
+	if !c.training {
+		return keepAll
+	}
+	scale := dropout.New(c.seed, p).Scale()
+	return kernels.Dropout{Seed: c.seed, Site: uint32(dropout.At(kind, layer)), Keep: uint32(math.Round(256 / scale)), Scale: float32(scale)}
+}
+
+// keepAll is the kernels' dropout argument for no dropout.
+var keepAll = kernels.Dropout{Keep: 256, Scale: 1}
+
+// gradient returns the kernels' argument that requests gradients: 1 in training, 0
+// in evaluation.
+func (c *compute) gradient() int32 {
+	if c.training {
+		return 1
+	}
+	return 0
+}
+
+// lossScale returns the device address of the loss scale, by which the kernels
+// multiply all gradients.
+func (c *compute) lossScale() device.Pointer { return c.control.Add(lossScaleOffset) }
+
+// denseGrad adds the gradients of the weight and bias of y = x·Wᵀ + b, given dy
+// (rows, out) and x (rows, in), to d.dw and d.db.
+func (c *compute) denseGrad(dy, x device.Pointer, rows int, d dense) {
+	c.columns(d.db, dy, rows, d.out)
+	c.linearGrad(dy, x, rows, d)
+}
+
+// normGrad computes the gradients of y = LN(drop(x + bias) + residual) from dy,
+// the gradient of y:
+//
+//   - dz is set to the gradient of the LayerNorm's input, hence of the residual;
+//   - dx, unless it is the zero pointer, is set to the gradient of x;
+//   - p.dsums gets the gradients of gain and bias added, and with dx those of the
+//     bias before the LayerNorm.
+func (c *compute) normGrad(dz, dx, dy device.Pointer, y normed, p norm, rows kernels.Rows, drop kernels.Dropout) {
+	h, n, sums := c.config.HiddenSize, int(rows.N), 2
+	c.launch("norm_backward", rowsGrid(n), dz, dx, dy, y.xhat, y.inverse, p.gain, rows, drop, int32(h))
+	if dx != 0 {
+		sums = 3
+	}
+	parts := columnParts(n)
+	c.launch("norm_sums", device.Dim{X: blocks(h, 256), Y: parts}, c.column, dx, dy, y.xhat, int32(n), int32(h))
+	c.addParts(p.dsums, c.column, parts, sums*h)
+}
+
+// columnParts returns the number of parts into which the rows of a matrix are
+// divided to sum its columns.
+func columnParts(rows int) int { return min(columnBlocks, blocks(rows, 64)) }
+
+// addParts adds all rows of part (parts, width) to the vector sum (width).
+func (c *compute) addParts(sum, part device.Pointer, parts, width int) {
+	c.launch("add_parts", device.Dim{X: blocks(width, 256)}, sum, part, int32(parts), int32(width))
+}
+
+// columns adds the sum of each column of x (rows, width) to db (width).
+func (c *compute) columns(db, x device.Pointer, rows, width int) {
+	parts := columnParts(rows)
+	c.launch("column_sums", device.Dim{X: blocks(width, 256), Y: parts}, c.column, x, device.Pointer(0), int32(rows), int32(width))
+	c.addParts(db, c.column, parts, width)
+}
+
+// addRows adds the rows of x to the rows of table that g assigns to them, in a
+// fixed order. Both have H columns. kernel is the variant of add_rows for the type
+// of x.
+func (c *compute) addRows(kernel string, table, x device.Pointer, g grouped) {
+	c.addRuns(kernel, table, x, g.whole)
+	if len(g.frequent) == 0 {
+		return
+	}
+	row := 4 * c.config.HiddenSize
+	c.clear(c.pieces, g.pieces.n*row)
+	c.addRuns(kernel, c.pieces, x, g.pieces)
+	for _, f := range g.frequent {
+		c.addParts(table.Add(f.target*row), c.pieces.Add(f.first*row), f.pieces, c.config.HiddenSize)
+	}
+}
+
+func (c *compute) addRuns(kernel string, table, x device.Pointer, r runs) {
+	h := c.config.HiddenSize
+	for first := 0; first < r.n; first += maxGridYZ {
+		grid := device.Dim{X: blocks(h, 256), Y: min(maxGridYZ, r.n-first)}
+		c.launch(kernel, grid, table, x, r.target.Add(4*first), r.bounds.Add(4*first), r.order, int32(h))
+	}
+}
+
+// normed is a LayerNorm's output and what its gradient needs.
+type normed struct {
+	y, xhat device.Pointer // (T, H)
+	inverse device.Pointer // float32 (T): 1/σ
+}

@@ -1,0 +1,223 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+)
+
+// update ends a step: it queues the optimizer's kernels on what belongs to this rank, and
+// reads the sums of the step. It owns the optimizer's tables, the loss scale and the model's
+// counters.
+type update struct {
+	*compute
+	staging *staging
+	o       trainer.Options
+	params  *parameters
+	heads   *heads
+	ranks   *ranks
+
+	parts, bounds, decays  device.Pointer // tables: see layout.parts and tables
+	squares, moved, ratios device.Pointer // float32: (parts), (parts, 2) and (tensors) for LAMB
+	partCount              int            // parts of layout.parts
+	controlHost            []byte         // page-locked, for the kernels.Control
+
+	state           trainer.State // Plans is nil: see model.State
+	tokens, batches float64       // tokens and sequences since the last step
+}
+
+// Sizes in bytes: kernels.Control, the offset of LossScale in it, kernels.Part, and the
+// results that a step copies to the host (the Control, then the sums).
+const (
+	controlBytes    = 48
+	lossScaleOffset = 24
+	partBytes       = 16
+	resultBytes     = controlBytes + 8*3*sumSlots
+)
+
+// firstLossScale is the loss scale of a new fp16 model; lossScaleGrowth is the
+// number of updates without an overflow after which it doubles. Both are the
+// defaults of PyTorch's GradScaler.
+const (
+	firstLossScale  = 1 << 16
+	lossScaleGrowth = 2000
+)
+
+// request requests the optimizer's tables.
+func (u *update) request(r *requests) {
+	if !r.train {
+		return
+	}
+	parts, bounds := u.params.layout.parts()
+	tensors := len(u.params.layout.Specs)
+	r.want("parts", &u.parts, partBytes*len(parts))
+	r.want("bounds", &u.bounds, 4*len(bounds))
+	r.want("decays", &u.decays, roundUp(tensors, 4))
+	r.floats("squares", &u.squares, len(parts))
+	r.floats("squares of LAMB", &u.moved, 2*len(parts))
+	r.floats("ratios", &u.ratios, tensors)
+}
+
+// tables writes the optimizer's tables to the device: the parts, the first part of
+// each tensor (bounds), and whether each tensor has weight decay (decays).
+func (u *update) tables() {
+	l := &u.params.layout
+	parts, bounds := l.parts()
+	u.partCount = len(parts)
+	u.ranks.slices = l.slices(u.ranks.comm.Rank(), parts)
+	decays := make([]byte, roundUp(len(l.Flat), 4))
+	for t, i := range l.Flat {
+		if l.Specs[i].Decay {
+			decays[t] = 1
+		}
+	}
+	u.staging.upload(u.decays, decays)
+	u.staging.upload(u.bounds, packAll(bounds))
+	u.staging.upload(u.parts, packAll(parts))
+}
+
+func packAll[T any](x []T) []byte {
+	var b []byte
+	for _, v := range x {
+		b = append(b, kernels.Pack(v)...)
+	}
+	return b
+}
+
+// apply makes the step of trainer.Model.Apply. The loss scale and whether the step is skipped
+// are decided on the device; the host waits once, for the results.
+func (u *update) apply(s trainer.Schedule) (trainer.StepInfo, error) {
+	u.ranks.reduce()
+	rate := s.Rate(u.state.Step)
+	u.optimize(u.rule(rate))
+	u.toHost(u.controlHost, u.control)
+	u.toHost(u.heads.sumsHost, u.heads.sums)
+	u.clear(u.heads.sums, sumsOfAPass*3*8)
+	if err := u.device.Sync(); u.err == nil {
+		u.err = err
+	}
+	if u.err != nil {
+		return trainer.StepInfo{}, u.ranks.reason(u.err)
+	}
+	info := trainer.StepInfo{Sums: u.heads.sumsFrom(0), LossScale: u.state.LossScale, Rate: rate}
+	info.Sums.Tokens, info.Sums.Sequences = u.tokens, u.batches
+	u.tokens, u.batches = 0, 0
+	u.finish(&info)
+	sums := info.Sums.Vector()
+	err := u.ranks.comm.AllReduce(sums[:])
+	info.Sums = trainer.SumsOf(sums)
+	return info, err
+}
+
+// finish updates u.state and info from the kernels.Control that apply has copied to the
+// host. A gradient norm of infinity or NaN means that the device
+// skipped the update.
+func (u *update) finish(info *trainer.StepInfo) {
+	var c kernels.Control
+	if _, err := binary.Decode(u.controlHost, binary.LittleEndian, &c); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	info.GradNorm = float64(c.Norm)
+	info.Skipped = !(c.Norm <= math.MaxFloat32)
+	if info.Skipped {
+		info.Rate = 0
+	} else {
+		u.state.Step++
+	}
+	u.state.LossScale, u.state.GoodSteps = float64(c.LossScale), int64(c.Good)
+}
+
+// rule returns the optimizer's hyperparameters in the form that the kernels take;
+// rate is the learning rate of this step.
+func (u *update) rule(rate float64) kernels.Rule {
+	o := u.o.Optimizer
+	r := kernels.Rule{
+		Beta1: float32(o.Beta1), Rest1: float32(1 - o.Beta1), Beta2: float32(o.Beta2), Rest2: float32(1 - o.Beta2),
+		Epsilon: float32(o.Epsilon), Decay: float32(o.WeightDecay), Rate: float32(rate), Clip: float32(o.ClipNorm),
+	}
+	if o.BiasCorrection {
+		r.Correct = 1
+	}
+	if u.o.Precision == trainer.Float16 {
+		r.Growth = lossScaleGrowth
+	}
+	return r
+}
+
+// optimize queues the kernels that update all weights by AdamW or LAMB. If the ranks
+// divide the optimizer, each updates its slices. The sums of squares of other ranks'
+// slices are then zero until share adds them.
+func (u *update) optimize(r kernels.Rule) {
+	p, parts, tensors, sharded := u.params, u.partCount, len(u.params.layout.Specs), u.params.layout.sharded
+	if sharded {
+		u.clear(u.squares, 4*parts)
+	}
+	u.eachSlice(func(s updated) { u.launch("sum_squares", s.grid, s.squares, p.g, s.parts) })
+	if sharded {
+		u.ranks.share(u.squares, parts)
+	}
+	u.launch("begin_update", device.Dim{X: 1}, u.control, u.squares, int32(parts), r)
+	if u.o.Optimizer.Name == trainer.AdamW {
+		u.eachSlice(func(s updated) {
+			u.launch("adamw", s.grid, p.w, s.m, s.v, p.g, p.copy, u.decays, s.parts, u.control, r)
+		})
+	} else {
+		if sharded {
+			u.clear(u.moved, 8*parts)
+		}
+		u.eachSlice(func(s updated) {
+			u.launch("lamb_direction", s.grid, s.moved, p.w, s.m, s.v, p.g, u.decays, s.parts, u.control, r)
+		})
+		if sharded {
+			u.ranks.share(u.moved, 2*parts)
+		}
+		u.launch("lamb_ratios", device.Dim{X: blocks(tensors, 256)}, u.ratios, u.moved, u.bounds, u.decays, int32(tensors))
+		u.eachSlice(func(s updated) { u.launch("lamb_move", s.grid, p.w, p.g, p.copy, u.ratios, s.parts, u.control, r) })
+	}
+	if sharded {
+		u.clear(p.g, 4*p.layout.Size) // the kernels have cleared only this rank's slices
+		u.ranks.gatherWeights()
+	}
+}
+
+// An updated holds the arguments of the optimizer's kernels for a range of parts.
+// Kernels find a part's weights, gradients and moments by one index, that of the flat
+// buffers; so m and v may lie before the moments' buffer.
+type updated struct {
+	grid                  device.Dim
+	parts, squares, moved device.Pointer
+	m, v                  device.Pointer
+}
+
+// eachSlice calls f for the parts that this rank updates: for each of its slices or,
+// if the optimizer is not divided, once for all.
+func (u *update) eachSlice(f func(updated)) {
+	p := u.params
+	if !p.layout.sharded {
+		f(updated{device.Dim{X: u.partCount}, u.parts, u.squares, u.moved, p.m, p.v})
+		return
+	}
+	for _, s := range u.ranks.slices {
+		if s.parts == 0 {
+			continue
+		}
+		shift := 4 * (s.moments - s.first)
+		f(updated{device.Dim{X: s.parts}, u.parts.Add(partBytes * s.part), u.squares.Add(4 * s.part), u.moved.Add(8 * s.part), p.m.Add(shift), p.v.Add(shift)})
+	}
+}
+
+// setState sets the counters, and writes them to the device. In fp32 and bf16 the loss
+// scale becomes 1.
+func (u *update) setState(s trainer.State) {
+	if u.o.Precision != trainer.Float16 {
+		s.LossScale = 1
+	}
+	u.state, u.state.Plans = s, nil
+	u.staging.upload(u.control, kernels.Pack(kernels.Control{
+		Beta1Power: math.Pow(u.o.Optimizer.Beta1, float64(s.Step)), Beta2Power: math.Pow(u.o.Optimizer.Beta2, float64(s.Step)),
+		LossScale: float32(s.LossScale), Step: uint32(s.Step), Good: uint32(s.GoodSteps),
+	}))
+}
