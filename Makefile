@@ -88,7 +88,7 @@ bench-peers: build
 # Training beside PyTorch, in one run. Installs PyTorch: some GB.
 bench-torch: build
 	rm -rf bin/bench-torch && bin/prepare-data demo --out bin/bench-torch/demo --quiet
-	bin/prepare-data inspect bin/bench-torch/demo/shards --records > bin/bench-torch/records.jsonl
+	bin/prepare-data head bin/bench-torch/demo/shards --json -n 0 > bin/bench-torch/records.jsonl
 	internal/dev/checks/env.sh bench internal/dev/bench/peers/torch_step.py bin/train-bert bin/bench-torch/demo/shards bin/bench-torch/records.jsonl $(BENCHFLAGS)
 
 # A folder to copy to a machine with an NVIDIA GPU, without Go and network: programs,

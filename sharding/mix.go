@@ -297,7 +297,7 @@ func (m *Mix) temper(rows []MixRow, rates []float64) error {
 	for i, r := range rows {
 		n := float64(rates[i] * float64(r.Tokens))
 		if n > 0 && r.Language == "" {
-			return failure.Usagef("%d documents of source %s have no language, which --language-alpha needs: extract them with --language CODE, or leave the source out with --epochs %s=0",
+			return failure.Usagef("%d documents of source %s have no language, and --language-alpha needs one: extract them with --language CODE, or leave the source out with --epochs %s=0",
 				r.Documents, r.Source, r.Source)
 		}
 		before[r.Language] += n

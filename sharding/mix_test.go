@@ -388,7 +388,7 @@ func TestWrongMixesNameTheCure(t *testing.T) {
 		{"named twice", Mix{Epochs: map[string]float64{"b": 1, "b-2": 1}}, "--epochs b and --epochs b-2: both name the source b-2"},
 		{"too often", Mix{Weights: map[string]float64{"a": 1e6, "b": 1}}, ""},
 		{"without a language", Mix{LanguageAlpha: number(0.5)},
-			"3 documents of source b-2 have no language, which --language-alpha needs: extract them with --language CODE, or leave the source out with --epochs b-2=0"},
+			"3 documents of source b-2 have no language, and --language-alpha needs one: extract them with --language CODE, or leave the source out with --epochs b-2=0"},
 		{"without tokens", Mix{Weights: map[string]float64{"a": 1, "b-1": 1, "b-2": 1}}, "--weight b-1: the source has no tokens to train on: leave it out with --weight b-1=0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

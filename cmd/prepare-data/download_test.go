@@ -49,7 +49,7 @@ func aWiki(t *testing.T) *httptest.Server {
 
 // mirrored are the flags that lead to a server on this machine.
 func mirrored(server *httptest.Server, args ...string) []string {
-	return append(args, "--allow-private", "--mirror", "wikimedia="+server.URL, "--mirror", "gutenberg="+server.URL, "--book-pause=0s", "--contact=tests@example.org")
+	return append(args, "--set=allow-private", "--set", "mirror=wikimedia="+server.URL, "--set", "mirror=gutenberg="+server.URL, "--set=book-pause=0s", "--contact=tests@example.org")
 }
 
 func TestARunDownloadsItsSources(t *testing.T) {
@@ -90,7 +90,7 @@ func asTheCardSays(t *testing.T, run string, more ...string) {
 	if !found {
 		t.Fatalf("no command on the card:\n%s", b)
 	}
-	for _, want := range []string{"--wiki demowiki@2026-09-01", "--wiki-layout content", "--gutenberg-ids 7"} {
+	for _, want := range []string{"--wiki demowiki@2026-09-01", "--set wiki-layout=content", "--gutenberg-ids 7"} {
 		if !strings.Contains(command, want) {
 			t.Errorf("got the command\n%s\nwant %s in it", command, want)
 		}
@@ -178,7 +178,7 @@ func (s *slowWiki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // args downloads all files of the server.
 func (s *slowWiki) args(out string) []string {
-	args := []string{"download", "--quiet", "--allow-private", "--out", out}
+	args := []string{"download", "--quiet", "--set=allow-private", "--out", out}
 	for _, path := range slices.Sorted(maps.Keys(s.content)) {
 		args = append(args, "--url", s.URL+path, "--sha256", fmt.Sprintf("%x", sha256.Sum256(s.content[path])))
 	}
@@ -199,7 +199,7 @@ func TestADownloadThatIsKilledResumesInTheMiddleOfItsFiles(t *testing.T) {
 	want := []int{}
 	for at := 50_000; at < size; at += 100_000 {
 		s.stopAt.Store(int64(at))
-		p := prepareData(t, append(s.args(out), "--max-conn=3")...)
+		p := prepareData(t, append(s.args(out), "--set=max-conn=3")...)
 		if err := p.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -282,13 +282,13 @@ func TestDownloadsThatFailSayWhy(t *testing.T) {
 		args []string
 	}{
 		{"a checksum that is not the file's", 4, "the command line says sha256:" + wrong, []string{"--url", url, "--sha256", wrong}},
-		{"an address of this machine", 5, "--allow-private", []string{"--url", "https" + strings.TrimPrefix(url, "http"), "--allow-private=false"}},
-		{"a wiki that is not there", 2, "is that the name of a wiki", []string{"--wiki", "nowiki", "--contact=x", "--mirror", "wikimedia=" + gone.URL}},
+		{"an address of this machine", 5, "--set allow-private", []string{"--url", "https" + strings.TrimPrefix(url, "http"), "--set=allow-private=false"}},
+		{"a wiki that is not there", 2, "is that the name of a wiki", []string{"--wiki", "nowiki", "--contact=x", "--set", "mirror=wikimedia=" + gone.URL}},
 		{"a server that is not there", 5, "refused", []string{"--url", "http://127.0.0.1:1/x"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out := t.TempDir()
-			p := prepareData(t, append([]string{"download", "--quiet", "--allow-private", "--backoff=1ms", "--out", out}, test.args...)...)
+			p := prepareData(t, append([]string{"download", "--quiet", "--set=allow-private", "--backoff=1ms", "--out", out}, test.args...)...)
 			p.fail(t, test.code, test.word)
 			if _, err := os.Stat(filepath.Join(out, sharding.ManifestName)); err == nil {
 				t.Error("a manifest stands in a folder that is not finished")

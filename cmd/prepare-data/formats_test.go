@@ -71,7 +71,7 @@ func alike(ts *testscript.TestScript, _ bool, formats []string) {
 	aValue := regexp.MustCompile(`(int64|float)\[`).MatchString
 	read := func(args ...string) string { return program.Output(ts, 0, args...) }
 	records := func(dir string) []string {
-		return lines(fileName.ReplaceAllString(read("inspect", dir, "--records"), ""), always)
+		return lines(fileName.ReplaceAllString(read("head", dir, "--json", "-n", "0"), ""), always)
 	}
 	values := func(dir string) []string { return lines(read("inspect", dir, "--values"), aValue) }
 	wantRecords, wantValues, wantStats := records("shards"), values("shards"), figures(read("stats", "shards", "--vocab", "vocab.txt"))
@@ -118,7 +118,7 @@ func holdsRecipe(ts *testscript.TestScript, _ bool, args []string) {
 		read("verify", out)
 		same(ts, out+": stats", want, forms(out))
 		read("head", out, "-n", "1")
-		holds(ts, out+": records", read("inspect", out, "--records"), `"input_ids"`)
+		holds(ts, out+": records", read("head", out, "--json", "-n", "0"), `"input_ids"`)
 		read("convert", bare, "--to", format, "--out", "bare-"+out, "--quiet")
 		read("verify", "bare-"+out)
 		if splits(ts, out) {

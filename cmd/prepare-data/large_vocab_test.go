@@ -56,7 +56,7 @@ func TestAVocabularyOf128000TokensGoesFromTextToExamples(t *testing.T) {
 	prepareData(t, "vocab", text, "--model=bpe", "--vocab-size=128000", "--out", tokenizer, "--quiet").succeed(t)
 	prepareData(t, "examples", text, "--tokenizer", filepath.Join(tokenizer, "tokenizer.json"), "--dupe-factor=1", "--shards=1", "--out", shards, "--quiet").succeed(t)
 	prepareData(t, "verify", shards).succeed(t)
-	p := prepareData(t, "inspect", shards, "--records")
+	p := prepareData(t, "head", shards, "--json", "-n", "0")
 	p.succeed(t)
 	ids, wide, most := 0, 0, 0
 	for lines := bufio.NewScanner(&p.stdout); lines.Scan(); {

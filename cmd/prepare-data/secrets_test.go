@@ -101,7 +101,7 @@ func TestNothingOfARunHoldsTokensOrFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	query := "?token=" + secretToken
-	args := []string{"run", "--allow-private", "--url", server.URL + "/a/book.txt" + query, "--url", server.URL + "/token/" + secretToken + "/second.txt;signature=" + secretToken, "--url=" + server.URL + "/a/wiki.xml.bz2" + query, "--books", books,
+	args := []string{"run", "--set=allow-private", "--url", server.URL + "/a/book.txt" + query, "--url", server.URL + "/token/" + secretToken + "/second.txt;signature=" + secretToken, "--url=" + server.URL + "/a/wiki.xml.bz2" + query, "--books", books,
 		"--dedup=exact", "--vocab-size=1000", "--shards=2", "--dupe-factor=1", "--out=" + out}
 	run := prepareData(t, args...)
 	run.succeed(t)
@@ -140,7 +140,7 @@ func TestPlacesAreRecordedWhereThatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	server := secretive(t)
 	out := filepath.Join(t.TempDir(), secretFolder)
-	prepareData(t, "download", "--quiet", "--allow-private", "--record-paths", "--url", server.URL+"/a/book.txt?token="+secretToken, "--out="+out).succeed(t)
+	prepareData(t, "download", "--quiet", "--set=allow-private", "--set=record-paths", "--url", server.URL+"/a/book.txt?token="+secretToken, "--out="+out).succeed(t)
 	silentTree(t, out, secretToken)
 	host, err := os.Hostname()
 	if err != nil {
@@ -175,11 +175,11 @@ func TestNoMessageHoldsTokens(t *testing.T) {
 		{2, "must begin with https", []string{"--url", "ftp://example.org/a.txt" + query}},
 		{2, "not a URL", []string{"--url", "https://%zz/" + query}},
 		{2, "is no sha256 checksum", []string{"--url", "https://example.org/a.txt" + query, "--sha256", "12"}},
-		{2, "no user", []string{"--url", server.URL + "/a/book.txt" + query, "--mirror", "wikimedia=https://me:" + secretToken + "@example.org"}},
+		{2, "no user", []string{"--url", server.URL + "/a/book.txt" + query, "--set", "mirror=wikimedia=https://me:" + secretToken + "@example.org"}},
 		{2, "https://example.org/a.txt?redacted", []string{"https://example.org/a.txt" + query}},
 	} {
 		out := t.TempDir()
-		p := prepareData(t, append([]string{"download", "--quiet", "--allow-private", "--backoff=1ms", "--attempts=2", "--out", out}, test.args...)...)
+		p := prepareData(t, append([]string{"download", "--quiet", "--set=allow-private", "--backoff=1ms", "--set=attempts=2", "--out", out}, test.args...)...)
 		p.fail(t, test.code, test.word)
 		silent(t, strings.Join(test.args, " "), p.stderr.String()+p.stdout.String(), secretToken)
 		if len(readTree(t, out)) > 0 {

@@ -36,7 +36,7 @@ var workRecipes = []struct {
 	name  string
 	flags []string
 }{
-	{records.Pairs, "length bins", []string{"--length-bins=32,64,128", "--dupe-factor=3"}},
+	{records.Pairs, "length bins", []string{"--set=length-bins=32,64,128", "--dupe-factor=3"}},
 	{records.Masked, "mlm", []string{"--recipe=mlm", "--dupe-factor=3"}},
 	{records.Tokens, "tokens", []string{"--recipe=tokens"}},
 	{records.Packed, "packed", []string{"--recipe=packed", "--max-seq-length=256"}},

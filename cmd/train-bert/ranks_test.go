@@ -126,7 +126,7 @@ func TestRanksThatAreKilledAgainAndAgainEndAsThoseThatWereNot(t *testing.T) {
 	dir := t.TempDir()
 	want, out := filepath.Join(dir, "want"), filepath.Join(dir, "out")
 	steps := 40 + 5*kills
-	args := writeRun(t, want, "--num-train-steps", strconv.Itoa(steps), "--save-checkpoints-steps", "6", "--keep", "2", "--zero1", "--train-batch-size", "7")
+	args := writeRun(t, want, "--num-train-steps", strconv.Itoa(steps), "--save-checkpoints-steps", "6", "--keep", "2", "--set=zero1", "--train-batch-size", "7")
 	finishAll(t, newRanksRun(t, 2, args).start(t))
 	args[slices.Index(args, want)] = out
 	var reached int64

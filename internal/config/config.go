@@ -210,16 +210,19 @@ func suggestion(name string, names []string) string {
 }
 
 // For returns the settings for a command, in order of increasing precedence:
-// the top-level keys, the keys under the first word of the command's name, and
-// the keys under the whole name.
-func (f *File) For(command string) []Setting {
+// the top-level keys, the keys under the first word of the command's name, the keys
+// under its other names, and the keys under the whole name.
+func (f *File) For(command string, others ...string) []Setting {
 	settings := f.top
 	for i, r := range command {
 		if r == ' ' {
 			settings = Merge(settings, f.sections[command[:i]])
 		}
 	}
-	return Merge(settings, f.sections[command])
+	for _, name := range append(others, command) {
+		settings = Merge(settings, f.sections[name])
+	}
+	return settings
 }
 
 // Merge returns the settings in first and second. If both have a key, the

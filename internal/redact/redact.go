@@ -149,6 +149,8 @@ func Args(args []string) []string {
 		switch {
 		case strings.Contains(arg, "://"):
 			out[i] = Text(arg)
+		case name == "--set" && ok: // its value is NAME=VALUE
+			out[i] = name + "=" + Args([]string{value})[0]
 		case strings.HasPrefix(arg, "-") && ok && named().MatchString(value):
 			out[i] = name + "=" + Address(value)
 		case named().MatchString(arg):

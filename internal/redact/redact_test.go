@@ -78,9 +78,9 @@ func TestAddressesInTextAreFound(t *testing.T) {
 }
 
 func TestCommandLinesLoseFolders(t *testing.T) {
-	got := Args([]string{"./p", "--out=S/S/x", "--url", "https://a.org/S1?S#S", "--mirror", "wikimedia=http://S@h/", "-q", "S/x/", "--rule", "a=0.5", "S=S/x", "--n=1",
+	got := Args([]string{"./p", "--out=S/S/x", "--url", "https://a.org/S1?S#S", "--mirror", "wikimedia=http://S@h/", "-q", "S/x/", "--rule", "a=0.5", "S=S/x", "--set=x=S/x", "--n=1",
 		"--endpoint", "u:S@h:1", "--endpoint=u:S/x@h:1", "S@h:1"})
-	want := []string{"p", "--out=x", "--url", "https://a.org/S1?redacted", "--mirror", "wikimedia=http://redacted@h/", "-q", "x", "--rule", "a=0.5", "S=x", "--n=1",
+	want := []string{"p", "--out=x", "--url", "https://a.org/S1?redacted", "--mirror", "wikimedia=http://redacted@h/", "-q", "x", "--rule", "a=0.5", "S=x", "--set=x=x", "--n=1",
 		"--endpoint", "redacted@h:1", "--endpoint=redacted@h:1", "redacted@h:1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -89,7 +89,7 @@ func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error)
 		next := (*cobra.Command)(nil)
 		for _, c := range at.Commands() {
 			names = append(names, c.Name())
-			if len(path) > 0 && c.Name() == path[0] && c != self {
+			if len(path) > 0 && (c.Name() == path[0] || c.HasAlias(path[0])) && c != self {
 				next = c
 			}
 		}
@@ -130,14 +130,14 @@ func (s *Settings) effective(target *cobra.Command, args []string) ([]effective,
 	}
 	values := []effective{}
 	target.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == configFlag {
+		if slices.Contains([]string{"help", configFlag, setFlag}, f.Name) {
 			return
 		}
 		origin := cmp.Or(origins[f.Name], "default")
 		if origin == "default" && f.Changed {
 			origin = "preset"
 		}
-		if origin == "default" && f.Hidden {
+		if origin == "default" && f.Hidden && !IsSetting(f) {
 			return
 		}
 		values = append(values, newEffective(f, origin))

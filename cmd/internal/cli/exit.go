@@ -15,7 +15,8 @@ import (
 
 // Program names a program and may add advice to its errors.
 type Program struct {
-	Name string // before every message
+	Name   string // before every message
+	Groups []Group
 
 	// Advice, if not nil, returns the message to print for err, whose exit code is code.
 	// It may add a hint to message, which is the default.
@@ -95,6 +96,6 @@ func (p Program) Report(stderr io.Writer, err error) int {
 	if p.Advice != nil {
 		message = p.Advice(code, err, message)
 	}
-	fmt.Fprintf(stderr, "%s: %s\n", p.Name, OneLine(message))
+	fmt.Fprintf(stderr, "%s: %s\n", p.Name, NameSettings(p.Groups)(OneLine(message)))
 	return code
 }

@@ -12,29 +12,42 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A Group is a list of flags under a common heading in help texts and manual pages.
+// A Group is a list of flags under a common heading in help texts and manual pages, and
+// of settings: options that are rarely given and have no flag of their own.
 type Group struct {
 	Heading string
 	Flags   []string // in the order of the help text
+
+	// Settings are keys of the settings file, of the environment and of --set. A key
+	// "rule@run,plan" is a setting of these commands and a flag of others.
+	Settings []string
 }
 
 // ManyFlags is the minimum number of flags for which a command's help has headings.
 const ManyFlags = 12
 
 const (
-	groupKey   = "pretext_group" // key of a flag's annotation: its heading, and its position in the help text
+	groupKey   = "pretext_group"   // key of a flag's annotation: the heading, and the flag's place in the help text
+	settingKey = "pretext_setting" // the same of a setting
 	otherFlags = "Other flags"
 )
 
 var addTemplateFunc sync.Once
 
 // GroupFlags adds headings to the help of every command with at least [ManyFlags]
-// flags. Groups and flags keep the given order; a flag in no group comes last, under
-// "Other flags". Call it after all commands were added.
+// flags, and hides the settings there. Groups and flags keep the given order; a flag in
+// no group comes last, under "Other flags". Call it after all commands were added.
 func GroupFlags(root *cobra.Command, groups []Group) {
-	addTemplateFunc.Do(func() { cobra.AddTemplateFunc("groupedFlags", groupedUsages) })
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
-		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{groupedFlags .LocalFlags | trimTrailingWhitespaces}}", 1))
+	addTemplateFunc.Do(func() {
+		cobra.AddTemplateFunc("groupedFlags", groupedUsages)
+		cobra.AddTemplateFunc("settingNames", settingNames)
+	})
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}",
+		"{{groupedFlags .LocalFlags | trimTrailingWhitespaces}}{{end}}{{settingNames .}}", 1))
+	for _, c := range withSettings(root) {
+		hideSettings(c, groups)
+	}
+	addTopic(root)
 	places := map[string][]string{}
 	for _, g := range groups {
 		for _, name := range g.Flags {
@@ -83,10 +96,15 @@ func grouped(fs *pflag.FlagSet) (all []flagGroup) {
 			flags = append(flags, f)
 		}
 	})
-	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return cmp.Compare(placeOf(a), placeOf(b)) })
+	return byHeading(flags, groupKey)
+}
+
+// byHeading sorts flags by the places in the annotations under key, and groups them.
+func byHeading(flags []*pflag.Flag, key string) (all []flagGroup) {
+	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return cmp.Compare(placeOf(a, key), placeOf(b, key)) })
 	for _, f := range flags {
 		heading := ""
-		if g := f.Annotations[groupKey]; len(g) > 0 {
+		if g := f.Annotations[key]; len(g) > 0 {
 			heading = g[0]
 		} else if len(all) > 0 {
 			heading = all[len(all)-1].heading
@@ -105,10 +123,10 @@ type flagGroup struct {
 	flags   []*pflag.Flag
 }
 
-// placeOf returns the position of a flag in the help text, or math.MaxInt if
-// GroupFlags has not assigned one.
-func placeOf(f *pflag.Flag) int {
-	if g := f.Annotations[groupKey]; len(g) > 1 {
+// placeOf returns the place of a flag in the help text, or math.MaxInt if GroupFlags has
+// not assigned one.
+func placeOf(f *pflag.Flag, key string) int {
+	if g := f.Annotations[key]; len(g) > 1 {
 		n, _ := strconv.Atoi(g[1])
 		return n
 	}

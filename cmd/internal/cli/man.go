@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,7 +66,7 @@ func documented(c *cobra.Command) (all []*cobra.Command) {
 		return nil
 	}
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" {
+		if (sub.IsAvailableCommand() || sub.Name() == settingsTopic) && sub.Name() != "help" {
 			all = append(all, sub)
 		}
 	}
@@ -83,7 +82,7 @@ func page(c *cobra.Command) Page {
 	w.section("SYNOPSIS")
 	w.synopsis(c)
 	w.section("DESCRIPTION")
-	w.text(described(c))
+	w.text(Described(c))
 	if c.HasAvailableSubCommands() {
 		w.section("COMMANDS")
 		for _, sub := range c.Commands() {
@@ -108,15 +107,6 @@ func page(c *cobra.Command) Page {
 	w.section("SEE ALSO")
 	w.seeAlso(c)
 	return Page{name + ".1", w.Bytes()}
-}
-
-// described returns a command's long description, or else its short one as a
-// sentence.
-func described(c *cobra.Command) string {
-	if c.Long != "" {
-		return c.Long
-	}
-	return c.Short + "."
 }
 
 func lowerFirst(s string) string {
@@ -175,7 +165,7 @@ func (w *roff) item(term, text string) {
 }
 
 func (w *roff) flag(f *pflag.Flag) {
-	argument, usage := pflag.UnquoteUsage(f)
+	argument, _ := pflag.UnquoteUsage(f)
 	term := `\fB` + escape("--"+f.Name) + `\fR`
 	if f.Shorthand != "" {
 		term = `\fB` + escape("-"+f.Shorthand) + `\fR, ` + term
@@ -183,10 +173,7 @@ func (w *roff) flag(f *pflag.Flag) {
 	if argument != "" {
 		term += ` \fI` + escape(argument) + `\fR`
 	}
-	if d := f.DefValue; !slices.Contains([]string{"", "false", "[]", "0", "0 B"}, d) {
-		usage += " (default " + d + ")"
-	}
-	w.item(term, usage)
+	w.item(term, meaning(f))
 }
 
 func (w *roff) seeAlso(c *cobra.Command) {

@@ -32,15 +32,27 @@ type Settings struct {
 	// Example is the example in the help of the config command.
 	Example string
 
+	// Bundle is a flag of a file with some of the settings; the zero value: none.
+	Bundle Bundle
+
 	// Preset sets the flags of a command from its preset; nil: no presets. Only the
 	// config command calls it; other commands do this themselves.
 	Preset func(*cobra.Command) error
 }
 
-// AddTo adds the flag --config to a program, and sets the flags of each command from
+// A Bundle is a flag that names a file of settings that belong together, with the same
+// form as the file of --config and precedence over it.
+type Bundle struct {
+	Flag    string
+	Keys    []string // that it may have
+	Implied string   // the setting KEY=VALUE that the file need not say
+}
+
+// AddTo adds the flags --config and --set to a program, and sets the flags of each command from
 // the settings before it runs.
 func (s *Settings) AddTo(root *cobra.Command) {
-	root.PersistentFlags().String(configFlag, "", "YAML file of settings; its keys are flag names")
+	root.PersistentFlags().String(configFlag, "", "YAML file of settings; its keys are flag names and settings")
+	root.PersistentFlags().StringArray(setFlag, nil, fmt.Sprintf("`NAME=VALUE` sets a flag or a setting that has no flag; %q lists these", root.Name()+" help settings"))
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if _, ok := knownFlags(root)[nameOf(cmd)]; !ok {
 			return nil // help, completion: they work whatever the settings
@@ -64,7 +76,15 @@ func (s *Settings) apply(cmd *cobra.Command) (origins map[string]string, err err
 	if err := s.checkMisplaced(known); err != nil {
 		return nil, err
 	}
-	settings, err := s.readFile(cmd, environment, known)
+	if err := refuse(cmd.Flags()); err != nil {
+		return nil, err
+	}
+	given, err := readSet(cmd)
+	if err != nil {
+		return nil, err
+	}
+	environment = config.Merge(environment, given)
+	settings, err := s.readFiles(cmd, environment, known)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +92,7 @@ func (s *Settings) apply(cmd *cobra.Command) (origins map[string]string, err err
 	cmd.Flags().Visit(func(f *pflag.Flag) { origins[f.Name] = "flag" })
 	for _, setting := range config.Merge(settings, environment) {
 		f := cmd.Flags().Lookup(setting.Key)
-		if f == nil || origins[f.Name] == "flag" {
+		if f == nil || setting.Key == configFlag || origins[f.Name] == "flag" {
 			continue // a flag of another command, or given on the command line
 		}
 		if err := set(cmd.Flags(), f, setting); err != nil {
@@ -100,16 +120,45 @@ func (s *Settings) checkMisplaced(known map[string][]string) error {
 	return nil
 }
 
-// readFile returns the settings for a command from the settings file; nil if no file is
-// given by flag or environment.
-func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, known map[string][]string) ([]config.Setting, error) {
-	path, _ := cmd.Flags().GetString(configFlag)
-	if i := slices.IndexFunc(environment, func(e config.Setting) bool { return e.Key == configFlag }); i >= 0 && path == "" {
-		path = environment[i].Values[0]
+// readFiles returns the settings for a command from the settings file and the bundle,
+// which flags or the environment name.
+func (s *Settings) readFiles(cmd *cobra.Command, environment []config.Setting, known map[string][]string) (settings []config.Setting, err error) {
+	path := func(flag string, settings []config.Setting) string {
+		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
+			return f.Value.String()
+		}
+		if i := slices.IndexFunc(settings, func(e config.Setting) bool { return e.Key == flag }); i >= 0 {
+			return settings[i].Values[0]
+		}
+		return ""
 	}
-	if path == "" {
-		return nil, nil
+	if path := path(configFlag, environment); path != "" {
+		for command, names := range known { // a file cannot name another file
+			known[command] = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == configFlag })
+		}
+		file, err := parseFile(cmd, path, known)
+		if err != nil {
+			return nil, err
+		}
+		settings = file.For(nameOf(cmd), cmd.Aliases...)
 	}
+	if cmd.Flags().Lookup(s.Bundle.Flag) == nil {
+		return settings, nil
+	}
+	if path := path(s.Bundle.Flag, config.Merge(settings, environment)); path != "" {
+		file, err := parseFile(cmd, path, map[string][]string{"": s.Bundle.Keys})
+		if err != nil {
+			return nil, err
+		}
+		key, value, _ := strings.Cut(s.Bundle.Implied, "=")
+		implied := []config.Setting{{Key: key, Values: []string{value}, Origin: "--" + s.Bundle.Flag}}
+		settings = config.Merge(settings, config.Merge(implied, file.For("")))
+	}
+	return settings, nil
+}
+
+// parseFile reads a file whose keys must be known ones.
+func parseFile(cmd *cobra.Command, path string, known map[string][]string) (*config.File, error) {
 	raw, err := store.ReadSmall(cmd.Root().Context(), path, store.Settings) // the command config runs only itself
 	if err != nil {
 		return nil, err
@@ -118,13 +167,7 @@ func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, kn
 	if err != nil {
 		return nil, err
 	}
-	for command, names := range known { // a file cannot name another file
-		known[command] = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == configFlag })
-	}
-	if err := file.Check(known); err != nil {
-		return nil, err
-	}
-	return file.For(nameOf(cmd)), nil
+	return file, file.Check(known)
 }
 
 // knownFlags returns the names of the flags of each command. A command with
@@ -138,7 +181,9 @@ func knownFlags(root *cobra.Command) map[string][]string {
 				names = append(names, f.Name)
 			}
 		})
-		known[nameOf(c)] = append(known[nameOf(c)], names...)
+		for _, name := range append(c.Aliases, nameOf(c)) {
+			known[name] = append(known[name], names...)
+		}
 		if p := c.Parent(); p != root {
 			known[nameOf(p)] = append(known[nameOf(p)], names...)
 		}
@@ -150,7 +195,7 @@ func knownFlags(root *cobra.Command) map[string][]string {
 // text.
 func withSettings(c *cobra.Command) (all []*cobra.Command) {
 	for _, sub := range c.Commands() {
-		if sub.Hidden || slices.Contains([]string{"help", "completion"}, sub.Name()) {
+		if sub.Hidden || !sub.Runnable() || slices.Contains([]string{"help", "completion"}, sub.Name()) {
 			continue
 		}
 		if below := withSettings(sub); len(below) > 0 {

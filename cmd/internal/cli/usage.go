@@ -71,6 +71,9 @@ func (h Hints) complain(c *cobra.Command) {
 		return
 	}
 	c.Args = func(cmd *cobra.Command, a []string) error {
+		if err := refuse(cmd.Flags()); err != nil {
+			return err
+		}
 		err := args(cmd, a)
 		if err != nil && !failure.IsUsage(err) {
 			err = wrongArguments(cmd, a)
@@ -199,6 +202,10 @@ func (h Hints) flagError(cmd *cobra.Command, err error) error {
 	var empty *pflag.ValueRequiredError
 	var wrong *pflag.InvalidValueError
 	switch {
+	case errors.As(err, &wrong) && IsSetting(wrong.GetFlag()):
+		return notAFlag(wrong.GetFlag())
+	case errors.As(err, &empty) && IsSetting(empty.GetFlag()):
+		return notAFlag(empty.GetFlag())
 	case errors.As(err, &wrong):
 		return wrongValue(wrong.GetFlag(), wrong.GetValue(), wrong.Unwrap())
 	case errors.As(err, &empty):
@@ -225,10 +232,14 @@ func (h Hints) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	}
 	if cure, ok := h.Flags[name]; ok {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(cure, "--"), " ")
+		flag = strings.TrimRight(flag, ":,")
 		switch {
 		case !strings.HasPrefix(cure, "--"):
 			return fmt.Errorf("%w: %s", err, cure)
-		case cmd.Flags().Lookup(strings.TrimRight(flag, ":,")) != nil:
+		case cmd.Flags().Lookup(flag) == nil:
+		case IsSetting(cmd.Flags().Lookup(flag)):
+			return fmt.Errorf("%w: here it is --set %s=VALUE", err, flag)
+		default:
 			return fmt.Errorf("%w: here it is %s", err, cure)
 		}
 	}
@@ -240,6 +251,9 @@ func (h Hints) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near, ok := config.Nearest(name, names); ok {
+		if IsSetting(cmd.Flags().Lookup(near)) {
+			near = "set " + near + "=VALUE"
+		}
 		return fmt.Errorf("%w, did you mean --%s?", err, near)
 	}
 	if others := commandsWith(cmd.Root(), name); len(others) > 0 && !cmd.HasParent() {

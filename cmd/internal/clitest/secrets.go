@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,15 +20,20 @@ var secretForms = []string{
 	"https://127.0.0.1:1/api_key=S/a.txt", "wikimedia=https://me:S@127.0.0.1:1", "ftp://me:S@127.0.0.1/a", "s3://me:S@bucket/a", "//me:S@127.0.0.1:1/a", "me:S/a@127.0.0.1:1",
 }
 
-// Silent runs each command once for each form of an address with a secret, as its
-// last argument, in the current directory. It requires that the command prints
-// something, and that neither its output nor any file contains the secret.
+// Silent runs commands with each form of an address behind their last argument, or as its
+// end if that ends in "=", in the current directory, and requires that neither their output nor a file has the secret.
+// Each must print something.
 func Silent(t *testing.T, commands [][]string, run func(ctx context.Context, out io.Writer, args []string)) {
 	t.Helper()
 	const secret = "Tk7secretQ"
 	for _, begin := range commands {
 		for _, form := range secretForms {
-			args := append(append([]string{}, begin...), strings.ReplaceAll(form, "S", secret))
+			args, form := slices.Clone(begin), strings.ReplaceAll(form, "S", secret)
+			if last := len(args) - 1; strings.HasSuffix(args[last], "=") {
+				args[last] += form
+			} else {
+				args = append(args, form)
+			}
 			var out bytes.Buffer
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			run(ctx, &out, args)

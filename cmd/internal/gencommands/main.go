@@ -58,7 +58,7 @@ func describe(b *strings.Builder, c *cobra.Command) {
 	c.InitDefaultHelpFlag()
 	fmt.Fprintf(b, "\n### %s\n\n```text\n%s\n```\n", c.CommandPath(), strings.TrimRight(help(c), "\n"))
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" && sub.Name() != "completion" {
+		if (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && sub.Name() != "help" && sub.Name() != "completion" {
 			describe(b, sub)
 		}
 	}
@@ -66,9 +66,5 @@ func describe(b *strings.Builder, c *cobra.Command) {
 
 // help returns the output of --help.
 func help(c *cobra.Command) string {
-	text := c.Long
-	if text == "" {
-		text = c.Short
-	}
-	return strings.TrimSpace(text) + "\n\n" + cli.UsageText(c)
+	return strings.TrimSpace(cli.Described(c)) + "\n\n" + cli.UsageText(c)
 }

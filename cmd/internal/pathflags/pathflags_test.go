@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	preparedata "pretext/cmd/prepare-data/command"
 	trainbert "pretext/cmd/train-bert/command"
 	"pretext/internal/dev/torture"
@@ -43,6 +44,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// settings are the options of commands that have no flag.
+var settings = map[string]bool{}
 
 var roots = map[string]func() *cobra.Command{"prepare-data": preparedata.NewRoot, "train-bert": trainbert.NewRoot}
 
@@ -115,6 +119,9 @@ type try struct {
 func TestWhateverAPathFlagNames(t *testing.T) {
 	dir := t.TempDir()
 	fx := newFixture(t, dir)
+	for _, root := range roots {
+		eachFlag(root(), func(c *cobra.Command, f *pflag.Flag) { settings[c.CommandPath()+" "+f.Name] = cli.IsSetting(f) })
+	}
 	var tries []try
 	for _, c := range commands {
 		for _, f := range c.flags {
@@ -157,7 +164,11 @@ const maxRSS = 100_000
 
 func (tr try) run(t *testing.T, fx *fixture) {
 	args := fx.expand(strings.Fields(tr.line), tr.flag.name)
-	args = append(args, "--"+tr.flag.name, tr.thing.path)
+	if settings[tr.path()+" "+tr.flag.name] {
+		args = append(args, "--set", tr.flag.name+"="+tr.thing.path)
+	} else {
+		args = append(args, "--"+tr.flag.name, tr.thing.path)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // processors may be busy; SIGTERM must end it then
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)

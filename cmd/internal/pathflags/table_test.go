@@ -35,7 +35,7 @@ func outDir(name string, takes ...string) pathFlag { return pathFlag{name, folde
 
 // Flags that several commands have.
 var (
-	workers = []pathFlag{{"worker-program", cluster, nil}, {"worker-logs", cluster, nil}, {"worker-secret", cluster, nil}}
+	workers = []pathFlag{in("cluster"), {"worker-program", cluster, nil}, {"worker-logs", cluster, nil}, {"worker-secret", cluster, nil}}
 	// Temporary files go to any folder.
 	stages  = append([]pathFlag{outDir("out"), outDir("temp-dir", "a link to nothing", "a folder of a data set")}, workers...)
 	sources = []pathFlag{in("wiki-dump", "a user's file"), in("wiki-html", "a user's file", "a file of a data set"), in("books", "a user's file", "a file of a data set"), in("templates")}
@@ -52,9 +52,8 @@ func join(lists ...[]pathFlag) (all []pathFlag) {
 
 // commands are those with path flags.
 var commands = []command{
-	{"prepare-data", "stats RUN", []pathFlag{in("config"), in("vocab")}},
+	{"prepare-data", "stats RUN", []pathFlag{in("config"), in("vocab"), out("out")}},
 	{"prepare-data", "card RUN --out NEW", []pathFlag{out("out"), in("vocab")}},
-	{"prepare-data", "report RUN --out NEW", []pathFlag{out("out"), in("vocab")}},
 	{"prepare-data", "head BARE", []pathFlag{in("vocab")}},
 	{"prepare-data", "verify RUN", []pathFlag{in("documents")}},
 	{"prepare-data", "export RUN --out NEW", []pathFlag{outDir("out"), in("documents")}},
@@ -62,7 +61,7 @@ var commands = []command{
 	{"prepare-data", "convert RUN/shards --to npy --out NEW", stages},
 	{"prepare-data", "demo --out NEW", append([]pathFlag{outDir("out")}, workers...)},
 	{"prepare-data", "doctor", []pathFlag{outDir("out", "a folder of a data set")}},
-	{"prepare-data", "download --url https://127.0.0.1:1/x --allow-private --attempts 1 --offline --out NEW", stages},
+	{"prepare-data", "download --url https://127.0.0.1:1/x --set allow-private --set attempts=1 --offline --out NEW", stages},
 	{"prepare-data", "extract --books BOOK --out NEW", join(stages, sources)},
 	{"prepare-data", "filter RUN/documents --out NEW", stages},
 	{"prepare-data", "vocab RUN/documents --out NEW", stages},
@@ -97,7 +96,7 @@ var commands = []command{
 // words are the flags with text that is no path.
 var words = strings.Fields(`license name endpoint flink-rest runner split to worker-pool tokenizer-profile allow-host contact gutenberg mirror sha256 url wiki
 	wiki-layout compression epochs format language nsp-negatives recipe sentence-splitter text-field weight column expand-templates math dedup quality rule
-	color preset model-name lang wiki-name title profile remake listen device isa precision mask-token-prob masked-lm-prob random-token-prob label-column labels pair-column
+	color preset model-name lang wiki-name title profile remake set listen device isa precision mask-token-prob masked-lm-prob random-token-prob label-column labels pair-column
 	task text-column context pair question serve decay-shape dropout on-damage optimizer schedule`)
 
 // wordsOf are flags that name a path in other commands, and are none in these.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 	"pretext/sharding/survey/card"
@@ -87,7 +88,7 @@ func (r *repetition) addOptions(stage survey.Stage) {
 	recipe := plainValue(options["recipe"])
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		if rule, ok := strings.CutPrefix(name, "limits."); ok { // of the filter
-			r.parts = append(r.parts, fmt.Sprintf("--rule %s=%s", rule, plainValue(options[name])))
+			r.parts = append(r.parts, r.option("rule", rule+"="+plainValue(options[name])))
 			continue
 		}
 		if flag := mixFlagOf(name, options[name]); flag != "" {
@@ -114,7 +115,15 @@ func (r *repetition) addFlag(name, value string) {
 		return
 	}
 	r.given[name] = true
-	r.parts = append(r.parts, fmt.Sprintf("--%s %s", name, card.ShellWord(value)))
+	r.parts = append(r.parts, r.option(name, value))
+}
+
+// option returns a flag or setting of run with a value.
+func (r *repetition) option(name, value string) string {
+	if f := r.flags.Lookup(name); f != nil && cli.IsSetting(f) {
+		return "--set " + card.ShellWord(name+"="+value)
+	}
+	return fmt.Sprintf("--%s %s", name, card.ShellWord(value))
 }
 
 // mixFlagOf returns the flag for an option of a mix that belongs to one source; "" for

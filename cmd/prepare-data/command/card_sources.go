@@ -49,12 +49,12 @@ func downloadFlagsOf(stage survey.Stage) (flags []string) {
 	if len(layouts) == 1 { // one flag holds for all wikis
 		for layout := range layouts {
 			if layout != download.LayoutAuto {
-				flags = append(flags, "--wiki-layout "+layout)
+				flags = append(flags, "--set wiki-layout="+layout)
 			}
 		}
 	}
 	if multistream {
-		flags = append(flags, "--multistream")
+		flags = append(flags, "--set multistream")
 	}
 	return flags
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/pipeline/flink"
 	"pretext/pipeline/stage"
 )
@@ -10,8 +11,16 @@ import (
 // clusterFlags are the flags for running on a Flink cluster.
 var clusterFlags = []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-secret", "worker-logs"}
 
+// clusterBundle is the file that describes a cluster: where it is, and what its workers
+// are given.
+var clusterBundle = cli.Bundle{
+	Flag: "cluster", Keys: append([]string{"runner", "workers", "memory", "temp-dir"}, clusterFlags...),
+	Implied: "runner=" + stage.Flink,
+}
+
 // addCluster adds the flags that describe a Flink cluster.
 func addCluster(fs *pflag.FlagSet, c *flink.Cluster) {
+	fs.String(clusterBundle.Flag, "", "`FILE` that describes a Flink cluster, in the form of --config (docs/cluster.md); implies --runner flink")
 	fs.StringVar(&c.Endpoint, "endpoint", "", "`HOST:PORT` of Beam's job server")
 	fs.StringVar(&c.REST, "flink-rest", "", "`URL` of the REST interface of Flink's JobManager, such as http://jobmanager:8081")
 	fs.IntVar(&c.Parallelism, "parallelism", 1, "number of Flink task slots to use; does not affect the output's bytes")

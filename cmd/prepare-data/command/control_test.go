@@ -30,7 +30,7 @@ func TestNoOutputHoldsControlCharactersOfNames(t *testing.T) {
 	}
 	sound := filepath.Join(folder, "x\x1b[2J.tfrecord")
 	for _, args := range [][]string{
-		{"verify", folder}, {"verify", sound}, {"inspect", folder}, {"inspect", "--records", sound}, {"head", sound}, {"head", folder}, {"stats", sound}, {"stats", folder},
+		{"verify", folder}, {"verify", sound}, {"inspect", folder}, {"head", "--json", "-n=0", sound}, {"head", sound}, {"head", folder}, {"stats", sound}, {"stats", folder},
 		{"diff", sound, folder}, {"report", folder, "--out", folder + ".html"}, {"card", folder, "--out", folder + ".md"}, {"convert", sound, "--to", "npy", "--out", folder + "/npy"},
 		{"export", sound, "--out", folder + "/text"}, {"run", "--books", folder, "--out", folder + "/run"}, {"plan", "--books", folder}, {"plan", "--wiki-dump", sound}, {folder}, {"run", "--" + folder}, {"filter", folder}, {"vocab", folder},
 	} {

@@ -21,8 +21,11 @@ func misuse(err error) error { return failure.Usage(err) }
 
 // Report writes an error as one line and returns the exit code of the process.
 func Report(stderr io.Writer, err error) int {
-	return cli.Program{Name: "prepare-data", Advice: advice}.Report(stderr, err)
+	return cli.Program{Name: "prepare-data", Groups: flagGroups, Advice: advice}.Report(stderr, err)
 }
+
+// line returns a warning or note on one line.
+func line(text string) string { return cli.NameSettings(flagGroups)(cli.OneLine(text)) }
 
 // advice returns the message of an error with a hint what to do, if there is one.
 func advice(code int, err error, message string) string {

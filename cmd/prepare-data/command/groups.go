@@ -2,24 +2,28 @@ package command
 
 import "pretext/cmd/internal/cli"
 
-// flagGroups are the headings of flags in help texts and manual pages, in the order
-// in which users decide about them.
+// flagGroups are the headings of the flags and settings in help texts and manual pages,
+// in the order in which a person decides about them.
 var flagGroups = []cli.Group{
-	{Heading: "Sources", Flags: []string{"wiki-dump", "wiki-html", "books", "text", "text-field", "language", "lines-per-document", "column"}},
-	{Heading: "Downloaded sources", Flags: []string{"preset", "wiki", "gutenberg", "gutenberg-limit", "gutenberg-ids", "url", "sha256", "contact", "offline"}},
-	{Heading: "Output", Flags: []string{"out", "overwrite", "shards", "compression", "documents-level", "eval-fraction", "split-seed", "to", "split", "format"}},
-	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "model", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}},
+	{Heading: "Sources", Flags: []string{"wiki-dump", "wiki-html", "books", "text", "text-field", "language"}, Settings: []string{"lines-per-document", "column"}},
+	{Heading: "Downloaded sources", Flags: []string{"preset", "wiki", "gutenberg", "gutenberg-limit", "gutenberg-ids", "url", "sha256", "contact", "offline"},
+		Settings: []string{"wiki-layout", "multistream"}},
+	{Heading: "Output", Flags: []string{"out", "overwrite", "shards", "compression", "eval-fraction", "to", "split", "format"}, Settings: []string{"split-seed", "documents-level"}},
+	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "model", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}, Settings: []string{"limit-alphabet@run,plan"}},
 	{Heading: "Examples", Flags: []string{"max-seq-length", "max-predictions-per-seq", "masked-lm-prob", "dupe-factor", "short-seq-prob",
 		"random-seed", "sentence-splitter"}},
-	{Heading: "Recipes", Flags: []string{"recipe", "do-whole-word-mask", "span-mask", "mask-token-prob", "random-token-prob", "cross-documents", "nsp-negatives", "pack-slack", "length-bins"}},
-	{Heading: "Mix", Flags: []string{"weight", "epochs", "language-alpha"}},
-	{Heading: "Text of wikis", Flags: []string{"namespaces", "min-characters", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "templates", "expand-templates", "max-holes"}},
-	{Heading: "Text of books", Flags: []string{"chapters", "keep-boilerplate", "keep-lines"}},
-	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"}},
-	{Heading: "Resources", Flags: []string{"workers", "memory", "temp-dir", "runner"}},
-	{Heading: "With --runner flink", Flags: []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-secret", "worker-logs"}},
-	{Heading: "Machines to plan for", Flags: []string{"machines", "machine-cores", "machine-network", "machine-disk", "store-latency", "simulation-seed"}},
-	{Heading: "Connections", Flags: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "wiki-layout", "multistream", "mirror", "allow-host", "allow-private"}},
+	{Heading: "Recipes", Flags: []string{"recipe", "do-whole-word-mask"},
+		Settings: []string{"span-mask", "mask-token-prob", "random-token-prob", "cross-documents", "nsp-negatives", "pack-slack", "length-bins"}},
+	{Heading: "Mix", Flags: []string{"weight", "epochs"}, Settings: []string{"language-alpha"}},
+	{Heading: "Text of wikis", Flags: []string{"min-characters", "templates"},
+		Settings: []string{"namespaces", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "expand-templates", "max-holes"}},
+	{Heading: "Text of books", Settings: []string{"chapters", "keep-boilerplate", "keep-lines"}},
+	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"},
+		Settings: []string{"dedup-threshold@run,plan", "dedup-containment@run,plan", "rule@run,plan", "min-words@run,plan", "min-script-share@run,plan"}},
+	{Heading: "Resources", Flags: []string{"workers", "memory", "runner"}, Settings: []string{"memory@card,stats,verify,templates learn", "temp-dir"}},
+	{Heading: "Cluster", Flags: []string{"cluster", "endpoint", "flink-rest"}, Settings: []string{"parallelism", "worker-program", "worker-pool", "worker-secret", "worker-logs"}},
+	{Heading: "Machines to plan for", Flags: []string{"machines"}, Settings: []string{"machine-cores", "machine-network", "machine-disk", "store-latency", "simulation-seed"}},
+	{Heading: "Connections", Settings: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "mirror", "allow-host", "allow-private"}},
 	{Heading: "Templates", Flags: []string{"pairs", "min-uses", "min-explained"}},
-	{Heading: "Reporting", Flags: []string{"max-rejects", "strict", "quiet", "json", "record-paths"}},
+	{Heading: "Reporting", Flags: []string{"max-rejects", "strict", "quiet", "json"}, Settings: []string{"record-paths", "top"}},
 }

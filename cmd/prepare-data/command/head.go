@@ -41,7 +41,7 @@ text of each segment or piece.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) },
 	}
 	fs := cmd.Flags()
-	fs.IntVarP(&o.examples, "examples", "n", o.examples, "number of examples to show")
+	fs.IntVarP(&o.examples, "examples", "n", o.examples, "number of examples to show; 0: all")
 	fs.StringVar(&o.vocab, "vocab", "", "vocabulary (vocab.txt); default: the one in the records' directory; without one, ids are shown")
 	fs.BoolVar(&o.plain, "plain", false, "no colors")
 	fs.Lookup("plain").Hidden = true // what --color never was called
@@ -52,8 +52,8 @@ text of each segment or piece.`,
 
 // run shows the first examples at a path.
 func (o *headOptions) run(cmd *cobra.Command, path string) error {
-	if o.examples <= 0 {
-		return usagef("-n %d: must be at least 1", o.examples)
+	if o.examples < 0 {
+		return usagef("-n %d: must be at least 1, or 0 for all", o.examples)
 	}
 	shards, err := openShards(cmd, path)
 	if err != nil {
@@ -126,15 +126,47 @@ func (p *examplePrinter) print(r loader.Record) error {
 	return err
 }
 
+// A jsonExample is an example as JSON, with the feature names of the original BERT
+// release, and its words if the vocabulary is known.
+type jsonExample struct {
+	File               string    `json:"file"`
+	Record             int64     `json:"record"`
+	InputIDs           []int32   `json:"input_ids"`
+	InputMask          []int32   `json:"input_mask"`
+	SegmentIDs         []int32   `json:"segment_ids"`
+	MaskedLMPositions  []int32   `json:"masked_lm_positions"`
+	MaskedLMIDs        []int32   `json:"masked_lm_ids"`
+	MaskedLMWeights    []float32 `json:"masked_lm_weights"`
+	NextSentenceLabels []int32   `json:"next_sentence_labels"`
+	words
+}
+
+// jsonFormed is an example of another form than the original's: without the
+// features that the form lacks.
+type jsonFormed struct {
+	File              string    `json:"file"`
+	Record            int64     `json:"record"`
+	InputIDs          []int32   `json:"input_ids"`
+	InputMask         []int32   `json:"input_mask,omitempty"`
+	SegmentIDs        []int32   `json:"segment_ids,omitempty"`
+	MaskedLMPositions []int32   `json:"masked_lm_positions,omitempty"`
+	MaskedLMIDs       []int32   `json:"masked_lm_ids,omitempty"`
+	MaskedLMWeights   []float32 `json:"masked_lm_weights,omitempty"`
+	SequenceLengths   []int32   `json:"sequence_lengths,omitempty"`
+	words
+}
+
+// words are the tokens of an example and its text.
+type words struct {
+	Tokens   []string `json:"tokens,omitempty"`           // without padding
+	Original []string `json:"masked_lm_tokens,omitempty"` // without padding
+	Texts    []string `json:"texts,omitempty"`            // of each segment or piece
+}
+
 // printJSON writes an example as one line of JSON: its features, and, if the vocabulary
 // is known, its tokens and the original tokens of masked positions.
 func (p *examplePrinter) printJSON(r loader.Record) error {
 	e := r.Example
-	type words struct {
-		Tokens   []string `json:"tokens,omitempty"`           // without padding
-		Original []string `json:"masked_lm_tokens,omitempty"` // without padding
-		Texts    []string `json:"texts,omitempty"`            // of each segment or piece
-	}
 	var w words
 	if p.tokens != nil {
 		for _, id := range e.InputIDs[:e.Tokens()] {
@@ -151,18 +183,10 @@ func (p *examplePrinter) printJSON(r loader.Record) error {
 	}
 	enc := json.NewEncoder(p.w)
 	enc.SetEscapeHTML(false)
-	switch all := asJSON(r).(type) {
-	case jsonFormed:
-		return enc.Encode(struct {
-			jsonFormed
-			words
-		}{all, w})
-	default:
-		return enc.Encode(struct {
-			jsonExample
-			words
-		}{newJSONExample(r), w})
+	if e.NextSentenceLabel != records.NoLabel {
+		return enc.Encode(jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}, w})
 	}
+	return enc.Encode(jsonFormed{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, e.SequenceLengths, w})
 }
 
 // shownTokens is the maximum number of tokens of a text that is shown.

@@ -28,6 +28,7 @@ func hints() cli.Hints {
 			"input":       "name the kind of source: --wiki-dump FILE, --books PATH, or DOCUMENTS without a flag",
 			"json":        "this command has no JSON output",
 			"format":      "--to", "dry-run": "prepare-data plan shows what run would read, write and need",
+			"records":       "prepare-data head PATH --json -n 0 writes every example",
 			"cased":         "--do-lower-case=false",
 			"uncased":       "--do-lower-case",
 			"strip-accents": "--do-lower-case, which also drops accents",

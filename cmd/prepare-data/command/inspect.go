@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -12,26 +10,20 @@ import (
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/pipeline"
-	"pretext/records"
 	"pretext/sharding"
 	"pretext/sharding/survey"
-	"pretext/trainer/loader"
 )
 
 func newInspect() *cobra.Command {
-	var asJSON, values, each bool
+	var asJSON, values bool
 	cmd := &cobra.Command{
 		Use:   "inspect PATH",
 		Short: "Describe a run, a folder or a file of records",
 		Long: `Describes a run, a stage's folder or a file of records. It reads the manifest or,
 for a single file, the records. With --values it reads all records, and counts and
-sums the values of each feature. With --records it writes one JSON object per
-example, with all values under the names of their features.`,
+sums the values of each feature. "prepare-data head" shows the examples themselves.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if each {
-				return inspectRecords(cmd, args[0])
-			}
 			all, err := survey.Inspect(cmd.Context(), args[0], values)
 			if err != nil {
 				return err
@@ -47,67 +39,7 @@ example, with all values under the names of their features.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the result as JSON")
 	cmd.Flags().BoolVar(&values, "values", false, "read all records, and count and sum the values of each feature")
-	cmd.Flags().BoolVar(&each, "records", false, "write every example as JSON, one per line")
 	return cmd
-}
-
-// jsonExample is an example as JSON, with the feature names of the original BERT release.
-type jsonExample struct {
-	File               string    `json:"file"`
-	Record             int64     `json:"record"`
-	InputIDs           []int32   `json:"input_ids"`
-	InputMask          []int32   `json:"input_mask"`
-	SegmentIDs         []int32   `json:"segment_ids"`
-	MaskedLMPositions  []int32   `json:"masked_lm_positions"`
-	MaskedLMIDs        []int32   `json:"masked_lm_ids"`
-	MaskedLMWeights    []float32 `json:"masked_lm_weights"`
-	NextSentenceLabels []int32   `json:"next_sentence_labels"`
-}
-
-func newJSONExample(r loader.Record) jsonExample {
-	e := r.Example
-	return jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}}
-}
-
-// jsonFormed is the JSON form of an example that is not a pair, without the features
-// that its form lacks.
-type jsonFormed struct {
-	File              string    `json:"file"`
-	Record            int64     `json:"record"`
-	InputIDs          []int32   `json:"input_ids"`
-	InputMask         []int32   `json:"input_mask,omitempty"`
-	SegmentIDs        []int32   `json:"segment_ids,omitempty"`
-	MaskedLMPositions []int32   `json:"masked_lm_positions,omitempty"`
-	MaskedLMIDs       []int32   `json:"masked_lm_ids,omitempty"`
-	MaskedLMWeights   []float32 `json:"masked_lm_weights,omitempty"`
-	SequenceLengths   []int32   `json:"sequence_lengths,omitempty"`
-}
-
-// asJSON returns the value to encode as JSON for an example: all its features.
-func asJSON(r loader.Record) any {
-	e := r.Example
-	if e.NextSentenceLabel != records.NoLabel {
-		return newJSONExample(r)
-	}
-	return jsonFormed{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, e.SequenceLengths}
-}
-
-func inspectRecords(cmd *cobra.Command, path string) error {
-	w := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-	enc := json.NewEncoder(w)
-	shards, err := openShards(cmd, path)
-	if err != nil {
-		return err
-	}
-	for r, err := range shards.Examples(cmd.Context()) {
-		if err == nil {
-			err = enc.Encode(asJSON(r))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return w.Flush()
 }
 
 func printInspections(w io.Writer, all []survey.Inspection) error {
@@ -115,7 +47,7 @@ func printInspections(w io.Writer, all []survey.Inspection) error {
 	for _, in := range all {
 		fmt.Fprintf(t, "%s\t%s\t\n", in.Path, in.Stage)
 		for _, w := range in.Warnings {
-			fmt.Fprintf(t, "  warning: %s\n", cli.OneLine(w.Text))
+			fmt.Fprintf(t, "  warning: %s\n", line(w.Text))
 		}
 		if in.Fingerprint != "" {
 			fmt.Fprintf(t, "  fingerprint\t%.16s\t\n", in.Fingerprint)

@@ -13,6 +13,7 @@ var withoutJSON = map[string]string{
 	"completion powershell": "writes a program",
 	"completion zsh":        "writes a program",
 	"config":                "config --json COMMAND: its other flags are those of COMMAND",
+	"settings":              "a page of the help",
 	"help":                  "text for people; man and --help have the same",
 	"man":                   "writes pages and names nothing else",
 	"templates collect":     "writes one file and prints how many definitions it has",

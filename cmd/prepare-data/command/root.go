@@ -48,7 +48,7 @@ create_pretraining_data.py of google-research/bert writes.
 	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(), newConvert(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newTemplates(), newSentences(), newTokenize())
 	s := settings()
-	root.AddCommand(newWorker(), newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan(), cli.NewVersion())
+	root.AddCommand(newWorker(), newStats(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan(), cli.NewVersion())
 	s.AddTo(root)
 	completions().AddTo(root)
 	cli.GroupFlags(root, flagGroups)
@@ -126,7 +126,7 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	stage.LimitMemory(f.Memory)
 	r.Memory = f.Memory
 	r.Watch = watch(stderr, f.quiet)
-	r.Note = func(text string) { fmt.Fprintf(stderr, "prepare-data: note: %s\n", cli.OneLine(text)) }
+	r.Note = func(text string) { fmt.Fprintf(stderr, "prepare-data: note: %s\n", line(text)) }
 	return r, nil
 }
 

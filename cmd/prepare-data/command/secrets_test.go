@@ -10,13 +10,16 @@ import (
 
 // Options that take an address, and arguments that might: each as it begins.
 var secretive = [][]string{
-	{"run", "--runner=flink", "--flink-rest=http://127.0.0.1:1", "--parallelism=1", "--endpoint"},
-	{"run", "--runner=flink", "--endpoint=127.0.0.1:1", "--parallelism=1", "--flink-rest"},
-	{"run", "--runner=flink", "--endpoint=127.0.0.1:1", "--flink-rest=http://127.0.0.1:1", "--parallelism=1", "--worker-pool"},
-	{"download", "--attempts=1", "--allow-private", "--url"},
-	{"download", "--attempts=1", "--url=https://127.0.0.1:1/x.txt", "--mirror"},
-	{"download", "--attempts=1", "--url=https://127.0.0.1:1/x.txt", "--allow-host"},
-	{"download", "--attempts=1"},
+	{"run", "--runner=flink", "--flink-rest=http://127.0.0.1:1", "--set=parallelism=1", "--endpoint"},
+	{"run", "--runner=flink", "--endpoint=127.0.0.1:1", "--set=parallelism=1", "--flink-rest"},
+	{"run", "--runner=flink", "--endpoint=127.0.0.1:1", "--flink-rest=http://127.0.0.1:1", "--set=parallelism=1", "--set=worker-pool="},
+	{"run", "--worker-pool"},
+	{"run", "--set"},
+	{"run", "--cluster"},
+	{"download", "--set=attempts=1", "--set=allow-private", "--url"},
+	{"download", "--set=attempts=1", "--url=https://127.0.0.1:1/x.txt", "--set=mirror="},
+	{"download", "--set=attempts=1", "--url=https://127.0.0.1:1/x.txt", "--set=allow-host="},
+	{"download", "--set=attempts=1"},
 	{"run", "--wiki-dump"},
 	{"run", "--books"},
 	{"run", "--preset"},

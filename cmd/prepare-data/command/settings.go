@@ -19,6 +19,7 @@ func settings() *cli.Settings {
 		Prefix:   cli.PrepareData,
 		Reserved: append(cli.TestVariables(), strings.TrimPrefix(cli.TrainBERT, cli.PrepareData), "CUDA_"), // those of train-bert and of its libraries too
 		Example:  "  prepare-data config run --max-seq-length 512 > run.yaml\n  prepare-data config --json run --config run.yaml",
+		Bundle:   clusterBundle,
 		Preset: func(cmd *cobra.Command) error {
 			f := cmd.Flags().Lookup("preset")
 			if f == nil {

@@ -16,11 +16,14 @@ import (
 // variablesOf returns the names of all flags of a program, as variables have them.
 func variablesOf(c *cobra.Command) (names []string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" { // is no setting
+		if f.Name != "help" && f.Name != "set" { // are no settings
 			names = append(names, strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")))
 		}
 	})
 	c.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "set" { // gives settings, and is none
+			return
+		}
 		names = append(names, strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")))
 	})
 	for _, sub := range c.Commands() {

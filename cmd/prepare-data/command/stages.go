@@ -198,10 +198,10 @@ func (f *runFlags) stage(cmd *cobra.Command, name string, run func() (*sharding.
 func (f *runFlags) report(cmd *cobra.Command, err error, stages ...pipeline.StageSummary) error {
 	for _, s := range stages {
 		for _, w := range s.Warnings {
-			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: warning: %s\n", s.Stage, cli.OneLine(w.Text))
+			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: warning: %s\n", s.Stage, line(w.Text))
 		}
 		for _, n := range s.Notes {
-			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: note: %s\n", s.Stage, cli.OneLine(n))
+			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: note: %s\n", s.Stage, line(n))
 		}
 	}
 	if err != nil {

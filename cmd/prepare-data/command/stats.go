@@ -1,9 +1,12 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -11,9 +14,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/internal/cli"
+	"pretext/cmd/internal/onefile"
 	"pretext/internal/humanize"
 	"pretext/sharding"
 	"pretext/sharding/survey"
+	"pretext/sharding/survey/report"
 )
 
 // surveyFlags are the flags of commands that read a data set to describe it.
@@ -48,10 +53,11 @@ func (f *surveyFlags) survey() (survey.Options, error) {
 
 func newStats() *cobra.Command {
 	var flags surveyFlags
-	var asJSON bool
+	out := outFile{Output: onefile.Output{Kind: onefile.Report}}
 	cmd := &cobra.Command{
-		Use:   "stats PATH",
-		Short: "Count what is in a run, a folder or a file of records",
+		Use:     "stats PATH",
+		Aliases: []string{oldReport},
+		Short:   "Count what is in a run, a folder or a file of records; also as an HTML page",
 		Long: `Reads everything at PATH (a run, a stage's folder, one TFRecord file or a folder of
 them, also from other tools). For records it prints lengths and padding, masked
 tokens and what replaced them, labels, tokens, sizes of shards and duplicates. For
@@ -59,33 +65,89 @@ documents it prints lengths, languages, sources and rejects.
 
 If a manifest has the options of the records, fractions are printed with their
 expected ranges. ! marks a fraction outside its range; chance alone causes that once
-in 16,000 times. "prepare-data verify" finds corrupt data, stats finds unusual data.`,
+in 16,000 times. "prepare-data verify" finds corrupt data, stats finds unusual data.
+
+With --out FILE.html it writes all that as one page, with charts, sources and options.
+The page loads no other file.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := flags.survey()
 			if err != nil {
 				return err
 			}
+			if ext := strings.ToLower(filepath.Ext(out.Path)); !slices.Contains([]string{"", ".html", ".htm"}, ext) {
+				return usagef("--out %s: a report is HTML: give --out FILE.html", out.Path)
+			}
+			if out.Path != "" {
+				if err := out.Check(cmd.Context()); err != nil {
+					return err
+				}
+			} else if cmd.CalledAs() == oldReport || out.Overwrite {
+				return usagef("no output file: give --out FILE.html")
+			}
 			s, err := survey.Collect(cmd.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			switch {
+			case out.Path != "":
+				var page bytes.Buffer
+				if err := report.Write(&page, s); err != nil {
+					return err
+				}
+				return out.write(cmd, page.Bytes())
+			case out.json:
 				return printJSON(cmd.OutOrStdout(), s)
 			}
 			return printStats(cmd.OutOrStdout(), s)
 		},
 	}
 	flags.add(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the result as JSON")
+	out.add(cmd.Flags(), "HTML `file` to write, instead of text", "write the result as JSON, with --out the name of the file")
 	return cmd
+}
+
+// oldReport is what stats --out was called.
+const oldReport = "report"
+
+// outFile is the file that stats and card write, from their flags.
+type outFile struct {
+	onefile.Output
+	json bool // print the file's name and size as JSON
+}
+
+func (f *outFile) add(fs *pflag.FlagSet, usage, asJSON string) {
+	addOutFile(fs, &f.Output, usage)
+	fs.BoolVar(&f.json, "json", false, asJSON)
+}
+
+// addOutFile adds the flags of a command that writes one file.
+func addOutFile(fs *pflag.FlagSet, o *onefile.Output, usage string) {
+	o.Flag = "out"
+	fs.StringVarP(&o.Path, o.Flag, "o", "", usage)
+	fs.BoolVar(&o.Overwrite, "overwrite", false, "replace a file that this command did not write; never one of a data set")
+}
+
+// write writes a page or card and prints its path and size.
+func (f *outFile) write(cmd *cobra.Command, content []byte) error {
+	if err := f.Write(cmd.Context(), content); err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(cmd.OutOrStdout(), struct {
+			File  string `json:"file"`
+			Bytes int    `json:"bytes"`
+		}{f.Path, len(content)})
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", cli.OneLine(f.Path), humanize.Bytes(int64(len(content))))
+	return err
 }
 
 // printStats writes warnings, counts, histograms of lengths, and the most frequent
 // tokens and templates.
 func printStats(w io.Writer, s *survey.Stats) error {
 	for _, warning := range s.Warnings() {
-		fmt.Fprintf(w, "warning: %s: %s\n", warning.Stage, cli.OneLine(warning.Text))
+		fmt.Fprintf(w, "warning: %s: %s\n", warning.Stage, line(warning.Text))
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, d := range s.Documents {

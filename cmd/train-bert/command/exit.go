@@ -18,7 +18,7 @@ func Report(stderr io.Writer, err error) int {
 		return int(ranks)
 	}
 	return cli.Program{
-		Name: "train-bert",
+		Name: "train-bert", Groups: flagGroups,
 		Advice: func(_ int, err error, message string) string {
 			var stopped *interruption
 			switch {

@@ -51,7 +51,7 @@ func newConsole(w io.Writer) *console {
 // Write writes one line, prefixed with the name of the program.
 func (c *console) Write(b []byte) (int, error) {
 	c.clear()
-	line := cli.OneLine(strings.TrimSuffix(string(b), "\n"))
+	line := cli.NameSettings(flagGroups)(cli.OneLine(strings.TrimSuffix(string(b), "\n")))
 	_, err := fmt.Fprintf(c.w, "train-bert: %s\n", line)
 	return len(b), err
 }

@@ -56,7 +56,7 @@ func printSquad(w io.Writer, s *session.SquadResult, asJSON bool) error {
 			fmt.Fprintf(w, "%d with an answer: exact %.2f, F1 %.2f; %d without: %.2f\n", s.HasAnswer.Total, s.HasAnswer.Exact, s.HasAnswer.F1, s.NoAnswer.Total, s.NoAnswer.Exact)
 		}
 		if s.BestF1 != nil {
-			fmt.Fprintf(w, "best F1 %.2f, with --null-score-diff-threshold %g\n", s.BestF1.Score, s.BestF1.Threshold)
+			fmt.Fprintf(w, "best F1 %.2f, with --set null-score-diff-threshold=%g\n", s.BestF1.Score, s.BestF1.Threshold)
 		}
 	}
 	if s.Model == "" {

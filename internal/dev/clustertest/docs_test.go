@@ -38,11 +38,12 @@ func TestThePageNamesOnlyFlagsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"job-host", "job-port", "artifact-port", "expansion-port", "artifacts-dir", "flink-master", "from-literal"} // of the job server and of kubectl
+	known := []string{"set", "job-host", "job-port", "artifact-port", "expansion-port", "artifacts-dir", "flink-master", "from-literal"} // of the job server and of kubectl
 	for _, name := range regexp.MustCompile(`--([a-z][a-z-]+)`).FindAllStringSubmatch(string(b), -1) {
 		found := slices.Contains(known, name[1])
 		for _, c := range command.NewRoot().Commands() {
-			found = found || c.Flags().Lookup(name[1]) != nil
+			f := c.Flags().Lookup(name[1])
+			found = found || f != nil && !f.Hidden // settings have no flag
 		}
 		if !found {
 			t.Errorf("no command has --%s", name[1])

@@ -77,7 +77,7 @@ func TestAnotherBuildIsRefusedByName(t *testing.T) {
 	if err := os.WriteFile(another, append(bytes.Clone(b), 0), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := submit(t, shared.probe, append(onFlink(2), "--worker-program", another, "--out", filepath.Join(t.TempDir(), "out"))...)
+	s := submit(t, shared.probe, append(onFlink(2), "--set", "worker-program="+another, "--out", filepath.Join(t.TempDir(), "out"))...)
 	s.mustEnd(t, 2)
 	if text := lastLine(s.stderr.String()); !strings.Contains(text, "another build of pretext") || strings.Count(text, "sha256:") != 2 {
 		t.Errorf("got %q", text)

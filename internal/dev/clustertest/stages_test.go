@@ -15,7 +15,7 @@ import (
 
 // onPool are the flags for workers of the pool.
 func onPool() []string {
-	return []string{"--worker-pool", fmt.Sprintf("127.0.0.1:%d", poolPort), "--worker-secret", shared.path("secret")}
+	return []string{"--set", "worker-pool="+fmt.Sprintf("127.0.0.1:%d", poolPort), "--set", "worker-secret="+shared.path("secret")}
 }
 
 // sources returns the flags that name the demo's dump and books, and settings with
@@ -24,7 +24,7 @@ func sources(t *testing.T) []string {
 	t.Helper()
 	demo := filepath.Join(t.TempDir(), "demo")
 	submit(t, shared.prepareData, "demo", "--out", demo, "--quiet").mustEnd(t, 0)
-	args := []string{"--quiet", "--vocab-size", "800", "--shards", "5", "--eval-fraction", "0.1", "--dedup", "minhash", "--min-words", "4"}
+	args := []string{"--quiet", "--vocab-size", "800", "--shards", "5", "--eval-fraction", "0.1", "--dedup", "minhash", "--set", "min-words=4"}
 	dumps, _ := filepath.Glob(filepath.Join(demo, "sources", "*.xml*"))
 	if len(dumps) != 1 {
 		t.Fatalf("the demo has %d dumps", len(dumps))
@@ -91,7 +91,7 @@ func TestDownloadsGiveTheSameBytes(t *testing.T) {
 		http.ServeContent(w, r, "a.txt", time.Unix(1e9, 0), strings.NewReader(text))
 	}))
 	defer server.Close()
-	args := []string{"download", "--quiet", "--allow-private", "--url", server.URL + "/a.txt", "--url", server.URL + "/b.txt", "--contact", "test@example.org"}
+	args := []string{"download", "--quiet", "--set=allow-private", "--url", server.URL + "/a.txt", "--url", server.URL + "/b.txt", "--contact", "test@example.org"}
 	a, b := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
 	direct := submit(t, shared.prepareData, append(args, "--out", a)...)
 	flink := submit(t, shared.prepareData, append(append(args, onFlink(2)...), "--out", b)...)

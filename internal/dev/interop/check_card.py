@@ -94,7 +94,7 @@ for i in range(3):
         f.write(f"A page of text, number {i}, of some words.\n" * 5)
 dump = glob.glob(os.path.join(demo, "sources", "*.bz2"))[0]
 run("run", "--books", os.path.join(folder, "books"), "--wiki-dump", dump, "--vocab", os.path.join(demo, "shards", "vocab.txt"),
-    "--rule", "min-words=60", "--eval-fraction", "0", "--compression", "gzip", "--out", odd, "--quiet")
+    "--set", "rule=min-words=60", "--eval-fraction", "0", "--compression", "gzip", "--out", odd, "--quiet")
 os.rename(os.path.join(odd, "documents"), os.path.join(odd, "all [of] it"))
 want = {name: documents(os.path.join(odd, name)) for name in ("all [of] it", "filtered")}
 want["all-of-it"] = want.pop("all [of] it")

@@ -4,7 +4,7 @@
     python check_model.py compare DIR LOSSES RECORDS   loads a folder with transformers and compares its losses
 
 LOSSES is what `train-bert eval DIR --data SHARDS --eval-examples 0 --json` says, RECORDS what
-`prepare-data inspect SHARDS --records` does; the eval shards are used. The folder must load without a
+`prepare-data head SHARDS --json -n 0` does; the eval shards are used. The folder must load without a
 missing or unexpected tensor, and the losses must agree.
 """
 

@@ -1,5 +1,5 @@
 """Reads a folder of shards with TensorFlow, as BERT's run_pretraining.py does, and
-compares every value with what `prepare-data inspect --records` says.
+compares every value with what `prepare-data head --json -n 0` says.
 
     python read_shards.py SHARDS RECORDS.jsonl [--max-seq-length 128] [--max-predictions-per-seq 20]
 """

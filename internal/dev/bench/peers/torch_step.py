@@ -2,7 +2,7 @@
 
     python torch_step.py TRAIN_BERT SHARDS RECORDS.jsonl [--models tiny,mini] [--threads 1] [--rounds 5] [--seconds 2]
 
-RECORDS is what `prepare-data inspect SHARDS --records` says. In each round every work runs once for some
+RECORDS is what `prepare-data head SHARDS --json -n 0` says. In each round every work runs once for some
 seconds, one after the other, and ratios are taken within the round; the median of the rounds is printed.
 Speeds are real tokens a second of processor time (user and system, all threads), which other programs at
 work disturb less than the clock.

@@ -16,7 +16,7 @@ for recipe in mlm tokens packed; do
 done
 for recipe in google mlm tokens packed; do
 	case $recipe in google) more="hdf5 lddl" ;; tokens) more=megatron ;; *) more= ;; esac
-	"$dir/prepare-data" inspect "$dir/$recipe" --records >"$dir/$recipe.jsonl"
+	"$dir/prepare-data" head "$dir/$recipe" --json -n 0 >"$dir/$recipe.jsonl"
 	"$tensorflow" $read tfrecord "$dir/$recipe" "$dir/$recipe.jsonl"
 	for format in mds npy parquet webdataset $more; do
 		case $format in hdf5 | lddl | parquet) python=$tensorflow ;; *) python=$torch ;; esac

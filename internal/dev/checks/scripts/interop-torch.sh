@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 go build -o "$dir/" ./cmd/prepare-data ./cmd/train-bert
 "$dir/prepare-data" demo --out "$dir/demo" --quiet
-"$dir/prepare-data" inspect "$dir/demo/shards" --records >"$dir/records.jsonl"
+"$dir/prepare-data" head "$dir/demo/shards" --json -n 0 >"$dir/records.jsonl"
 "$dir/train-bert" train --data "$dir/demo" --out "$dir/run" --model tiny --num-train-steps 4 --num-warmup-steps 0 --train-batch-size 8 --learning-rate 1e-3 --quiet
 "$dir/train-bert" export "$dir/run" --out "$dir/ours"
 "$torch" internal/dev/interop/check_model.py make "$dir/theirs" --vocab "$dir/demo/shards/vocab.txt"

@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 go build -o "$dir/prepare-data" ./cmd/prepare-data
 "$dir/prepare-data" demo --out "$dir/demo" --quiet
-"$dir/prepare-data" inspect "$dir/demo/shards" --records >"$dir/records.jsonl"
+"$dir/prepare-data" head "$dir/demo/shards" --json -n 0 >"$dir/records.jsonl"
 "$python" internal/dev/interop/read_shards.py "$dir/demo/shards" "$dir/records.jsonl"
 "$python" internal/dev/interop/check_card.py "$dir/prepare-data" "$dir/demo" "$dir/cards"
 "$python" internal/dev/interop/parquet_rows.py "$dir/prepare-data" "$dir/parquet"
