@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"pretext/cmd/internal/cli"
 	"strings"
 	"testing"
 )
@@ -26,7 +27,7 @@ func TestHelpSpeaksTheLanguageOfUsers(t *testing.T) {
 					t.Errorf("help holds %q:\n%s", word, out.String())
 				}
 			}
-			if c.Long == "" {
+			if cli.Described(c) == c.Short+"." {
 				t.Error("no description beyond the line of the list")
 			}
 		})
