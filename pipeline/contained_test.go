@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -78,7 +79,7 @@ func TestABookInAnotherGoesAndTheLargerStays(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("reversed %v (-want +got):\n%s", reversed, diff)
 		}
-		if n := m.Counts["reject.contained"]; n != int64(len(want)) || m.Counts["read"] != m.Counts["documents"]+n {
+		if n := m.Counts[counts.KeyOf("reject.contained")]; n != int64(len(want)) || m.Counts[counts.KeyOf("read")] != m.Counts[counts.KeyOf("documents")]+n {
 			t.Errorf("counts do not add up: %v", m.Counts)
 		}
 		if v := verify(t, out); !v.OK() {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"pretext/counts"
 	"pretext/extract/download"
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -48,14 +49,23 @@ type downloadWork struct {
 	Addresses map[string]string
 }
 
+// Counts of downloads.
+var (
+	downloads           = counts.Declare("downloads", counts.About{Label: "files downloaded", In: counts.Summary, Meaning: "files that were downloaded"})
+	downloadBytes       = counts.Declare("download_bytes", counts.About{Label: "bytes downloaded", Unit: counts.Bytes, In: counts.Summary, Meaning: "their bytes"})
+	unverifiedDownloads = counts.Declare("unverified_downloads", counts.About{Label: "files without a published checksum", In: counts.Summary, Sparse: true,
+		Meaning: "those without a published checksum; absent if 0"})
+	missingDownloads = counts.Declare("missing_downloads", counts.About{Label: "files missing at the source", In: counts.Summary,
+		Meaning: "books of a catalogue that have no text"})
+)
+
 func init() {
 	stage.Register(stage.Definition{
 		Name:      "download",
 		Algorithm: downloadAlgorithm,
 		New:       stage.New(func(env *stage.Env, work downloadWork) stage.Worker { return &downloadWorker{env, work} }),
 		Clear:     removeDownloads,
-		Counts: [][2]string{{"downloads", "files downloaded"}, {"download_bytes", "bytes downloaded"},
-			{"unverified_downloads", "files without a published checksum"}, {"missing_downloads", "files missing at the source"}},
+		Counts:    []counts.Count{downloads, downloadBytes, unverifiedDownloads, missingDownloads},
 	})
 }
 
@@ -87,7 +97,7 @@ func Download(ctx context.Context, r stage.Runner, c DownloadConfig) (*sharding.
 		r.Cluster.Parallelism = 1 // one worker process, which shares the limits of each host
 		m, err := stage.RunIn(ctx, folder, r, stage.Config{Target: c.Target, Stage: "download", Options: plan.options, Inputs: plan.inputs, Paths: requests,
 			Work: downloadWork{Client: c.Client, Addresses: c.addresses()}, Tasks: plan.tasks(), Total: plan.bytes})
-		if err == nil && m.Counts["downloads"] == 0 {
+		if err == nil && downloads.Of(m.Counts) == 0 {
 			err = fmt.Errorf("%w: none of the %d requested files exists", download.ErrNotFound, len(plan.files))
 		}
 		return m, err

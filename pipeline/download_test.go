@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 
+	"pretext/counts"
 	"pretext/pipeline/stage"
 	dataset "pretext/sharding/verify"
 
@@ -114,7 +115,7 @@ func TestDownloadsAreTheSameForAnyWorkersAndRunner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Counts; got["downloads"] != 5 || got["unverified_downloads"] != 2 || got["missing_downloads"] != 1 {
+		if got := m.Counts; got[counts.KeyOf("downloads")] != 5 || got[counts.KeyOf("unverified_downloads")] != 2 || got[counts.KeyOf("missing_downloads")] != 1 {
 			t.Errorf("counts %v, want 5 files, 2 of them without a checksum, and one book of the catalogue that is not there", got)
 		}
 		tree := contents(t, out)
@@ -182,7 +183,7 @@ func TestDifferentBooksOfTheSameBytesAreRefusedAndAskedForAgain(t *testing.T) {
 		}
 	}
 	s.files["/cache/epub/7/pg7.txt"], s.files["/cache/epub/8/pg8.txt"] = book, append(slices.Clip(book), "And it ends."...)
-	if m, err := Download(t.Context(), r, c); err != nil || m.Counts["downloads"] != 6 {
+	if m, err := Download(t.Context(), r, c); err != nil || m.Counts[counts.KeyOf("downloads")] != 6 {
 		t.Errorf("the same command again: %v, %+v", err, m)
 	}
 }
@@ -202,7 +203,7 @@ func TestADownloadFolderIsASourceOfBothKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Counts["documents"] != 5 || m.Counts["skipped_files"] != 0 {
+	if m.Counts[counts.KeyOf("documents")] != 5 || m.Counts[counts.KeyOf("skipped_files")] != 0 {
 		t.Errorf("counts %v, want 3 pages and 2 books", m.Counts)
 	}
 	var order []string

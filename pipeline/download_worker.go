@@ -52,7 +52,7 @@ func (w *downloadWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	case err == nil:
 		entry = downloaded(t.File, index, got)
 	case t.File.Optional && errors.Is(err, download.ErrNotFound):
-		entry = sharding.FileEntry{Task: index, Counts: sharding.Counts{"missing_downloads": 1}}
+		entry = sharding.FileEntry{Task: index, Counts: sharding.Counts{missingDownloads.Key: 1}}
 	default:
 		return nil, err
 	}
@@ -72,10 +72,10 @@ func revealed(f download.File, addresses map[string]string) download.File {
 // downloaded returns the manifest's entry of a downloaded file.
 func downloaded(f download.File, task int, got download.Result) sharding.FileEntry {
 	e := sharding.FileEntry{Name: f.Name, Task: task, Bytes: got.Bytes, SHA256: got.SHA256,
-		Counts: sharding.Counts{"downloads": 1, "download_bytes": got.Bytes},
+		Counts: sharding.Counts{downloads.Key: 1, downloadBytes.Key: got.Bytes},
 		Origin: &sharding.Origin{URL: f.URL, URLSHA256: f.URLSHA256, Kind: f.Kind, Checksum: string(f.Checksum), ChecksumSource: f.ChecksumSource, Licence: f.Licence}}
 	if f.Checksum == "" {
-		e.Counts["unverified_downloads"] = 1
+		unverifiedDownloads.Add(e.Counts, 1)
 	}
 	return e
 }
@@ -133,7 +133,7 @@ func downloadsIn(ctx context.Context, path string) (files []sharding.FileEntry, 
 
 // downloadNotes returns notes on a successful download.
 func downloadNotes(m *sharding.Manifest) (notes []string) {
-	if n := m.Counts["missing_downloads"]; n > 0 {
+	if n := missingDownloads.Of(m.Counts); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d books of the catalogue have no plain text at the source", n))
 	}
 	return notes

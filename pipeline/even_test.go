@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/counts"
 	"pretext/internal/dev/torture"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -134,7 +135,7 @@ func checkGuess(t *testing.T, m *sharding.Manifest, out string, e evenness) {
 	}
 	right := float64(g.Right) / float64(g.Examples)
 	t.Logf("of %d documents, %d examples: the document tells %.1f %% of the labels, chance %.1f %%", g.Documents, g.Examples, 100*right, 100*g.Chance)
-	if math.Abs(right-e.measured) > 0.02 || g.Never > 0 || g.Examples != m.Counts["records"] || right > g.Chance+0.02 {
+	if math.Abs(right-e.measured) > 0.02 || g.Never > 0 || g.Examples != m.Counts[counts.KeyOf("records")] || right > g.Chance+0.02 {
 		t.Errorf("the side-cars have %+v, the records %+v", g, e)
 	}
 	if len(m.Warnings) > 0 {

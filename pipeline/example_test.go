@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"pretext/extract"
 	"pretext/internal/democorpus"
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
+	"pretext/sharding"
 	"pretext/sharding/verify"
 )
 
@@ -32,7 +34,7 @@ func ExampleRun() {
 		log.Fatal(err)
 	}
 	for _, s := range stages {
-		fmt.Println(s.Stage, s.Counts["documents"], s.Counts["records"])
+		fmt.Println(s.Stage, extract.Documents.Of(s.Counts), sharding.Records.Of(s.Counts))
 	}
 	// Output:
 	// extract 87 0
@@ -108,7 +110,7 @@ func ExampleDemo() {
 		panic(err)
 	}
 	for _, s := range stages {
-		fmt.Println(s.Stage, filepath.Base(s.Folder), s.Counts["documents"] > 0)
+		fmt.Println(s.Stage, filepath.Base(s.Folder), extract.Documents.Of(s.Counts) > 0)
 	}
 	v, err := verify.Dataset(context.Background(), out, verify.Options{})
 	fmt.Println(v.OK(), err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"pretext/counts"
+	"pretext/extract"
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -43,8 +45,8 @@ func init() {
 		Algorithm: examplesAlgorithm,
 		New:       stage.New(newExamplesWorker),
 		Warnings:  sharding.Known.Warnings,
-		Counts: [][2]string{{"documents", "documents"}, {"sentences", "sentences"}, {"tokens", "tokens"}, {"unknown_tokens", "unknown tokens"},
-			{"records", "examples"}, {"pieces", "pieces in rows"}, {"cut_documents", "documents cut"}, {"masked", "masked positions"}, {"random_next", "random next sentences"}},
+		Counts: []counts.Count{extract.Documents, sharding.Sentences, sharding.Tokens, sharding.UnknownTokens, sharding.SpelledLetters,
+			sharding.Records, sharding.Pieces, sharding.CutDocuments, sharding.Masked, sharding.RandomNext, sharding.RecordTokens, sharding.WithoutPredictions},
 	})
 }
 
@@ -70,8 +72,8 @@ func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.
 		read = folders
 		return c.plan(ctx, folders, tokens, r)
 	})
-	if err == nil && m.Counts["records"] == 0 {
-		err = fmt.Errorf("%w could be made of the %d documents in %v", sharding.ErrNoRecords, m.Counts["documents"], read)
+	if err == nil && sharding.Records.Of(m.Counts) == 0 {
+		err = fmt.Errorf("%w could be made of the %d documents in %v", sharding.ErrNoRecords, extract.Documents.Of(m.Counts), read)
 	}
 	return m, err
 }

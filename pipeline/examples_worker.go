@@ -19,7 +19,7 @@ type examplesWorker struct {
 
 // newExamplesWorker is the constructor of [stage.Definition].
 func newExamplesWorker(env *stage.Env, work examplesWork) stage.Worker {
-	env.Facts = func(body json.RawMessage) (sharding.Counts, error) {
+	env.Facts = func(body json.RawMessage) (*sharding.Facts, error) {
 		var shard sharding.ShardBody
 		err := json.Unmarshal(body, &shard)
 		return shard.Facts(work.Examples), err

@@ -8,10 +8,12 @@ import (
 	"io"
 	"path/filepath"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/extract/books"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
+	"pretext/extract/wiki/facts"
 	"pretext/extract/wiki/rendering"
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -161,8 +163,9 @@ func init() {
 		Algorithm: extractAlgorithm,
 		New:       stage.New(func(env *stage.Env, work extractWork) stage.Worker { return &extractWorker{env, work} }),
 		Warnings:  sharding.Known.Warnings,
-		Counts: [][2]string{{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"documents", "documents"},
-			{"text_bytes", "bytes of text"}, {"expanded_templates", "templates expanded"}},
+		Counts: []counts.Count{facts.Pages, extract.Files, extract.Lines, extract.Documents, extract.TextBytes, wiki.Expanded,
+			extract.Blocks, wiki.XMLBytes, facts.HTMLBytes, facts.Footers, wiki.Trailing, extract.InvalidUTF8,
+			books.Skipped, books.Recoded, books.Trimmed, extract.Wikitext, extract.HTML, extract.Rejects.Count, sharding.EqualIDs},
 	})
 }
 
@@ -220,8 +223,8 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	if err != nil {
 		return nil, err
 	}
-	if m.Counts["documents"] == 0 {
-		return nil, fmt.Errorf("%w in %s: %s%s", sharding.ErrNoDocuments, plan.names(), m.Counts.RejectSummary(), sharding.RejectCure(m.Counts))
+	if extract.Documents.Of(m.Counts) == 0 {
+		return nil, fmt.Errorf("%w in %s: %s%s", sharding.ErrNoDocuments, plan.names(), sharding.RejectSummary(m.Counts), sharding.RejectCure(m.Counts))
 	}
 	return m, checkRejects(m.Counts, c.MaxRejects)
 }
@@ -316,18 +319,18 @@ func checkRejects(c sharding.Counts, allowed float64) error {
 	bad := sharding.Counts{}
 	var rejected int64
 	for _, reason := range unreadable {
-		key := "reject." + string(reason)
+		key := extract.Rejects.Member(reason)
 		if n := c[key]; n > 0 {
 			bad[key] = n
 			rejected += n
 		}
 	}
-	seen := c["documents"]
-	for _, reason := range c.RejectReasons() {
-		seen += c["reject."+reason]
+	seen := extract.Documents.Of(c)
+	for _, n := range extract.Rejects.Members(c) {
+		seen += n
 	}
 	if float64(rejected) > allowed*float64(seen) {
-		return &RejectsError{Rejected: rejected, Seen: seen, Allowed: allowed, Reasons: bad.RejectSummary()}
+		return &RejectsError{Rejected: rejected, Seen: seen, Allowed: allowed, Reasons: sharding.RejectSummary(bad)}
 	}
 	return nil
 }

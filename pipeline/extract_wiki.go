@@ -116,12 +116,7 @@ func (r *wikiReading) summary() (sharding.Counts, sharding.DocumentsBody, error)
 		return nil, sharding.DocumentsBody{}, err
 	}
 	st := r.reader.Stats()
-	counts := sharding.Counts{"pages": st.Pages, "documents": st.Kept, "xml_bytes": st.XMLBytes,
-		"invalid_utf8_bytes": st.InvalidUTF8, "footers": st.Footers}
-	addRejects(counts, st.Rejects)
-	if r.own != nil {
-		counts["expanded_templates"] = st.Expanded
-	}
+	counts := st.Counts(r.own != nil)
 	var holes map[string]sharding.TemplateHole
 	if len(st.HoleUses) > 0 {
 		holes = map[string]sharding.TemplateHole{}
@@ -135,7 +130,7 @@ func (r *wikiReading) summary() (sharding.Counts, sharding.DocumentsBody, error)
 			store.Base(r.source.Paths[0]), p.Page, p.Offset, p.Byte))
 	}
 	if r.trailing != "" {
-		counts["trailing_garbage"] = 1
+		wiki.Trailing.Add(counts, 1)
 		notes = append(notes, r.trailing)
 	}
 	return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes,

@@ -64,7 +64,7 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 func (w *extractWorker) write(ctx context.Context, t extractTask, tools *extractTools, out *documents.Writer) ([]stage.Result, error) {
 	source := w.Sources[t.Source]
 	reading, err := w.open(ctx, source, t, tools, func(r *extract.Rejected) {
-		out.Reject(sharding.RejectLine{ID: r.ID, Title: r.Title, Reason: string(r.Reason), Value: r.Value, Place: r.Place})
+		out.Reject(sharding.RejectLine{ID: r.ID, Title: r.Title, Reason: r.Reason, Value: r.Value, Place: r.Place})
 	})
 	if err != nil {
 		return nil, explainSource(ctx, source, err)
@@ -104,7 +104,7 @@ func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) erro
 	if err != nil {
 		return err
 	}
-	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
+	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{sharding.EqualIDs.Key: equal}, Dropped: dropped})
 }
 
 // check returns the reason why a task cannot belong to these sources, or "".
@@ -169,19 +169,11 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 	r.OnReject(rejected)
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
-		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
-			"invalid_utf8_bytes": st.InvalidBytes, "recoded_files": st.Recoded, "trimmed_files": st.Trimmed}
-		for name, n := range map[string]int64{"lines": st.Lines, sharding.CountWikitext: st.Wikitext, sharding.CountHTML: st.HTML} {
-			if n > 0 {
-				counts[name] = n
-			}
-		}
-		addRejects(counts, st.Rejects)
 		var notes []string
 		for _, n := range st.Notes {
 			notes = append(notes, n.Name+": "+n.Text)
 		}
-		return counts, sharding.DocumentsBody{Notes: notes}, nil
+		return st.Counts(), sharding.DocumentsBody{Notes: notes}, nil
 	}
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
@@ -224,8 +216,6 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec, rejected fun
 	r.OnReject(rejected)
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
-		counts := sharding.Counts{"lines": st.Lines, "documents": st.Kept, "invalid_utf8_bytes": st.InvalidBytes}
-		addRejects(counts, st.Rejects)
 		var notes []string
 		for _, p := range st.Invalid {
 			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, line %d", store.Base(p.File), p.Line))
@@ -233,7 +223,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec, rejected fun
 		for _, p := range st.Malformed {
 			notes = append(notes, fmt.Sprintf("not a document: %s, line %d", store.Base(p.File), p.Line))
 		}
-		return counts, sharding.DocumentsBody{Notes: notes}, nil
+		return st.Counts(), sharding.DocumentsBody{Notes: notes}, nil
 	}
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
@@ -249,12 +239,6 @@ func (w *extractWorker) openMetered(ctx context.Context, path string) (io.ReadCl
 		io.Reader
 		io.Closer
 	}{io.NewSectionReader(metered, 0, f.Size()), f}, nil
-}
-
-func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Reject]N) {
-	for reason, n := range rejects {
-		counts["reject."+string(reason)] += int64(n)
-	}
 }
 
 // meteredReaderAt adds each byte of the range [next, end) to meter when it is first

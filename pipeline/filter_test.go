@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/extract/dedup"
 	"pretext/internal/store"
@@ -176,10 +177,10 @@ func TestEveryRejectHasItsReason(t *testing.T) {
 		t.Error(diff)
 	}
 	c := m.Counts
-	if c["read"] != 200 || c["read"] != c["documents"]+c["reject.duplicate"]+c["reject.near-duplicate"]+c["reject.min-words"] || c["reject.duplicate"] != 20 {
+	if c[counts.KeyOf("read")] != 200 || c[counts.KeyOf("read")] != c[counts.KeyOf("documents")]+c[counts.KeyOf("reject.duplicate")]+c[counts.KeyOf("reject.near-duplicate")]+c[counts.KeyOf("reject.min-words")] || c[counts.KeyOf("reject.duplicate")] != 20 {
 		t.Errorf("counts do not add up: %v", c)
 	}
-	if v := verify(t, out); !v.OK() || v.Documents != c["documents"] || len(v.Folders) != 3 {
+	if v := verify(t, out); !v.OK() || v.Documents != c[counts.KeyOf("documents")] || len(v.Folders) != 3 {
 		t.Errorf("verification: %+v", v)
 	}
 }
@@ -297,7 +298,7 @@ func TestARunWithAFilterMakesExamplesOfWhatIsLeft(t *testing.T) {
 		t.Fatalf("stages: %+v", stages)
 	}
 	extracted, filtered, examples := stages[0].Counts, stages[1].Counts, stages[3].Counts
-	if filtered["reject.duplicate"] == 0 || filtered["read"] != extracted["documents"] || filtered["documents"] != examples["documents"] {
+	if filtered[counts.KeyOf("reject.duplicate")] == 0 || filtered[counts.KeyOf("read")] != extracted[counts.KeyOf("documents")] || filtered[counts.KeyOf("documents")] != examples[counts.KeyOf("documents")] {
 		t.Errorf("extracted %v, filtered %v, examples %v", extracted, filtered, examples)
 	}
 	if v := verify(t, c.Out); !v.OK() || len(v.Folders) != 5 {
@@ -328,7 +329,7 @@ func TestTwoFoldersWithFilesOfOneName(t *testing.T) {
 	c := filterConfig(a, t.TempDir())
 	c.Documents, c.Filter = []string{a, b}, filter.Options{Dedup: filter.DedupExact}
 	m := runFilter(t, testRunner, c)
-	if m.Counts["read"] != 120 || m.Counts["documents"] != 54 {
+	if m.Counts[counts.KeyOf("read")] != 120 || m.Counts[counts.KeyOf("documents")] != 54 {
 		t.Errorf("got %v", m.Counts)
 	}
 	if v := verify(t, c.Out); !v.OK() {
@@ -360,14 +361,14 @@ func TestAFilterThatLeavesNothingSaysSo(t *testing.T) {
 func TestWithoutCandidatesNothingIsCompared(t *testing.T) {
 	docs := someDocuments(4)
 	c := filterConfig(documentsFolder(t, docs), t.TempDir())
-	if m := runFilter(t, testRunner, c); m.Counts["documents"] != 4 {
+	if m := runFilter(t, testRunner, c); m.Counts[counts.KeyOf("documents")] != 4 {
 		t.Errorf("got %v", m.Counts)
 	}
 	folder, err := store.Open(filepath.Join(c.Out, sharding.PairsFolder))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := sharding.ReadManifest(context.Background(), folder); err != nil || m.Counts["compared"] != 0 {
+	if m, err := sharding.ReadManifest(context.Background(), folder); err != nil || m.Counts[counts.KeyOf("compared")] != 0 {
 		t.Errorf("got %v, %v", m, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/counts"
 	"pretext/extract/quality"
 	"pretext/internal/dev/realdata"
 	"pretext/pipeline/stage"
@@ -48,7 +49,7 @@ func TestRealArticlesAreFilteredWithSense(t *testing.T) {
 	if english < 2 || english > 15 || lists == 0 {
 		t.Errorf("%d of 106 English articles are rejected, %d lists among them", english, lists)
 	}
-	if m.Counts["reject.near-duplicate"] != 1 || m.Counts["reject.min-words"] < 300 || int64(total) != m.Counts["read"]-m.Counts["documents"] {
+	if m.Counts[counts.KeyOf("reject.near-duplicate")] != 1 || m.Counts[counts.KeyOf("reject.min-words")] < 300 || int64(total) != m.Counts[counts.KeyOf("read")]-m.Counts[counts.KeyOf("documents")] {
 		t.Errorf("counts: %v", m.Counts)
 	}
 }

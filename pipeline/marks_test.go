@@ -11,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"pretext/counts"
 	"pretext/internal/dev/realdata"
 	"pretext/internal/dev/torture"
 	"pretext/pipeline/stage"
@@ -212,7 +213,7 @@ func TestMiniDumpsLoseNoMarksInSilence(t *testing.T) {
 		dir := t.TempDir()
 		m, err := Extract(t.Context(), testRunner, ExtractConfig{Target: stage.Target{Memory: 900e6, Out: filepath.Join(dir, "documents")}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1},
 			Sources: []Source{{Kind: KindWiki, Path: realdata.Path(t, "wiki/minidumps/"+wiki+"wiki.xml.bz2")}}})
-		if err != nil || m.Counts["documents"] == 0 {
+		if err != nil || m.Counts[counts.KeyOf("documents")] == 0 {
 			t.Fatalf("%s: %v, %v", wiki, m, err)
 		}
 		inputs, err := sharding.OpenDocuments(t.Context(), []string{filepath.Join(dir, "documents")})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -22,7 +23,7 @@ func init() {
 		New: stage.New(func(env *stage.Env, work examplesWork) stage.Worker {
 			return &mixWorker{examplesWorker: &examplesWorker{env, work}}
 		}),
-		Counts: [][2]string{{"documents", "documents"}, {"tokens", "tokens"}},
+		Counts: []counts.Count{extract.Documents, sharding.Tokens},
 	})
 }
 
@@ -165,7 +166,7 @@ func (w *mixWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		}
 		defer w.Give(tools)
 		tools.counts.Reset()
-		totals := sharding.Counts{"documents": 0, "tokens": 0}
+		totals := sharding.Counts{extract.Documents.Key: 0, sharding.Tokens.Key: 0}
 		for doc, err := range w.Documents(ctx, t.Blocks) {
 			if err != nil {
 				return nil, err
@@ -175,8 +176,8 @@ func (w *mixWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 				return nil, err
 			}
 			tools.counts.Add(doc, n, w.Examples.HeldOut(doc.ID))
-			totals["documents"]++
-			totals["tokens"] += n
+			extract.Documents.Add(totals, 1)
+			sharding.Tokens.Add(totals, n)
 		}
 		_, err = tools.counts.WriteTo(out)
 		return totals, err
@@ -187,7 +188,7 @@ func (w *mixWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 func (t *mixTools) count(doc *extract.Document) (int64, error) {
 	t.corpus.Reset()
 	err := t.encoder.Add(t.corpus, doc)
-	return t.corpus.Counts["tokens"], err
+	return sharding.Tokens.Of(t.corpus.Counts), err
 }
 
 // removeCounts removes the files of an earlier run with a mix from a directory of

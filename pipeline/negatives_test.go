@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/counts"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
@@ -76,7 +77,7 @@ func TestNegativesComeFromTheWholeCorpus(t *testing.T) {
 	c.Out = filepath.Join(t.TempDir(), "shards")
 	m, want := c.make(t, stage.Runner{Name: "direct", Workers: 1})
 	pairs, home := namedPairs(t, m, c.Out)
-	if n := m.Counts["documents"]; n != namedDocuments || len(home) != namedDocuments {
+	if n := m.Counts[counts.KeyOf("documents")]; n != namedDocuments || len(home) != namedDocuments {
 		t.Errorf("%d documents are counted and %d read, want %d", n, len(home), namedDocuments)
 	}
 	random, foreign := map[string]float64{}, map[string]float64{}

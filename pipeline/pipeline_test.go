@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/counts"
 	"pretext/sharding/export"
 	dataset "pretext/sharding/verify"
 
@@ -192,14 +193,14 @@ func TestARunIsVerifiedAndItsCountsAddUp(t *testing.T) {
 		t.Fatalf("problems: %v", v.Problems)
 	}
 	extracted, examples := stages[0].Counts, stages[2].Counts
-	if pages := extracted["pages"]; pages != 200 || pages+extracted["files"] != extracted["documents"]+extracted["reject.namespace"] {
+	if pages := extracted[counts.KeyOf("pages")]; pages != 200 || pages+extracted[counts.KeyOf("files")] != extracted[counts.KeyOf("documents")]+extracted[counts.KeyOf("reject.namespace")] {
 		t.Errorf("pages and books do not add up: %v", extracted)
 	}
-	if extracted["documents"] != examples["documents"] || examples["documents"] != v.Documents {
-		t.Errorf("documents: %d extracted, %d used, %d verified", extracted["documents"], examples["documents"], v.Documents)
+	if extracted[counts.KeyOf("documents")] != examples[counts.KeyOf("documents")] || examples[counts.KeyOf("documents")] != v.Documents {
+		t.Errorf("documents: %d extracted, %d used, %d verified", extracted[counts.KeyOf("documents")], examples[counts.KeyOf("documents")], v.Documents)
 	}
-	if v.Records == 0 || v.Records != examples["records"] {
-		t.Errorf("records: %d made, %d verified", examples["records"], v.Records)
+	if v.Records == 0 || v.Records != examples[counts.KeyOf("records")] {
+		t.Errorf("records: %d made, %d verified", examples[counts.KeyOf("records")], v.Records)
 	}
 }
 
@@ -448,7 +449,7 @@ func TestEqualIDsAreCountedAcrossSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Counts["equal_ids"]*2 != m.Counts["documents"] || m.Counts["documents"] == 0 {
+	if m.Counts[counts.KeyOf("equal_ids")]*2 != m.Counts[counts.KeyOf("documents")] || m.Counts[counts.KeyOf("documents")] == 0 {
 		t.Errorf("got %v", m.Counts)
 	}
 }

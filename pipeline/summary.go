@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"pretext/counts"
+	"pretext/extract"
+	"pretext/extract/wiki"
 	"pretext/internal/store"
 	"pretext/internal/usage"
-	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -70,13 +72,13 @@ func notes(m *sharding.Manifest) (list []string) {
 	default:
 		return nil
 	}
-	if n := m.Counts["invalid_utf8_bytes"]; n > 0 {
+	if n := extract.InvalidUTF8.Of(m.Counts); n > 0 {
 		list = append(list, fmt.Sprintf("%d bytes of invalid UTF-8 were dropped (see \"notes\" in the side-cars)", n))
 	}
-	if m.Counts["trailing_garbage"] > 0 {
+	if wiki.Trailing.Of(m.Counts) > 0 {
 		list = append(list, "bytes after the end of a dump were ignored (see \"notes\" in the side-cars)")
 	}
-	if n := m.Counts["equal_ids"]; n > 0 {
+	if n := sharding.EqualIDs.Of(m.Counts); n > 0 {
 		list = append(list, fmt.Sprintf("%d documents have the ID of another one; all are kept", n))
 	}
 	return list
@@ -102,13 +104,13 @@ type SummaryLine struct {
 
 // Lines returns the counts in the order of display.
 func (s StageSummary) Lines() (lines []SummaryLine) {
-	for _, c := range stage.Counts(s.Stage) {
-		if n, ok := s.Counts[c[0]]; ok {
-			lines = append(lines, SummaryLine{c[1], n})
+	for _, c := range counts.OfStage(s.Stage) {
+		if n, ok := s.Counts[c.Key]; ok && c.In&counts.Summary != 0 {
+			lines = append(lines, SummaryLine{c.Name(), n})
 		}
 	}
-	for _, reason := range s.Counts.RejectReasons() {
-		lines = append(lines, SummaryLine{"rejected: " + reason, s.Counts["reject."+reason]})
+	for reason, n := range extract.Rejects.Members(s.Counts) {
+		lines = append(lines, SummaryLine{"rejected: " + string(reason), n})
 	}
 	return lines
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"pretext/counts"
 	"pretext/extract/bzip2"
 	"pretext/extract/wiki"
 	"pretext/extract/wiki/definitions"
@@ -49,6 +50,9 @@ type templatesOptions struct {
 	MaxSwitch int `json:"max_switch_bytes"`
 }
 
+// definitionsCount counts what the directories of all dumps have.
+var definitionsCount = counts.Declare("definitions", counts.About{Label: "definitions", In: counts.Summary, Meaning: "definitions of all dumps"})
+
 func init() {
 	stage.Register(stage.Definition{
 		Name:      sharding.TemplatesFolder,
@@ -56,7 +60,7 @@ func init() {
 		New: stage.New(func(env *stage.Env, work templatesWork) stage.Worker {
 			return &templatesWorker{env, work}
 		}),
-		Counts: [][2]string{{"template_pages", "template pages"}, {"definitions", "definitions"}},
+		Counts: []counts.Count{wiki.TemplatePages, definitionsCount, wiki.LeftOutPages.Count},
 	})
 }
 
@@ -140,11 +144,7 @@ func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, t extractTa
 	if _, err := writeDefinitions(out, sorter.Sorted()); err != nil {
 		return nil, err
 	}
-	counts := sharding.Counts{"template_pages": stats.Templates}
-	for why, n := range stats.LeftOut {
-		counts["left_out."+string(why)] = n
-	}
-	return counts, nil
+	return stats.Counts(), nil
 }
 
 // spool returns the writer of a spool of the task's pages; nil if there is none, as
@@ -181,9 +181,9 @@ func (w *templatesWorker) Finish(ctx context.Context, results []stage.Result) er
 		if err != nil {
 			return err
 		}
-		e.Counts = sharding.Counts{"definitions": 0}
+		e.Counts = sharding.Counts{definitionsCount.Key: 0}
 		for _, p := range parts[k] {
-			e.Counts["definitions"] += p.File.Len()
+			definitionsCount.Add(e.Counts, p.File.Len())
 		}
 		files = append(files, e)
 	}
@@ -348,7 +348,7 @@ func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourc
 	for _, k := range dumps {
 		s := &plan.sources[k]
 		for _, e := range m.Files {
-			if n := e.Counts["definitions"]; n > 0 && e.Name == sharding.DefinitionsFile(s.Stem) {
+			if n := definitionsCount.Of(e.Counts); n > 0 && e.Name == sharding.DefinitionsFile(s.Stem) {
 				s.Definitions = e.Name
 				c.Extract.Definitions = append(c.Extract.Definitions, DefinitionsFile{s.Stem, n, e.SHA256})
 			}

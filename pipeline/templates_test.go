@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/counts"
 	"pretext/extract/wiki/definitions"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -57,7 +58,7 @@ func TestOwnTemplatesAreExpanded(t *testing.T) {
 			if err != nil || !bytes.Contains(text, []byte("From the VI century to the IV century it was a city.")) {
 				t.Errorf("%s: %q, %v", out, text, err)
 			}
-			if m.Counts["expanded_templates"] != 3 || m.Dropped.Wikis[0].Holes != 1 {
+			if m.Counts[counts.KeyOf("expanded_templates")] != 3 || m.Dropped.Wikis[0].Holes != 1 {
 				t.Errorf("%s: %v, %+v", out, m.Counts, m.Dropped.Wikis)
 			}
 			if first[path] == nil {

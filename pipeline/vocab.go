@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"pretext/counts"
+	"pretext/extract"
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -59,13 +61,19 @@ type vocabWork struct {
 	Tokens   int64  // number of tokens in the copied file
 }
 
+// Counts of a vocabulary.
+var (
+	words   = counts.Declare("words", counts.About{Label: "distinct words, counted by task", In: counts.Summary, Meaning: "distinct words, task by task"})
+	entries = counts.Declare("tokens", counts.About{Label: "tokens", In: counts.Summary, Meaning: "entries of vocab.txt or tokenizer.json"})
+)
+
 func init() {
 	stage.Register(stage.Definition{
 		Name:      "vocab",
 		Algorithm: vocabAlgorithm,
 		New:       stage.New(func(env *stage.Env, work vocabWork) stage.Worker { return &vocabWorker{env, work} }),
 		Warnings:  sharding.Known.Warnings,
-		Counts:    [][2]string{{"documents", "documents"}, {"words", "distinct words, counted by task"}, {"tokens", "tokens"}},
+		Counts:    []counts.Count{extract.Documents, words, entries},
 	})
 }
 
@@ -162,22 +170,22 @@ func (w *vocabWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 	}
 	file := stage.TaskFile{Task: index, Name: fmt.Sprintf("%s%05d%s", sharding.CountsPrefix, index, countsSuffix), Size: t.Blocks.TextBytes()}
 	return w.WriteFile(ctx, file, func(out *stage.Output) (sharding.Counts, error) {
-		words, err := vocab.NewCounts(w.Training.Options)
+		counter, err := vocab.NewCounts(w.Training.Options)
 		if err != nil {
 			return nil, err
 		}
-		counts := sharding.Counts{"documents": 0}
+		counts := sharding.Counts{extract.Documents.Key: 0}
 		for doc, err := range w.Documents(ctx, t.Blocks) {
 			if err != nil {
 				return nil, err
 			}
 			if !w.Training.HeldOut(doc.ID) {
-				words.Add(doc.Text)
-				counts["documents"]++
+				counter.Add(doc.Text)
+				extract.Documents.Add(counts, 1)
 			}
 		}
-		counts["words"] = int64(words.Len())
-		_, err = words.WriteTo(out)
+		words.Add(counts, int64(counter.Len()))
+		_, err = counter.WriteTo(out)
 		return counts, err
 	})
 }
@@ -191,7 +199,7 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 			return err
 		}
 		return w.Manifest(ctx, nil, sharding.Manifest{Files: []sharding.FileEntry{
-			{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{"tokens": w.Tokens}}}})
+			{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{entries.Key: w.Tokens}}}})
 	}
 	file, tokens, err := w.train(ctx, results)
 	if err != nil {
@@ -205,7 +213,7 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 	if err != nil {
 		return err
 	}
-	entry.Counts = sharding.Counts{"tokens": int64(tokens)}
+	entry.Counts = sharding.Counts{entries.Key: int64(tokens)}
 	files := []sharding.FileEntry{entry}
 	if w.Training.TokenizerFile() {
 		config, err := w.Write(ctx, sharding.TokenizerConfigName, vocab.TransformersConfig())

@@ -124,13 +124,11 @@ func (w *extractWorker) openWikiHTML(ctx context.Context, s SourceSpec, t extrac
 	r.OnReject(rejected)
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
-		counts := sharding.Counts{"pages": st.Pages, "documents": st.Kept, "html_bytes": st.Bytes, "invalid_utf8_bytes": st.Invalid}
-		addRejects(counts, st.Rejects)
 		var notes []string
 		if st.Invalid > 0 {
 			notes = []string{fmt.Sprintf("invalid UTF-8 dropped: %s, %d bytes", store.Base(s.Paths[0]), st.Invalid)}
 		}
-		return counts, sharding.DocumentsBody{Notes: notes}, nil
+		return st.Counts(), sharding.DocumentsBody{Notes: notes}, nil
 	}
 	return &reading{r.Documents(), summary, func() {}}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/counts"
 	"pretext/pipeline/stage"
 )
 
@@ -43,7 +44,7 @@ func TestHTMLGivesTheSameBytesForAnyWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := m.Counts; c["documents"] != 80+pages || c["reject.malformed"] != 16 || c["pages"] != c["documents"]+16 {
+		if c := m.Counts; c[counts.KeyOf("documents")] != 80+pages || c[counts.KeyOf("reject.malformed")] != 16 || c[counts.KeyOf("pages")] != c[counts.KeyOf("documents")]+16 {
 			t.Errorf("counts %v", c)
 		}
 		if v := verify(t, out); !v.OK() {

@@ -3,11 +3,19 @@ package sharding
 import (
 	"fmt"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/records/pretrain"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
 	"pretext/tokenize/sentence"
+)
+
+// Counts of the documents that examples are made of.
+var (
+	Sentences     = counts.Declare("sentences", counts.About{Label: "sentences", In: counts.Summary, Meaning: "sentences with at least one token; not counted with the recipe tokens"})
+	Tokens        = counts.Declare("tokens", counts.About{Label: "tokens", In: counts.Summary, Meaning: "tokens of the documents"})
+	UnknownTokens = counts.Declare("unknown_tokens", counts.About{Label: "unknown tokens", In: counts.Summary, Meaning: "[UNK] among them"})
 )
 
 // A Corpus holds the tokenized documents of one split of a shard. Examples are
@@ -90,11 +98,13 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 	if c.HasNegatives() {
 		return nil
 	}
-	counts := Counts{"documents": 1, "sentences": add.sentences, "tokens": add.tokens, "unknown_tokens": add.unknown, countSpelled: add.spelled}
-	if e.recipe.Unsplit {
-		delete(counts, "sentences")
+	extract.Documents.Add(c.Counts, 1)
+	if !e.recipe.Unsplit {
+		Sentences.Add(c.Counts, add.sentences)
 	}
-	c.Counts.Add(counts)
+	Tokens.Add(c.Counts, add.tokens)
+	UnknownTokens.Add(c.Counts, add.unknown)
+	SpelledLetters.Add(c.Counts, add.spelled)
 	return nil
 }
 

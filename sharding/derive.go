@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"pretext/extract"
+	"pretext/extract/wiki/facts"
 	"pretext/internal/store"
 	"pretext/records"
+	"pretext/records/pretrain"
 	"pretext/tokenize/sentence"
 )
 
@@ -22,7 +24,7 @@ func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning,
 // Known is what the maker of a folder knows of its files, so that they need not be
 // read for the warnings. The zero value is nothing.
 type Known struct {
-	Facts     Counts     // sums of all side-cars' Facts; nil if they are not known
+	Facts     *Facts     // sum of all side-cars' Facts; nil if they are not known
 	Tokenizer *Tokenizer // of the folder's vocabulary or tokenizer; nil if it is not loaded
 }
 
@@ -62,17 +64,16 @@ func sameInputs(m *Manifest) (list []Warning) {
 // notArticles are the reject reasons of pages that are not articles, or whose
 // text is not in the dump. Pages rejected for these reasons do not count for
 // WarnRejects.
-var notArticles = []string{string(extract.RejectRedirect), string(extract.RejectNamespace), string(extract.RejectModel),
-	string(extract.RejectDisambiguation), string(extract.RejectDeleted)}
+var notArticles = []extract.Reject{extract.RejectRedirect, extract.RejectNamespace, extract.RejectModel, extract.RejectDisambiguation, extract.RejectDeleted}
 
 // copyReasons are the reject reasons of duplicate documents. Documents rejected
 // for these reasons do not count for WarnRejects.
-var copyReasons = []string{RejectDuplicate, RejectNearDuplicate, RejectContained}
+var copyReasons = []extract.Reject{RejectDuplicate, RejectNearDuplicate, RejectContained}
 
 // sourceWarnings returns a warning for each source without documents, and for
 // each source whose documents were mostly rejected. Rejects for the reasons in
 // ignored do not count.
-func sourceWarnings(m *Manifest, ignored []string) (list []Warning) {
+func sourceWarnings(m *Manifest, ignored []extract.Reject) (list []Warning) {
 	sources := map[string]Counts{}
 	var names []string // in source order
 	for _, f := range m.DocumentsFiles() {
@@ -86,27 +87,27 @@ func sourceWarnings(m *Manifest, ignored []string) (list []Warning) {
 	for _, name := range names {
 		c := sources[name]
 		var rejected, all int64
-		for _, reason := range c.RejectReasons() {
-			all += c["reject."+reason]
+		for reason, n := range extract.Rejects.Members(c) {
+			all += n
 			if !slices.Contains(ignored, reason) {
-				rejected += c["reject."+reason]
+				rejected += n
 			}
 		}
-		documents := c["documents"]
+		documents := extract.Documents.Of(c)
 		w := Warning{Subject: name, Count: rejected, Of: rejected + documents, Limit: LimitRejects}
 		switch {
 		case documents == 0:
-			list = append(list, Warning{Code: WarnEmptySource, Subject: name, Of: max(all, c["pages"], c["files"], c["lines"])})
+			list = append(list, Warning{Code: WarnEmptySource, Subject: name, Of: max(all, facts.Pages.Of(c), extract.Files.Of(c), extract.Lines.Of(c))})
 		case exceeds(w):
 			w.Code = WarnRejects
 			list = append(list, w)
 		}
-		for _, w := range []Warning{{Code: WarnWikitext, Count: c[CountWikitext]}, {Code: WarnHTML, Count: c[CountHTML]}} {
+		for _, w := range []Warning{{Code: WarnWikitext, Count: extract.Wikitext.Of(c)}, {Code: WarnHTML, Count: extract.HTML.Of(c)}} {
 			if w.Subject, w.Of, w.Limit = name, documents, LimitMarkup; exceeds(w) {
 				list = append(list, w)
 			}
 		}
-		if c["pages"] > 0 && c["footers"] == 0 && c["html_bytes"] == 0 {
+		if facts.Unended(c) {
 			list = append(list, Warning{Code: WarnDumpEnd, Subject: name, Of: 1, Limit: 1})
 		}
 	}
@@ -148,7 +149,7 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	shards := map[ShardName]Counts{} // by split and index: the sums over length bins
 	for _, f := range m.RecordFiles() {
 		n, _ := ParseShardName(f.Name)
-		splits[n.Split] += f.Counts["records"]
+		splits[n.Split] += Records.Of(f.Counts)
 		n.Bin = 0
 		if shards[n] == nil {
 			shards[n] = Counts{}
@@ -157,16 +158,16 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	}
 	for _, counts := range shards {
 		// Only pairs need another document, and with NSPNegatives it is of any shard.
-		if counts["documents"] == 1 && o.Form() == records.Pairs && o.NSPNegatives == "" {
-			alone += counts["records"]
+		if extract.Documents.Of(counts) == 1 && o.Form() == records.Pairs && o.NSPNegatives == "" {
+			alone += Records.Of(counts)
 		}
 	}
 	for _, w := range []Warning{
-		{Code: WarnUnknownTokens, Count: c["unknown_tokens"], Of: c["tokens"], Limit: LimitUnknownTokens},
-		{Code: WarnSpelled, Count: c[countSpelled], Of: c["tokens"], Limit: LimitSpelled},
-		{Code: WarnLongSentences, Count: c["tokens"], Of: c["sentences"], Limit: o.sentenceLimit()},
-		{Code: WarnOneDocument, Count: alone, Of: c["records"], Limit: LimitOneDocument},
-		{Code: WarnRandomNext, Count: c["random_next"], Of: c["records"], Limit: LimitRandomNext},
+		{Code: WarnUnknownTokens, Count: UnknownTokens.Of(c), Of: Tokens.Of(c), Limit: LimitUnknownTokens},
+		{Code: WarnSpelled, Count: SpelledLetters.Of(c), Of: Tokens.Of(c), Limit: LimitSpelled},
+		{Code: WarnLongSentences, Count: Tokens.Of(c), Of: Sentences.Of(c), Limit: o.sentenceLimit()},
+		{Code: WarnOneDocument, Count: alone, Of: Records.Of(c), Limit: LimitOneDocument},
+		{Code: WarnRandomNext, Count: RandomNext.Of(c), Of: Records.Of(c), Limit: LimitRandomNext},
 	} {
 		if w.Code == WarnLongSentences && o.How().Unsplit {
 			continue // nobody looked for sentences
@@ -176,8 +177,8 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 		}
 	}
 	for _, split := range o.Splits() {
-		if splits[split] == 0 && c["records"] > 0 {
-			list = append(list, Warning{Code: WarnEmptySplit, Subject: split, Of: c["records"]})
+		if splits[split] == 0 && Records.Of(c) > 0 {
+			list = append(list, Warning{Code: WarnEmptySplit, Subject: split, Of: Records.Of(c)})
 		}
 	}
 	return list
@@ -214,7 +215,7 @@ func (k Known) casingWarnings(ctx context.Context, folder Folder, m *Manifest, o
 		capitals, letters := v.Capitals()
 		return []Warning{{Code: WarnCasedVocab, Count: int64(capitals), Of: int64(letters), Limit: LimitCapitals}}, nil
 	case !o.DoLowerCase && uncased:
-		w := Warning{Code: WarnUncasedVocab, Count: m.Counts["unknown_tokens"], Of: m.Counts["tokens"], Limit: LimitUncasedUnknown}
+		w := Warning{Code: WarnUncasedVocab, Count: UnknownTokens.Of(m.Counts), Of: Tokens.Of(m.Counts), Limit: LimitUncasedUnknown}
 		if exceeds(w) {
 			return []Warning{w}, nil
 		}
@@ -222,32 +223,40 @@ func (k Known) casingWarnings(ctx context.Context, folder Folder, m *Manifest, o
 	return nil, nil
 }
 
-// Names of facts of a shard, see [ShardBody.Facts].
-const (
-	factPredictions  = "predictions"
-	factWanted       = "wanted_predictions"
-	factWithoutPunkt = "without_punkt." // and a language
-)
+// Facts are what the warnings need of the side-cars of shards.
+type Facts struct {
+	Predictions  int64               // that the records may have
+	Wanted       int64               // that they should have
+	WithoutPunkt map[string]int64    // see [ShardBody]
+	Followed     []pretrain.Followed `json:",omitempty"` // sorted by ID
+}
 
-// Facts returns what the warnings need of a shard: the predictions that its records
-// may have and that they should have, and the documents by language without
-// parameters for Punkt. It is nil if no warning with these options needs them.
-func (b *ShardBody) Facts(o ExamplesOptions) Counts {
+// Add adds the facts of other side-cars.
+func (f *Facts) Add(o *Facts) {
+	f.Predictions += o.Predictions
+	f.Wanted += o.Wanted
+	for language, n := range o.WithoutPunkt {
+		if f.WithoutPunkt == nil {
+			f.WithoutPunkt = map[string]int64{}
+		}
+		f.WithoutPunkt[language] += n
+	}
+	f.Followed = addFollowed(f.Followed, o.Followed)
+}
+
+// Facts returns the facts of a shard; nil if no warning with these options needs them.
+func (b *ShardBody) Facts(o ExamplesOptions) *Facts {
 	if !o.needFacts() {
 		return nil
 	}
-	facts := Counts{}
+	facts := &Facts{WithoutPunkt: b.WithoutPunkt, Followed: addFollowed(nil, b.Followed)}
 	for _, tokens := range b.Tokens {
 		if !o.Form().Masks() {
 			break
 		}
-		facts[factPredictions] += int64(o.Predictions(int(tokens)))
-		facts[factWanted] += int64(o.WantedPredictions(int(tokens)))
+		facts.Predictions += int64(o.Predictions(int(tokens)))
+		facts.Wanted += int64(o.WantedPredictions(int(tokens)))
 	}
-	for language, n := range b.WithoutPunkt {
-		facts[factWithoutPunkt+language] = n
-	}
-	b.followedFacts(facts)
 	return facts
 }
 
@@ -267,35 +276,33 @@ func (k Known) sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, 
 			return nil, err
 		}
 	}
-	predictions := Warning{Code: WarnFewPredictions, Count: facts[factPredictions], Of: facts[factWanted], Limit: LimitFewPredictions}
+	predictions := Warning{Code: WarnFewPredictions, Count: facts.Predictions, Of: facts.Wanted, Limit: LimitFewPredictions}
 	if predictions.Of > 0 && !exceeds(predictions) { // it must be above
 		list = append(list, predictions)
 	}
-	splitter := Warning{Code: WarnSplitter, Of: m.Counts["documents"], Limit: LimitSplitter}
-	var languages []string
-	for _, name := range slices.Sorted(maps.Keys(facts)) {
-		if language, ok := strings.CutPrefix(name, factWithoutPunkt); ok {
-			languages = append(languages, language)
-			splitter.Count += facts[name]
-		}
+	splitter := Warning{Code: WarnSplitter, Of: extract.Documents.Of(m.Counts), Limit: LimitSplitter}
+	for _, n := range facts.WithoutPunkt {
+		splitter.Count += n
 	}
-	splitter.Subject = strings.Join(languages, ", ")
+	splitter.Subject = strings.Join(slices.Sorted(maps.Keys(facts.WithoutPunkt)), ", ")
 	if exceeds(splitter) {
 		list = append(list, splitter)
 	}
-	return append(list, GuessLabels(facts).warnings()...), nil
+	return append(list, GuessLabels(facts.Followed).warnings()...), nil
 }
 
 // readFacts adds up the facts of all shards from their side-cars.
-func readFacts(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (Counts, error) {
-	facts := Counts{}
+func readFacts(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (*Facts, error) {
+	facts := new(Facts)
 	for _, f := range m.RecordFiles() {
 		n, _ := ParseShardName(f.Name)
 		body, err := ReadShardBody(ctx, folder, n)
 		if err != nil {
 			return nil, err
 		}
-		facts.Add(body.Facts(o))
+		if f := body.Facts(o); f != nil {
+			facts.Add(f)
+		}
 	}
 	return facts, nil
 }

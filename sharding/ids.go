@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 
+	"pretext/counts"
 	"pretext/internal/extsort"
 	"pretext/internal/store"
 )
@@ -19,6 +20,9 @@ import (
 // sorted. Merging the lists counts the equal IDs of a whole folder in little
 // memory, however many documents there are.
 const IDsSuffix = ".ids"
+
+// EqualIDs counts the documents of a folder with the ID of another one.
+var EqualIDs = counts.Declare("equal_ids", counts.About{Whole: true, Meaning: "documents with the ID of another one, see IDs"})
 
 // An IDList collects the IDs of one documents file.
 type IDList []uint64

@@ -1,13 +1,13 @@
 package sharding
 
 import (
+	"cmp"
 	"context"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
+
+	"pretext/records/pretrain"
 )
 
 // followedDocuments is about how many documents of a corpus are followed, all if it has
@@ -35,19 +35,25 @@ func (n *Negatives) follow(c *Corpus, split int, id string) {
 	}
 }
 
-// factFollowed is the beginning of the names of the facts of followed documents. The ID,
-// the half and the label follow.
-const factFollowed = "followed."
-
-// followedFacts adds the counts of followed documents.
-func (b *ShardBody) followedFacts(facts Counts) {
-	for _, f := range b.Followed {
+// addFollowed adds up the examples of equal documents, sorted by ID.
+func addFollowed(a, b []pretrain.Followed) (sum []pretrain.Followed) {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.SortedFunc(slices.Values(slices.Concat(a, b)), func(x, y pretrain.Followed) int { return cmp.Compare(x.ID, y.ID) })
+	for _, f := range all {
+		if n := len(sum); n == 0 || sum[n-1].ID != f.ID {
+			sum = append(sum, f)
+			continue
+		}
+		have := &sum[len(sum)-1].Examples
 		for half, labels := range f.Examples {
 			for label, n := range labels {
-				facts[fmt.Sprintf("%s%012x.%d%d", factFollowed, f.ID, half, label)] += n
+				have[half][label] += n
 			}
 		}
 	}
+	return sum
 }
 
 // A LabelGuess is how well the document of segment B tells the label of an example.
@@ -64,34 +70,21 @@ type LabelGuess struct {
 	Chance float64
 }
 
-// GuessLabels returns the LabelGuess of the facts of all shards. Its zero value means
-// that no documents were followed.
-func GuessLabels(facts Counts) (g LabelGuess) {
-	documents := map[string]*[2][2]int64{}
+// GuessLabels returns the LabelGuess of followed documents: the sums over all shards,
+// sorted by ID, because sums of floats depend on the order. Its zero value means that
+// no documents were followed.
+func GuessLabels(followed []pretrain.Followed) (g LabelGuess) {
+	g.Documents = int64(len(followed))
 	var random [2]int64 // of all documents, by half
-	for name, n := range facts {
-		id, ok := strings.CutPrefix(name, factFollowed)
-		if !ok || len(id) < 3 {
-			continue
-		}
-		half, label := id[len(id)-2]-'0', id[len(id)-1]-'0'
-		id = id[:len(id)-3]
-		if documents[id] == nil {
-			documents[id] = new([2][2]int64)
-		}
-		if half > 1 || label > 1 {
-			continue
-		}
-		documents[id][half][label] = n
-		g.Examples += n
-		if label == 1 {
-			random[half] += n
+	for _, f := range followed {
+		for half, labels := range f.Examples {
+			g.Examples += labels[0] + labels[1]
+			random[half] += labels[1]
 		}
 	}
-	g.Documents = int64(len(documents))
 	chance := 0.0
-	for _, id := range slices.Sorted(maps.Keys(documents)) { // sums of floats depend on the order
-		d := documents[id]
+	for _, f := range followed {
+		d := f.Examples
 		if d[0][1]+d[1][1] == 0 {
 			g.Never++
 		}
@@ -123,7 +116,10 @@ func ReadLabelGuess(ctx context.Context, folder Folder, m *Manifest) (LabelGuess
 		return LabelGuess{}, err
 	}
 	facts, err := readFacts(ctx, folder, m, o)
-	return GuessLabels(facts), err
+	if err != nil {
+		return LabelGuess{}, err
+	}
+	return GuessLabels(facts.Followed), nil
 }
 
 // limit returns the limit of Right/Examples.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"pretext/counts"
 	"pretext/tokenize/hf"
 )
 
@@ -23,15 +24,15 @@ const (
 	tokensALetter  = 4    // tokens of several letters for each of one letter, in a script that is covered
 )
 
-// countSpelled counts tokens of [Tokenizer.spelling], in the side-cars of shards
+// SpelledLetters counts tokens of [Tokenizer.spelling], in the side-cars of shards
 // where they exceed [LimitSpelled]: data without them has the bytes that it had
 // before they were counted.
-const countSpelled = "spelled_letters"
+var SpelledLetters = counts.Declare("spelled_letters", counts.About{Meaning: "tokens of one letter of a script in which the vocabulary has few longer ones, in shards above the limit of the warning spelled-out"})
 
-// keepSpelled removes countSpelled where it is within the limit.
-func (c Counts) keepSpelled() {
-	if !exceeds(Warning{Count: c[countSpelled], Of: c["tokens"], Limit: LimitSpelled}) {
-		delete(c, countSpelled)
+// keepSpelled removes SpelledLetters where they are within the limit.
+func keepSpelled(c Counts) {
+	if !exceeds(Warning{Count: SpelledLetters.Of(c), Of: Tokens.Of(c), Limit: LimitSpelled}) {
+		delete(c, SpelledLetters.Key)
 	}
 }
 

@@ -47,11 +47,11 @@ func TestTextThatIsSpelledOutIsCounted(t *testing.T) {
 		if err := tok.NewEncoder().Add(c, &extract.Document{ID: "a:1", Text: test.text}); err != nil {
 			t.Fatal(err)
 		}
-		c.Counts.keepSpelled()
-		if got := c.Counts[countSpelled] > 0; got != test.want {
+		keepSpelled(c.Counts)
+		if got := c.Counts[SpelledLetters.Key] > 0; got != test.want {
 			t.Errorf("%q, Greek words %t: %v", test.text, test.greek, c.Counts)
 		}
-		if _, ok := c.Counts[countSpelled]; ok != test.want {
+		if _, ok := c.Counts[SpelledLetters.Key]; ok != test.want {
 			t.Errorf("%q: the count is there, or not: %v", test.text, c.Counts)
 		}
 	}

@@ -8,11 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"pretext/counts"
+	"pretext/extract"
 	"pretext/internal/store"
 )
 
@@ -24,19 +25,8 @@ const FormatVersion = 1
 // one file, [TasksName]; with 1, each is in a file of its own, [OldTaskFile].
 const PlanVersion = 2
 
-// Counts are totals by name. docs/file-format.md lists the names. The JSON form is
-// sorted by name.
-type Counts map[string]int64
-
-// Add adds each number in other to the number of the same name in c.
-func (c Counts) Add(other Counts) {
-	for k, v := range other {
-		c[k] += v
-	}
-}
-
-// Clone returns a copy of c.
-func (c Counts) Clone() Counts { return maps.Clone(c) }
+// Counts are totals by name: see package counts. docs/file-format.md lists the names.
+type Counts = counts.Counts
 
 // An Input is one input of a stage: a source, identified by its base name, size
 // and hash, or the manifest of an input folder.
@@ -141,21 +131,11 @@ func (m *Manifest) DocumentsFiles() (files []FileEntry) {
 	return files
 }
 
-// RejectReasons returns the reasons for rejects in counts, sorted.
-func (c Counts) RejectReasons() (reasons []string) {
-	for _, k := range slices.Sorted(maps.Keys(c)) {
-		if reason, ok := strings.CutPrefix(k, "reject."); ok && c[k] > 0 {
-			reasons = append(reasons, reason)
-		}
-	}
-	return reasons
-}
-
 // RejectSummary returns the reasons for rejects with their counts, as one phrase.
-func (c Counts) RejectSummary() string {
+func RejectSummary(c Counts) string {
 	var parts []string
-	for _, reason := range c.RejectReasons() {
-		parts = append(parts, fmt.Sprintf("%d %s", c["reject."+reason], reason))
+	for reason, n := range extract.Rejects.Members(c) {
+		parts = append(parts, fmt.Sprintf("%d %s", n, reason))
 	}
 	if len(parts) == 0 {
 		return "nothing was rejected"
@@ -165,9 +145,9 @@ func (c Counts) RejectSummary() string {
 
 // Reasons for which a filter rejects duplicates.
 const (
-	RejectDuplicate     = "duplicate"      // equal words in an earlier document
-	RejectNearDuplicate = "near-duplicate" // nearly equal words
-	RejectContained     = "contained"      // mostly contained in another document, or in one that it duplicates
+	RejectDuplicate     extract.Reject = "duplicate"      // equal words in an earlier document
+	RejectNearDuplicate extract.Reject = "near-duplicate" // nearly equal words
+	RejectContained     extract.Reject = "contained"      // mostly contained in another document, or in one that it duplicates
 )
 
 // DroppedTemplates lists wiki templates that the extract stage dropped because
@@ -223,7 +203,7 @@ type SideCar struct {
 	Body json.RawMessage `json:"body,omitempty"`
 	// Facts sums up Body for those who make the manifest, so that they need not
 	// read all of it. They are not in the file: Body has them.
-	Facts Counts `json:"-"`
+	Facts *Facts `json:"-"`
 }
 
 // Hash returns the SHA-256 of b in hexadecimal.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/records/pretrain"
 )
@@ -163,14 +164,14 @@ func TestNegativesAreNotCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(Counts{"documents": 1, "sentences": 1, "tokens": 2, "unknown_tokens": 1, countSpelled: 0}, c.Counts); diff != "" {
+	if diff := cmp.Diff(Counts{counts.KeyOf("documents"): 1, counts.KeyOf("sentences"): 1, counts.KeyOf("tokens"): 2, counts.KeyOf("unknown_tokens"): 1, SpelledLetters.Key: 0}, c.Counts); diff != "" {
 		t.Error(diff)
 	}
 	if c.WithoutPunkt["xx"] != 1 || c.Documents() != 2 || c.Own() != 1 {
 		t.Errorf("%v of %d documents, %d own", c.WithoutPunkt, c.Documents(), c.Own())
 	}
 	c.Reset()
-	if err := e.Add(c, doc); err != nil || c.Counts["documents"] != 1 || c.HasNegatives() {
+	if err := e.Add(c, doc); err != nil || c.Counts[counts.KeyOf("documents")] != 1 || c.HasNegatives() {
 		t.Errorf("%v after Reset: %v", c.Counts, err)
 	}
 }

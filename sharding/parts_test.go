@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"pretext/counts"
 	"pretext/internal/store"
 )
 
@@ -29,9 +30,9 @@ func partedFolder(t *testing.T, files int) (store.Folder, *Manifest) {
 		t.Fatal(err)
 	}
 	recipe := Recipe{FormatVersion: FormatVersion, Stage: "lengths", Options: []byte(`{"a":"<&>"}`), Inputs: []Input{}}
-	m := &Manifest{Recipe: recipe, Fingerprint: recipe.Fingerprint(), Counts: Counts{"n": 1}, Files: []FileEntry{}, Warnings: []Warning{{Code: WarnRejects, Count: 1, Of: 2}}}
+	m := &Manifest{Recipe: recipe, Fingerprint: recipe.Fingerprint(), Counts: Counts{counts.KeyOf("n"): 1}, Files: []FileEntry{}, Warnings: []Warning{{Code: WarnRejects, Count: 1, Of: 2}}}
 	for i := range files {
-		m.Files = append(m.Files, FileEntry{Name: fmt.Sprintf("a<%05d", i), Task: i, Bytes: int64(i), SHA256: Hash(nil), Counts: Counts{"documents": int64(i)}})
+		m.Files = append(m.Files, FileEntry{Name: fmt.Sprintf("a<%05d", i), Task: i, Bytes: int64(i), SHA256: Hash(nil), Counts: Counts{counts.KeyOf("documents"): int64(i)}})
 	}
 	if err := m.Write(func(name string, data []byte) error { return store.WriteFile(t.Context(), dir, name, data) }); err != nil {
 		t.Fatal(err)

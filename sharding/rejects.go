@@ -11,7 +11,7 @@ const RejectsSuffix = ".rejects"
 type RejectLine struct {
 	ID         string         `json:"id,omitempty"`
 	Title      string         `json:"title,omitempty"`
-	Reason     string         `json:"reason"`
+	Reason     extract.Reject `json:"reason"`
 	Value      *float64       `json:"value,omitempty"`      // that was measured
 	Of         string         `json:"of,omitempty"`         // ID of the document that is kept
 	Similarity float32        `json:"similarity,omitempty"` // with the most similar document of the cluster

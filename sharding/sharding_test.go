@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/internal/store"
 )
@@ -237,8 +238,8 @@ func TestAManifestReadsBackAndIsHeldAgainstItsFingerprint(t *testing.T) {
 		t.Errorf("empty folder: got %v", err)
 	}
 	m := Manifest{Recipe: Recipe{FormatVersion: FormatVersion, Stage: "extract", Algorithm: 1, Options: json.RawMessage(`{"a":"<&>","b":[1,2]}`),
-		Inputs: []Input{{"dump.xml.bz2", 3, Hash([]byte("abc"))}}}, Counts: Counts{"documents": 2},
-		Files: []FileEntry{{Name: "x", Bytes: 3, SHA256: Hash([]byte("abc")), Counts: Counts{"documents": 2}}}}
+		Inputs: []Input{{"dump.xml.bz2", 3, Hash([]byte("abc"))}}}, Counts: Counts{counts.KeyOf("documents"): 2},
+		Files: []FileEntry{{Name: "x", Bytes: 3, SHA256: Hash([]byte("abc")), Counts: Counts{counts.KeyOf("documents"): 2}}}}
 	m.Fingerprint = m.Recipe.Fingerprint()
 	if err := store.WriteFile(ctx, folder, ManifestName, Marshal(m)); err != nil {
 		t.Fatal(err)
@@ -315,7 +316,7 @@ func TestDefaultShardsFollowTheText(t *testing.T) {
 // Whatever stands in the JSON files of a folder, readers do not fail but by
 // error, and what they accept is written back as the same value.
 func FuzzReadManifest(f *testing.F) {
-	m := Manifest{Recipe: Recipe{FormatVersion: FormatVersion, Stage: "vocab", Options: json.RawMessage(`{}`)}, Counts: Counts{"a": 1}}
+	m := Manifest{Recipe: Recipe{FormatVersion: FormatVersion, Stage: "vocab", Options: json.RawMessage(`{}`)}, Counts: Counts{counts.KeyOf("a"): 1}}
 	m.Fingerprint = m.Recipe.Fingerprint()
 	f.Add(Marshal(m))
 	f.Add(Compact(SideCar{FormatVersion: FormatVersion, File: FileEntry{Name: "x"}}))

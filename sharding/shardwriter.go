@@ -6,9 +6,22 @@ import (
 	"io"
 	"slices"
 
+	"pretext/counts"
 	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
+)
+
+// Counts of records.
+var (
+	Records      = counts.Declare("records", counts.About{Label: "examples", In: counts.Summary, Meaning: "examples"})
+	RecordTokens = counts.Declare("record_tokens", counts.About{Meaning: "their tokens without padding: tokens in the form tokens, tokens + 2 pieces in the form packed"})
+	Masked       = counts.Declare("masked", counts.About{Label: "masked positions", In: counts.Summary, Meaning: "predictions"})
+	RandomNext   = counts.Declare("random_next", counts.About{Label: "random next sentences", In: counts.Summary, Meaning: "labels 1"})
+	Pieces       = counts.Declare("pieces", counts.About{Label: "pieces in rows", In: counts.Summary, Meaning: "pieces of packed rows"})
+	CutDocuments = counts.Declare("cut_documents", counts.About{Label: "documents cut", In: counts.Summary,
+		Meaning: "documents that are in several records or rows as they fit none"})
+	WithoutPredictions = counts.Declare("without_predictions", counts.About{Meaning: "examples without a prediction (whole words only)"})
 )
 
 // A ShardWriter writes the records of one shard after another, and collects the
@@ -109,25 +122,26 @@ func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
 	}
 	file.Counts = s.counts()
 	file.Counts.Add(s.sources)
-	file.Counts.keepSpelled()
+	keepSpelled(file.Counts)
 	file.Task, index.Task = s.name.Index, s.name.Index
 	return SideCar{Task: s.name.Index, File: file, Index: index, Body: raw, Facts: s.body.Facts(s.options)}
 }
 
 // counts returns the counts of the records that their form has.
 func (s *ShardWriter) counts() Counts {
-	c := Counts{"records": s.made.Examples, "record_tokens": s.made.Tokens}
+	c := Counts{Records.Key: s.made.Examples, RecordTokens.Key: s.made.Tokens}
 	form := s.options.Form()
 	if form.Masks() {
-		c["masked"], c["without_predictions"] = s.made.Predictions, s.made.NoPredictions
+		Masked.Add(c, s.made.Predictions)
+		WithoutPredictions.Add(c, s.made.NoPredictions)
 	} else {
-		c["cut_documents"] = s.made.CutDocuments
+		CutDocuments.Add(c, s.made.CutDocuments)
 	}
 	switch form {
 	case records.Pairs:
-		c["random_next"] = s.made.RandomNext
+		RandomNext.Add(c, s.made.RandomNext)
 	case records.Packed:
-		c["pieces"] = s.made.Pieces
+		Pieces.Add(c, s.made.Pieces)
 	}
 	return c
 }

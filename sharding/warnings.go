@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pretext/extract"
 	"pretext/internal/humanize"
 )
 
@@ -44,12 +45,6 @@ const (
 	WarnOneDocument    = "one-document"       // examples in shards with a single document / all
 	WarnLabel          = "label"              // labels that the document of segment B tells / examples
 	WarnEmptySplit     = "empty-split"        // examples of a split / all
-)
-
-// Names of counts of books whose text has markup; they are absent if they are 0.
-const (
-	CountWikitext = "wikitext_documents"
-	CountHTML     = "html_documents"
 )
 
 // Limits of warnings. A figure above its limit is a warning; for
@@ -131,7 +126,7 @@ func (m *Manifest) warningText(w Warning) string {
 	case WarnFewPredictions:
 		return fmt.Sprintf("--max-predictions-per-seq %s leaves %s of the predictions that --masked-lm-prob %s asks for (limit %s): %s of the tokens are masked: give --max-predictions-per-seq %s",
 			options["max_predictions_per_seq"], percent(w.value()), options["masked_lm_prob"], percent(w.Limit),
-			percent(Warning{Count: m.Counts["masked"], Of: m.Counts["record_tokens"]}.value()), enoughPredictions(options))
+			percent(Warning{Count: Masked.Of(m.Counts), Of: RecordTokens.Of(m.Counts)}.value()), enoughPredictions(options))
 	case WarnLongSentences:
 		return fmt.Sprintf("a sentence has %.0f tokens on average (limit %.0f): sentences were not found: "+
 			"the language needs another --sentence-splitter, or a sentence a line and newline", w.value(), w.Limit)
@@ -148,7 +143,7 @@ func (m *Manifest) warningText(w Warning) string {
 			"give --nsp-negatives shard, or fewer --shards", figure("examples"), percent(w.Limit-LimitGuess))
 	case WarnEmptySplit:
 		return fmt.Sprintf("the %s split has no examples (--eval-fraction %s of %d documents): give another --eval-fraction or --split-seed, or more documents",
-			w.Subject, options["eval_fraction"], m.Counts["documents"])
+			w.Subject, options["eval_fraction"], extract.Documents.Of(m.Counts))
 	}
 	return fmt.Sprintf("%s: %s %s", w.Code, w.Subject, percent(w.value())) // a code of a later version
 }
@@ -211,32 +206,39 @@ func SourceOf(name string) string {
 }
 
 // cures maps a reject reason of the extract stage to the suggested remedy.
-var cures = map[string]string{
-	"redirect":       "is it a dump of articles?",
-	"namespace":      "see --namespaces",
-	"model":          "is it a dump of wikitext?",
-	"disambiguation": "see --keep-disambiguations",
-	"empty":          "is it a dump of articles, with their text?",
-	"too-short":      "see --min-characters",
-	"malformed":      "the file is damaged or of another format: get it again",
-	"unterminated":   "the file is truncated: get it again",
-	"deleted":        "is it a public dump?",
-	"binary":         "these files are not text",
-	"encoding":       "the encoding is not known: convert the files to UTF-8",
+var cures = map[extract.Reject]string{
+	extract.RejectRedirect:       "is it a dump of articles?",
+	extract.RejectNamespace:      "see --namespaces",
+	extract.RejectModel:          "is it a dump of wikitext?",
+	extract.RejectDisambiguation: "see --keep-disambiguations",
+	extract.RejectEmpty:          "is it a dump of articles, with their text?",
+	extract.RejectTooShort:       "see --min-characters",
+	extract.RejectMalformed:      "the file is damaged or of another format: get it again",
+	extract.RejectUnterminated:   "the file is truncated: get it again",
+	extract.RejectDeleted:        "is it a public dump?",
+	extract.RejectBinary:         "these files are not text",
+	extract.RejectEncoding:       "the encoding is not known: convert the files to UTF-8",
 }
 
 // RejectCure returns what to do when the extract stage has rejected everything, by the
 // most frequent reason: ": " and a remedy, or "".
-func RejectCure(counts Counts) string {
-	reasons := counts.RejectReasons()
-	if len(reasons) == 0 {
+func RejectCure(c Counts) string {
+	reasons := frequentReasons(c)
+	if len(reasons) == 0 || cures[reasons[0]] == "" {
 		return ""
 	}
-	cure := cures[slices.MaxFunc(reasons, func(a, b string) int { return cmp.Compare(counts["reject."+a], counts["reject."+b]) })]
-	if cure != "" {
-		cure = ": " + cure
+	return ": " + cures[reasons[0]]
+}
+
+// frequentReasons returns the reasons of rejects, the most frequent first.
+func frequentReasons(c Counts) (reasons []extract.Reject) {
+	for reason := range extract.Rejects.Members(c) {
+		reasons = append(reasons, reason)
 	}
-	return cure
+	slices.SortStableFunc(reasons, func(a, b extract.Reject) int {
+		return cmp.Compare(c[extract.Rejects.Member(b)], c[extract.Rejects.Member(a)])
+	})
+	return reasons
 }
 
 // rejectsText lists the most frequent reject reasons of a source, with a remedy
@@ -248,14 +250,13 @@ func (m *Manifest) rejectsText(source string) string {
 			counts.Add(f.Counts)
 		}
 	}
-	reasons := counts.RejectReasons()
-	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(counts["reject."+b], counts["reject."+a]) })
+	reasons := frequentReasons(counts)
 	if len(reasons) == 0 {
 		return "there is nothing in it"
 	}
 	var parts []string
 	for _, r := range reasons[:min(len(reasons), 3)] {
-		parts = append(parts, fmt.Sprintf("%d %s", counts["reject."+r], r))
+		parts = append(parts, fmt.Sprintf("%d %s", counts[extract.Rejects.Member(r)], r))
 	}
 	cure := cures[reasons[0]]
 	if m.Stage == "filter" {

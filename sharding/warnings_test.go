@@ -4,16 +4,18 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"pretext/counts"
 )
 
 // Every warning is one line with its figure and what to do.
 func TestWarningsAreDescribed(t *testing.T) {
 	m := Manifest{Recipe: Recipe{Stage: "examples", Options: json.RawMessage(`{"max_seq_length":512,"max_predictions_per_seq":20,"masked_lm_prob":0.15,"eval_fraction":0.05}`)},
-		Counts: Counts{"documents": 7, "masked": 445, "record_tokens": 10_000}}
+		Counts: Counts{counts.KeyOf("documents"): 7, counts.KeyOf("masked"): 445, counts.KeyOf("record_tokens"): 10_000}}
 	extracted := Manifest{Recipe: Recipe{Stage: "extract"}, Files: []FileEntry{
-		{Name: "documents-a-b-00000.jsonl.zst", Counts: Counts{"reject.too-short": 2, "reject.empty": 1}},
-		{Name: "documents-a-b-00001.jsonl.zst", Counts: Counts{"reject.too-short": 3}},
-		{Name: "documents-a-00000.jsonl.zst", Counts: Counts{"reject.binary": 99}},
+		{Name: "documents-a-b-00000.jsonl.zst", Counts: Counts{counts.KeyOf("reject.too-short"): 2, counts.KeyOf("reject.empty"): 1}},
+		{Name: "documents-a-b-00001.jsonl.zst", Counts: Counts{counts.KeyOf("reject.too-short"): 3}},
+		{Name: "documents-a-00000.jsonl.zst", Counts: Counts{counts.KeyOf("reject.binary"): 99}},
 	}}
 	filtered := extracted
 	filtered.Stage = "filter"

@@ -101,7 +101,7 @@ func TestIDsOfDocumentsAreThoseOfTheirTexts(t *testing.T) {
 		if same := c.Tokens() == int64(len(want)); same != (recipe != "google") {
 			t.Errorf("%s: %d tokens, those of the text are %d", recipe, c.Tokens(), len(want))
 		}
-		if c.Sentences() != 100 && recipe != "tokens" || c.Counts["tokens"] != c.Tokens() {
+		if c.Sentences() != 100 && recipe != "tokens" || Tokens.Of(c.Counts) != c.Tokens() {
 			t.Errorf("%s: %d sentences, want 100; counts %v", recipe, c.Sentences(), c.Counts)
 		}
 	}

@@ -137,6 +137,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/internal/failure"
 )
@@ -181,6 +182,26 @@ type Stats struct {
 	Wikitext     int64 // documents that look like wikitext, with its markup
 	HTML         int64 // documents that look like HTML or XML, with its tags
 	Notes        []Note
+}
+
+// Counts of books, besides those of package extract.
+var (
+	Skipped = counts.Declare("skipped_files", counts.About{Meaning: "files that are no books"})
+	Recoded = counts.Declare("recoded_files", counts.About{Meaning: "books in another encoding than UTF-8"})
+	Trimmed = counts.Declare("trimmed_files", counts.About{Meaning: "books that lost a Project Gutenberg frame"})
+)
+
+// Counts returns the counts for a side-car.
+func (s *Stats) Counts() counts.Counts {
+	c := counts.Counts{extract.Files.Key: s.Books, extract.Documents.Key: s.Kept, Skipped.Key: s.Skipped,
+		extract.InvalidUTF8.Key: s.InvalidBytes, Recoded.Key: s.Recoded, Trimmed.Key: s.Trimmed}
+	if s.Lines > 0 {
+		extract.Lines.Add(c, s.Lines)
+	}
+	extract.Wikitext.Add(c, s.Wikitext)
+	extract.HTML.Add(c, s.HTML)
+	extract.Rejects.AddAll(c, s.Rejects)
+	return c
 }
 
 // A Note reports something unusual about a book.

@@ -65,6 +65,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"pretext/counts"
 	"pretext/extract"
 )
 
@@ -113,6 +114,13 @@ type Stats struct {
 	InvalidBytes int64   // invalid UTF-8 bytes dropped
 	Invalid      []Place // the first lines with invalid UTF-8
 	Malformed    []Place // the first lines that are not valid documents (JSON lines)
+}
+
+// Counts returns the counts for a side-car.
+func (s *Stats) Counts() counts.Counts {
+	c := counts.Counts{extract.Lines.Key: s.Lines, extract.Documents.Key: s.Kept, extract.InvalidUTF8.Key: s.InvalidBytes}
+	extract.Rejects.AddAll(c, s.Rejects)
+	return c
 }
 
 // A Reader reads documents from a list of sources.

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pretext/counts"
 	"pretext/extract/bzip2"
 	"pretext/extract/wiki/definitions"
 	"pretext/extract/wiki/rendering"
@@ -51,6 +52,19 @@ type DefinitionStats struct {
 	Templates   int64             // pages
 	Definitions int64             // pages with wikitext that a sentence can include, and redirects to other templates
 	LeftOut     map[LeftOut]int64 // the other pages
+}
+
+// Counts of template pages.
+var (
+	TemplatePages = counts.Declare("template_pages", counts.About{Label: "template pages", In: counts.Summary, Meaning: "template pages read"})
+	LeftOutPages  = counts.DeclareFamily[LeftOut]("left_out", counts.About{Meaning: "those without a definition, by REASON: lua, table, too_large, unusable"})
+)
+
+// Counts returns the counts for a side-car.
+func (s *DefinitionStats) Counts() counts.Counts {
+	c := counts.Counts{TemplatePages.Key: s.Templates}
+	LeftOutPages.AddAll(c, s.LeftOut)
+	return c
 }
 
 // Definitions yields the templates in the range that are wikitext which a

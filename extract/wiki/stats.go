@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"pretext/counts"
 	"pretext/extract"
+	"pretext/extract/wiki/facts"
 )
 
 // Stats counts the pages of a range of a dump. The sum over all ranges does not
@@ -47,6 +49,26 @@ type Stats struct {
 	// Expanded counts the templates of the wiki that were expanded in sentences of
 	// documents.
 	Expanded int64 `json:"expanded,omitempty"`
+}
+
+// Counts of a dump, besides those of package facts.
+var (
+	XMLBytes = counts.Declare("xml_bytes", counts.About{Unit: counts.Bytes, Meaning: "decoded XML"})
+	Expanded = counts.Declare("expanded_templates", counts.About{Label: "templates expanded", In: counts.Summary,
+		Meaning: "templates of the wiki itself that were expanded in documents, if the dump has definitions"})
+	Trailing = counts.Declare("trailing_garbage", counts.About{Meaning: "dumps with bytes after their last bzip2 stream, which were ignored"})
+)
+
+// Counts returns the counts for a side-car. expanded reports whether templates were
+// to be expanded.
+func (s *Stats) Counts(expanded bool) counts.Counts {
+	c := counts.Counts{facts.Pages.Key: s.Pages, extract.Documents.Key: s.Kept, XMLBytes.Key: s.XMLBytes,
+		extract.InvalidUTF8.Key: s.InvalidUTF8, facts.Footers.Key: s.Footers}
+	if expanded {
+		Expanded.Add(c, s.Expanded)
+	}
+	extract.Rejects.AddAll(c, s.Rejects)
+	return c
 }
 
 // A Hole counts the uses of a template that left a hole in a sentence.

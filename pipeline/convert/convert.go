@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"strings"
 
+	"pretext/counts"
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -77,13 +78,16 @@ type work struct {
 	Vocabulary *sharding.Input `json:"vocabulary,omitempty"` // the file to copy; nil: none
 }
 
+// recordTokens is [sharding.RecordTokens], which the summary of this stage shows.
+var recordTokens = counts.Declare("record_tokens", counts.About{Label: "tokens", In: counts.Summary, Meaning: sharding.RecordTokens.Meaning})
+
 func init() {
 	stage.Register(stage.Definition{
 		Name:      sharding.StageConvert,
 		Algorithm: algorithm,
 		New:       stage.New(func(env *stage.Env, o work) stage.Worker { return &worker{env, o} }),
 		Clear:     removeIndex,
-		Counts:    [][2]string{{"records", "examples"}, {"record_tokens", "tokens"}},
+		Counts:    []counts.Count{sharding.Records, recordTokens},
 	})
 }
 

@@ -117,7 +117,7 @@ func (s *source) plan(ctx context.Context, split string) (tasks []task, inputs [
 	inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
 	for _, f := range s.shards.RecordFiles() {
 		if name, _ := sharding.ParseShardName(f.Name); split == "" || name.Split == split {
-			tasks = append(tasks, task{File: f.Name, SHA256: f.SHA256, Records: f.Counts["records"]})
+			tasks = append(tasks, task{File: f.Name, SHA256: f.SHA256, Records: sharding.Records.Of(f.Counts)})
 			bytes += f.Bytes
 		}
 	}

@@ -91,7 +91,7 @@ func (c *conversion) abort() {
 
 // run writes the files of the shard.
 func (c *conversion) run() ([]columns.File, error) {
-	c.entries, c.counts = map[string]sharding.FileEntry{}, sharding.Counts{"records": 0, "record_tokens": 0}
+	c.entries, c.counts = map[string]sharding.FileEntry{}, sharding.Counts{sharding.Records.Key: 0, recordTokens.Key: 0}
 	folder, err := store.Open(c.Paths()[0])
 	if err != nil {
 		return nil, err
@@ -157,8 +157,8 @@ func (c *conversion) copy(in io.Reader, out columns.Writer) error {
 		}
 		payload = e.AppendForm(payload[:0], c.options.Form)
 		c.values.Write(payload)
-		c.counts["records"]++
-		c.counts["record_tokens"] += int64(e.Tokens())
+		sharding.Records.Add(c.counts, 1)
+		recordTokens.Add(c.counts, int64(e.Tokens()))
 		c.Meter.Add(1)
 		return nil
 	})

@@ -100,9 +100,9 @@ func (w *Writer) Prove(ctx context.Context, counts sharding.Counts, body shardin
 	if body.Blocks, err = w.blocks.Close(); err != nil {
 		return nil, err
 	}
-	counts["blocks"] = int64(len(body.Blocks))
+	extract.Blocks.Add(counts, int64(len(body.Blocks)))
 	for _, b := range body.Blocks {
-		counts["text_bytes"] += b.TextBytes
+		extract.TextBytes.Add(counts, b.TextBytes)
 	}
 	car := sharding.SideCar{Task: w.task}
 	if car.Body, err = json.Marshal(body); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"pretext/counts"
+	"pretext/extract"
 	"pretext/extract/dedup"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -47,14 +49,14 @@ func (w *work) findDuplicates(ctx context.Context, r stage.Runner, run stage.Con
 	}
 	run.Stage, run.Target, w.Decisions = "pairs", pairs, pairs.Out
 	run.Inputs = []sharding.Input{input}
-	tasks := make([]pairsTask, max(1, m.Counts["candidate_files"]))
+	tasks := make([]pairsTask, max(1, candidateFiles.Of(m.Counts)))
 	for i := range tasks {
 		tasks[i].Candidates = candidatesName(i)
 	}
-	if m.Counts["candidates"] == 0 {
+	if candidates.Of(m.Counts) == 0 {
 		tasks[0] = pairsTask{} // a job has a task
 	}
-	run.Tasks, run.Total, run.Unit = stage.Tasks(tasks), m.Counts["candidates"], "pairs"
+	run.Tasks, run.Total, run.Unit = stage.Tasks(tasks), candidates.Of(m.Counts), "pairs"
 	_, err = stage.Run(ctx, r, run)
 	return err
 }
@@ -69,11 +71,22 @@ func signaturesInput(ctx context.Context, location string) (sharding.Input, erro
 	return sharding.ManifestInput(ctx, folder)
 }
 
+// Counts of what the search for duplicates looked at.
+var (
+	rejected       = counts.Declare("rejected", counts.About{Meaning: "documents that break a rule, of which no duplicates are looked for"})
+	candidates     = counts.Declare("candidates", counts.About{Meaning: "pairs of documents that may be similar"})
+	candidateFiles = counts.Declare("candidate_files", counts.About{Meaning: "files of such pairs"})
+	copies         = counts.Declare("copies", counts.About{Meaning: "documents of which another one is kept"})
+	compared       = counts.Declare("compared", counts.About{Meaning: "pairs whose whole texts were compared"})
+	similarPairs   = counts.Declare("similar", counts.About{Meaning: "pairs that are similar"})
+)
+
 func init() {
 	stage.Register(stage.Definition{
 		Name:      "signatures",
 		Algorithm: algorithm,
 		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &signaturesWorker{env, work} }),
+		Counts:    []counts.Count{extract.Documents, rejected, candidates, candidateFiles, copies},
 	})
 }
 
@@ -130,7 +143,7 @@ func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, e
 	if err := w.Commit(ctx, out); err != nil {
 		return nil, err
 	}
-	car := sharding.SideCar{Task: index, File: out.Entry(index, sharding.Counts{"documents": int64(builder.Len()), "rejected": aside})}
+	car := sharding.SideCar{Task: index, File: out.Entry(index, sharding.Counts{extract.Documents.Key: int64(builder.Len()), rejected.Key: aside})}
 	if w.Options.containment() > 0 {
 		entry, err := w.writeSamples(ctx, index, samples)
 		if err != nil {
@@ -186,7 +199,7 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 			return nil
 		}
 		entry, err := w.Write(ctx, candidatesName(len(files)), rows)
-		entry.Counts = sharding.Counts{"candidates": int64(len(rows) / pairBytes), "candidate_files": 1}
+		entry.Counts = sharding.Counts{candidates.Key: int64(len(rows) / pairBytes), candidateFiles.Key: 1}
 		files, rows = append(files, entry), rows[:0]
 		return err
 	}
@@ -258,12 +271,12 @@ func (found *similarities) decide(ctx context.Context, env *stage.Env, index *si
 			return nil, err
 		}
 		var rows []byte
-		counts := sharding.Counts{"copies": 0}
+		counts := sharding.Counts{copies.Key: 0}
 		for i := range aside {
 			of := found.clusters.First(number)
 			_, contained := found.within[of]
 			if of != number || contained {
-				counts["copies"]++
+				copies.Add(counts, 1)
 			}
 			if of != number || contained || aside[i] {
 				d := decision{document: uint32(i), of: of}

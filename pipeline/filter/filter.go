@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"strings"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/extract/dedup"
 	"pretext/extract/quality"
@@ -111,13 +112,16 @@ type work struct {
 	Budget                int64 // size of the buffer in which duplicates are sorted, in bytes
 }
 
+// read counts the documents of the input.
+var read = counts.Declare("read", counts.About{Label: "documents read", In: counts.Summary, Meaning: "documents of the input"})
+
 func init() {
 	stage.Register(stage.Definition{
 		Name:      "filter",
 		Algorithm: algorithm,
 		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &worker{env, work} }),
 		Warnings:  sharding.Known.Warnings,
-		Counts:    [][2]string{{"read", "documents read"}, {"documents", "documents"}, {"text_bytes", "bytes of text"}},
+		Counts:    []counts.Count{read, extract.Documents, extract.TextBytes, extract.Blocks, extract.Rejects.Count, sharding.EqualIDs},
 	})
 }
 
@@ -248,8 +252,8 @@ func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (
 	if err != nil {
 		return nil, err
 	}
-	if m.Counts["documents"] == 0 {
-		return nil, fmt.Errorf("%w are left of %d: %s", sharding.ErrNoDocuments, m.Counts["read"], m.Counts.RejectSummary())
+	if extract.Documents.Of(m.Counts) == 0 {
+		return nil, fmt.Errorf("%w are left of %d: %s", sharding.ErrNoDocuments, read.Of(m.Counts), sharding.RejectSummary(m.Counts))
 	}
 	return m, nil
 }

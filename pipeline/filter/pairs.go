@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/extract/dedup"
 	"pretext/internal/store"
@@ -34,6 +35,7 @@ func init() {
 		Name:      "pairs",
 		Algorithm: algorithm,
 		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &pairsWorker{env, work} }),
+		Counts:    []counts.Count{compared, similarPairs, copies},
 	})
 }
 
@@ -70,7 +72,7 @@ func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 		return nil, err
 	}
 	entry.Task = index
-	entry.Counts = sharding.Counts{"compared": int64(len(candidates) / pairBytes), "similar": int64(len(similar) / similarBytes)}
+	entry.Counts = sharding.Counts{compared.Key: int64(len(candidates) / pairBytes), similarPairs.Key: int64(len(similar) / similarBytes)}
 	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
 	return []stage.Result{result}, err
 }

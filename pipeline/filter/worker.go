@@ -85,17 +85,17 @@ func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]
 		if err != nil {
 			return nil, err
 		}
-		line, err := j.judge(doc, int(counts["read"]))
+		line, err := j.judge(doc, int(read.Of(counts)))
 		if err != nil {
 			return nil, err
 		}
-		counts["read"]++
+		read.Add(counts, 1)
 		if line != nil {
-			counts["reject."+line.Reason]++
+			counts[extract.Rejects.Member(line.Reason)]++
 			out.Reject(*line)
 			continue
 		}
-		counts["documents"]++
+		extract.Documents.Add(counts, 1)
 		if err := out.Write(doc); err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func (j *judge) judge(doc *extract.Document, number int) (*sharding.RejectLine, 
 		return &sharding.RejectLine{ID: doc.ID, Reason: reason, Of: id, Similarity: d.similarity}, nil
 	}
 	if v := j.rules.Check(doc); v.Rule != "" {
-		return &sharding.RejectLine{ID: doc.ID, Reason: v.Rule, Value: &v.Value}, nil
+		return &sharding.RejectLine{ID: doc.ID, Reason: extract.Reject(v.Rule), Value: &v.Value}, nil
 	}
 	return nil, nil
 }
@@ -143,7 +143,7 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	if err != nil {
 		return err
 	}
-	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}})
+	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{sharding.EqualIDs.Key: equal}})
 }
 
 // A decision drops a document.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"pretext/counts"
 	"pretext/internal/store"
 	"pretext/sharding"
 )
@@ -43,9 +44,9 @@ type Definition struct {
 	// Warnings derives the warnings of a manifest from its other fields, from known
 	// and from the files in folder. It may be nil.
 	Warnings func(known sharding.Known, ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
-	// Counts are the counts of the stage's summary, in order: the key in the
-	// manifest and the displayed name.
-	Counts [][2]string
+	// Counts are all that the stage's manifests may have, in the order in which they
+	// are shown.
+	Counts []counts.Count
 }
 
 // definitions are the registered stages by name.
@@ -57,6 +58,7 @@ func Register(d Definition) {
 		panic("BUG: two stages named " + d.Name)
 	}
 	definitions[d.Name] = d
+	counts.Stage(d.Name, d.Counts)
 }
 
 // New returns [Definition].New for a worker type: it decodes the workers'
@@ -70,9 +72,6 @@ func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawM
 		return worker(env, work), nil
 	}
 }
-
-// Counts returns the counts that a summary of a stage shows.
-func Counts(name string) [][2]string { return definitions[name].Counts }
 
 // owns reports whether a stage may have written a file of this name: the name begins
 // with the stage's name and a hyphen, or [sharding.IsStageFile] accepts it. Such

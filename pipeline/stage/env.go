@@ -22,7 +22,7 @@ type Env struct {
 	Meter  *Meter
 	// Facts returns those facts in a side-car's body that the warnings of the stage
 	// need, for results of an earlier run; nil if there are none. The worker sets it.
-	Facts func(body json.RawMessage) (sharding.Counts, error)
+	Facts func(body json.RawMessage) (*sharding.Facts, error)
 	// Known holds what the worker's Finish knows and the warnings need; Manifest adds
 	// the facts.
 	Known sharding.Known
@@ -252,14 +252,16 @@ func (s *Env) Manifest(ctx context.Context, results []Result, m sharding.Manifes
 	for _, e := range m.Files {
 		m.Counts.Add(e.Counts)
 	}
-	s.Known.Facts = sharding.Counts{}
+	s.Known.Facts = new(sharding.Facts)
 	for _, r := range results {
 		car, err := r.Car()
 		if err != nil {
 			return fmt.Errorf("result of task %d: %w", r.Task, err)
 		}
 		m.Counts.Add(car.File.Counts)
-		s.Known.Facts.Add(car.Facts)
+		if car.Facts != nil {
+			s.Known.Facts.Add(car.Facts)
+		}
 		m.Files = append(m.Files, entries(r, car)...)
 	}
 	slices.SortFunc(m.Files, func(a, b sharding.FileEntry) int { return strings.Compare(a.Name, b.Name) })

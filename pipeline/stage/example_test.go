@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"pretext/extract"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
@@ -29,7 +30,7 @@ func (w lengthsWorker) Do(ctx context.Context, index int) ([]stage.Result, error
 			if err != nil {
 				return nil, err
 			}
-			counts["documents"]++
+			extract.Documents.Add(counts, 1)
 			fmt.Fprintf(out, "%s\t%d\n", doc.ID, len(doc.Text))
 		}
 		return counts, nil

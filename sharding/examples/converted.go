@@ -102,7 +102,7 @@ func (c *Converted) parts(m *sharding.Manifest) (parts []Part) {
 			continue
 		}
 		parts[i].Bytes += e.Bytes
-		parts[i].Count += e.Counts["records"]
+		parts[i].Count += sharding.Records.Of(e.Counts)
 	}
 	return parts
 }

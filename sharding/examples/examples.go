@@ -105,7 +105,7 @@ func Of(ctx context.Context, s *sharding.Stage, m *sharding.Manifest) (parts []P
 	}
 	for _, e := range m.RecordFiles() {
 		name, _ := sharding.ParseShardName(e.Name)
-		parts = append(parts, Part{Path: s.Path(e.Name), Split: name.Split, Bytes: e.Bytes, Count: e.Counts["records"]})
+		parts = append(parts, Part{Path: s.Path(e.Name), Split: name.Split, Bytes: e.Bytes, Count: sharding.Records.Of(e.Counts)})
 	}
 	return parts, nil
 }

@@ -197,7 +197,7 @@ func inputs(list []sharding.Input) map[string]string {
 func numbers(counts sharding.Counts) map[string]string {
 	m := map[string]string{}
 	for name, n := range counts {
-		m[name] = fmt.Sprint(n)
+		m[name.String()] = fmt.Sprint(n)
 	}
 	return m
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/sharding"
 	"pretext/sharding/survey"
@@ -67,7 +68,7 @@ func TestAFileThatEndsEarlierIsTold(t *testing.T) {
 func documentsFolder(t *testing.T, options string, documents ...[2]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	m := sharding.Manifest{Recipe: sharding.Recipe{FormatVersion: 1, Stage: "mine", Options: json.RawMessage(options)}, Counts: sharding.Counts{"documents": int64(len(documents))}}
+	m := sharding.Manifest{Recipe: sharding.Recipe{FormatVersion: 1, Stage: "mine", Options: json.RawMessage(options)}, Counts: sharding.Counts{counts.KeyOf("documents"): int64(len(documents))}}
 	for i := 0; i < len(documents); i += 2 {
 		var file bytes.Buffer
 		w, err := extract.NewWriter(&file, 100, extract.DefaultLevel)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pretext/extract"
+	"pretext/extract/wiki/facts"
 	"pretext/sharding"
 )
 
@@ -209,13 +210,11 @@ func (d *DocumentStats) set(t *documentTally, opts Options) {
 // fromManifest adds the counts of rejects and dropped templates in the
 // manifest, and of notes in the side-cars.
 func (d *DocumentStats) fromManifest(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) error {
-	d.Pages, d.FromHTML = f.manifest.Counts["pages"], f.manifest.Counts["html_bytes"] > 0
+	d.Pages, d.FromHTML = facts.Pages.Of(f.manifest.Counts), facts.HTMLBytes.Of(f.manifest.Counts) > 0
 	rejects, dropped := names{}, names{}
-	for k, n := range f.manifest.Counts {
-		if reason, ok := strings.CutPrefix(k, "reject."); ok && n > 0 {
-			rejects.add(reason, n, 0)
-			d.Rejected += n
-		}
+	for reason, n := range extract.Rejects.Members(f.manifest.Counts) {
+		rejects.add(string(reason), n, 0)
+		d.Rejected += n
 	}
 	for _, e := range files {
 		n, err := f.notes(ctx, e.Name)

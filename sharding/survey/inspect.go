@@ -86,7 +86,7 @@ func inspectStage(ctx context.Context, s *sharding.Stage, values bool) (Inspecti
 	in := Inspection{Path: s.String(), Stage: m.Stage, Fingerprint: m.Fingerprint, Options: m.Options, Inputs: m.Inputs, Counts: m.Counts, Dropped: m.Dropped, Warnings: m.Describe()}
 	for _, e := range m.Files {
 		if len(e.Counts) > 0 {
-			in.Files = append(in.Files, FileInspection{Name: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Counts: e.Counts, Records: e.Counts["records"]})
+			in.Files = append(in.Files, FileInspection{Name: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Counts: e.Counts, Records: sharding.Records.Of(e.Counts)})
 		}
 	}
 	if !values {
@@ -128,7 +128,7 @@ func inspectFiles(ctx context.Context, path string, files []string) (Inspection,
 		if err != nil {
 			return in, err
 		}
-		in.Counts["records"] += n
+		sharding.Records.Add(in.Counts, n)
 		in.Files = append(in.Files, FileInspection{Name: store.Base(file), Bytes: bytes, SHA256: sum, Compression: compression, Records: n})
 	}
 	in.Features = sums.list

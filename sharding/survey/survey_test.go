@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/extract"
+	"pretext/extract/wiki/facts"
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
 	"pretext/records"
@@ -171,9 +173,9 @@ func TestDocumentsAreCounted(t *testing.T) {
 	if len(s.Documents) != 1 || len(s.Stages) != 3 {
 		t.Fatalf("got %d folders of documents and %d stages", len(s.Documents), len(s.Stages))
 	}
-	d, counts := s.Documents[0], s.Stages[0].Counts
-	if d.Documents != counts["documents"] || d.TextBytes != counts["text_bytes"] || d.Pages != counts["pages"] {
-		t.Errorf("got %d documents, %d bytes, %d pages, the manifest says %v", d.Documents, d.TextBytes, d.Pages, counts)
+	d, c := s.Documents[0], s.Stages[0].Counts
+	if d.Documents != extract.Documents.Of(c) || d.TextBytes != extract.TextBytes.Of(c) || d.Pages != facts.Pages.Of(c) {
+		t.Errorf("got %d documents, %d bytes, %d pages, the manifest says %v", d.Documents, d.TextBytes, d.Pages, c)
 	}
 	var lengths, languages, sources, rejected int64
 	for _, b := range d.Lengths {

@@ -8,8 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"maps"
-	"slices"
 
 	"pretext/internal/failure"
 	"pretext/records"
@@ -158,8 +156,8 @@ func (c *comparison) sideCar(ctx context.Context, made *sharding.ShardWriter) er
 		return err
 	}
 	want := made.SideCar(sharding.FileEntry{}, sharding.FileEntry{}).File.Counts
-	for _, k := range slices.Sorted(maps.Keys(car.File.Counts)) {
-		if n := car.File.Counts[k]; n != want[k] {
+	for k, n := range car.File.Counts.All() {
+		if n != want[k] {
 			c.add(sharding.Problem{File: c.stage.Path(c.name.SideCar()), Reason: fmt.Sprintf("%s is %d, its documents give %d", k, n, want[k])})
 		}
 	}

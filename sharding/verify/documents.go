@@ -39,9 +39,9 @@ func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fi
 		return err
 	}
 	r.documents = s.documents
-	for name, n := range map[string]int64{"documents": s.documents, "text_bytes": s.text} {
-		if want, said := e.Counts[name]; (said || known) && want != n {
-			s.fault(0, "%d %s, the manifest says %d", n, name, want)
+	for k, n := range (sharding.Counts{extract.Documents.Key: s.documents, extract.TextBytes.Key: s.text}).All() {
+		if want, said := e.Counts[k]; (said || known) && want != n {
+			s.fault(0, "%d %s, the manifest says %d", n, k, want)
 		}
 	}
 	stem := strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)
@@ -68,7 +68,7 @@ func (c *folderCheck) rejects(ctx context.Context, name string, counts sharding.
 		return err
 	}
 	defer f.Close()
-	listed := map[string]int64{}
+	listed := map[extract.Reject]int64{}
 	lines := json.NewDecoder(io.NewSectionReader(f, 0, f.Size()))
 	for {
 		var line sharding.RejectLine
@@ -80,8 +80,8 @@ func (c *folderCheck) rejects(ctx context.Context, name string, counts sharding.
 		}
 		listed[line.Reason]++
 	}
-	for _, reason := range counts.RejectReasons() {
-		if n := counts["reject."+reason]; n != listed[reason] {
+	for reason, n := range extract.Rejects.Members(counts) {
+		if n != listed[reason] {
 			r.add(sharding.Problem{File: name, Reason: fmt.Sprintf("%d rejects for %q, the manifest says %d", listed[reason], reason, n)})
 		}
 		delete(listed, reason)

@@ -99,7 +99,7 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 	case strings.HasSuffix(e.Name, sharding.DocumentsSuffix):
 		return r, c.documents(ctx, e, &r)
 	case shard && (e.Name == name.Records(false) || e.Name == name.Records(true)):
-		if first, ok := c.sums[e.SHA256]; ok && first != e.Name && e.Counts["records"] > 0 && !c.repeating() {
+		if first, ok := c.sums[e.SHA256]; ok && first != e.Name && sharding.Records.Of(e.Counts) > 0 && !c.repeating() {
 			r.add(sharding.Problem{File: e.Name, Reason: "same content as " + first})
 		}
 		return r, c.records(ctx, number, e, &r)
@@ -247,11 +247,11 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 			lists = append(lists, e.Name)
 		}
 	}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(counts)), maps.Keys(c.m.Counts))
-	slices.Sort(names)
-	for _, k := range slices.Compact(names) {
+	names := counts.Clone()
+	names.Add(c.m.Counts)
+	for k := range names.All() {
 		n, counted := counts[k]
-		if total, said := c.m.Counts[k]; k != "equal_ids" && (n != total || counted != said) {
+		if total, said := c.m.Counts[k]; k != sharding.EqualIDs.Key && (n != total || counted != said) {
 			fault("total of %s is %d, its files add up to %d", k, total, n)
 		}
 	}
@@ -264,8 +264,8 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 		return nil // reported with the list
 	case err != nil:
 		return err
-	case equal != c.m.Counts["equal_ids"]:
-		fault("%d documents have the ID of another one, equal_ids says %d", equal, c.m.Counts["equal_ids"])
+	case equal != sharding.EqualIDs.Of(c.m.Counts):
+		fault("%d documents have the ID of another one, equal_ids says %d", equal, sharding.EqualIDs.Of(c.m.Counts))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pretext/extract"
 	"pretext/internal/store"
 	"pretext/sharding"
 )
@@ -36,7 +37,7 @@ func (c *folderCheck) checkPlans(ctx context.Context, plan *sharding.StagePlan, 
 			r.add(sharding.Problem{File: sharding.PlanFolder + "/" + name, Reason: reason})
 		}}
 	for _, e := range c.m.RecordFiles() {
-		p.documents[e.Task] += e.Counts["documents"]
+		p.documents[e.Task] += extract.Documents.Of(e.Counts)
 	}
 	check := p.tasks
 	if plan.Version != sharding.PlanVersion {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"pretext/counts"
 	"pretext/internal/extsort"
 	"pretext/internal/store"
 	"pretext/records"
@@ -70,32 +71,28 @@ func (s *recordScan) bin(name sharding.ShardName) {
 
 // compareCounts compares what was counted with the counts of the manifest.
 func (s *recordScan) compareCounts(want sharding.Counts) {
-	counts := []count{{"records", s.records}, {"record_tokens", s.tokens}}
+	compare := func(k counts.Count, n int64) {
+		if n != k.Of(want) {
+			s.fault(-1, 0, fmt.Sprintf("%d %s, the manifest says %d", n, k.Key, k.Of(want)))
+		}
+	}
+	compare(sharding.Records, s.records)
+	compare(sharding.RecordTokens, s.tokens)
 	form := s.made.Form()
 	if form.Masks() {
-		counts = append(counts, count{"masked", s.masked}, count{"without_predictions", s.without})
+		compare(sharding.Masked, s.masked)
+		compare(sharding.WithoutPredictions, s.without)
 	}
 	switch form {
 	case records.Pairs:
-		counts = append(counts, count{"random_next", s.random})
+		compare(sharding.RandomNext, s.random)
 	case records.Packed:
-		counts = append(counts, count{"pieces", s.pieces})
-	}
-	for _, c := range counts {
-		if c.n != want[c.name] {
-			s.fault(-1, 0, fmt.Sprintf("%d %s, the manifest says %d", c.n, c.name, want[c.name]))
-		}
+		compare(sharding.Pieces, s.pieces)
 	}
 	// Each token is in one record; a piece has [CLS] and [SEP] besides.
-	if tokens, ok := want["tokens"]; ok && !form.Masks() && s.tokens-2*s.pieces != tokens && !s.damaged {
+	if tokens, ok := want[sharding.Tokens.Key]; ok && !form.Masks() && s.tokens-2*s.pieces != tokens && !s.damaged {
 		s.fault(-1, 0, fmt.Sprintf("%d tokens of documents in the records, the manifest says that they have %d", s.tokens-2*s.pieces, tokens))
 	}
-}
-
-// A count is a number of things that the manifest counts too.
-type count struct {
-	name string
-	n    int64
 }
 
 // A recordScan reads every record of a file and checks it.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/counts"
 	"pretext/internal/dev/torture"
 	"pretext/pipeline"
 	"pretext/pipeline/convert"
@@ -312,11 +313,11 @@ func TestEditedCountsOfDocumentsAreFoundByMakingTheShardsAgain(t *testing.T) {
 	readInto(t, filepath.Join(dir, name.SideCar()), &car)
 	var m sharding.Manifest
 	readInto(t, filepath.Join(dir, sharding.ManifestName), &m)
-	car.File.Counts["sentences"]++
-	m.Counts["sentences"]++
+	car.File.Counts[counts.KeyOf("sentences")]++
+	m.Counts[counts.KeyOf("sentences")]++
 	for _, e := range m.Files {
 		if e.Name == car.File.Name {
-			e.Counts["sentences"]++
+			e.Counts[counts.KeyOf("sentences")]++
 		}
 	}
 	writeFile(t, dir, name.SideCar(), sharding.Compact(car))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/counts"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
@@ -89,7 +90,7 @@ func newFolder(tb failer, compress bool, shards ...shard) *testFolder {
 		records[name.Records(compress)] = int64(len(s.numbers))
 	}
 	for name, n := range records {
-		f.manifest.Files = append(f.manifest.Files, sharding.FileEntry{Name: name, Counts: sharding.Counts{"records": n}})
+		f.manifest.Files = append(f.manifest.Files, sharding.FileEntry{Name: name, Counts: sharding.Counts{counts.KeyOf("records"): n}})
 	}
 	for name := range f.files {
 		if _, ok := records[name]; !ok {

@@ -127,7 +127,7 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 		n, _ := sharding.ParseShardName(e.Name)
 		if opts.Split == "" || opts.Split == n.Split {
 			s.files = append(s.files, File{Path: store.Join(folder.String(), e.Name), Split: n.Split,
-				Bytes: e.Bytes, Records: e.Counts["records"], name: e.Name, ordinal: int64(i)})
+				Bytes: e.Bytes, Records: sharding.Records.Of(e.Counts), name: e.Name, ordinal: int64(i)})
 		}
 	}
 	if len(s.files) == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
+	"pretext/extract"
 	"pretext/internal/humanize"
-	"pretext/pipeline"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 )
@@ -55,8 +55,8 @@ func printInspections(w io.Writer, all []survey.Inspection) error {
 		for _, i := range in.Inputs {
 			fmt.Fprintf(t, "  input %s\t%s\t%.16s\n", i.Name, humanize.Bytes(i.Bytes), i.SHA256)
 		}
-		for _, line := range (pipeline.StageSummary{Counts: in.Counts}).Lines() {
-			fmt.Fprintf(t, "  %s\t%s\t\n", line.Name, humanize.Count(line.Count))
+		for reason, n := range extract.Rejects.Members(in.Counts) {
+			fmt.Fprintf(t, "  rejected: %s\t%s\t\n", reason, humanize.Count(n))
 		}
 		printDropped(t, in.Dropped)
 		for _, f := range in.Files {
@@ -72,10 +72,10 @@ func printInspections(w io.Writer, all []survey.Inspection) error {
 // holds returns the content of a file as text, such as "3 records"; it is "" for a
 // file without records or documents.
 func holds(f survey.FileInspection) string {
-	if documents, ok := f.Counts["documents"]; ok && f.Records == 0 {
+	if documents, ok := f.Counts[extract.Documents.Key]; ok && f.Records == 0 {
 		return humanize.Things(documents, "document")
 	}
-	if f.Records == 0 && f.Counts["records"] == 0 && len(f.Counts) > 0 {
+	if f.Records == 0 && sharding.Records.Of(f.Counts) == 0 && len(f.Counts) > 0 {
 		return ""
 	}
 	return humanize.Things(f.Records, "record")

@@ -18,9 +18,11 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/extract/internal/counting"
 	"pretext/extract/wiki"
+	"pretext/extract/wiki/facts"
 	"pretext/extract/wiki/wikitext"
 )
 
@@ -38,6 +40,13 @@ type Stats struct {
 	Rejects map[extract.Reject]int64
 	Bytes   int64 // of HTML and JSON, decompressed
 	Invalid int64 // bytes dropped because they are not UTF-8
+}
+
+// Counts returns the counts for a side-car.
+func (s *Stats) Counts() counts.Counts {
+	c := counts.Counts{facts.Pages.Key: s.Pages, extract.Documents.Key: s.Kept, facts.HTMLBytes.Key: s.Bytes, extract.InvalidUTF8.Key: s.Invalid}
+	extract.Rejects.AddAll(c, s.Rejects)
+	return c
 }
 
 // A Reader turns pages into documents. It must not be used by several goroutines

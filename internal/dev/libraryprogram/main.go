@@ -30,7 +30,7 @@ func main() {
 	must(w.Close(ctx))
 
 	stage := must(must(sharding.Open(ctx, out)).Shards())
-	fmt.Println(must(sharding.ReadManifest(ctx, stage)).Counts["records"], "examples")
+	fmt.Println(sharding.Records.Of(must(sharding.ReadManifest(ctx, stage)).Counts), "examples")
 	for r, err := range must(loader.Open(ctx, out, loader.Options{})).Examples(ctx) {
 		fmt.Println(must(r, err).Index, r.Example.Tokens(), r.Example.Predictions())
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/counts"
 	"pretext/internal/democorpus"
 	"pretext/internal/dev/realdata"
 	"pretext/sharding"
@@ -118,7 +119,7 @@ func TestTheProgramWritesADataSet(t *testing.T) {
 		t.Fatalf("%d lines printed; verify: %+v, %v", len(lines), v, err)
 	}
 	all, err := survey.Inspect(ctx, out, true)
-	if err != nil || len(all) != 1 || all[0].Counts["records"] != v.Records || all[0].Counts["unknown_tokens"] == 0 || all[0].Inputs[0].Name != democorpus.DumpName {
+	if err != nil || len(all) != 1 || all[0].Counts[counts.KeyOf("records")] != v.Records || all[0].Counts[counts.KeyOf("unknown_tokens")] == 0 || all[0].Inputs[0].Name != democorpus.DumpName {
 		t.Errorf("inspect: got %+v, %v", all, err)
 	}
 	if _, err := survey.Collect(ctx, out, survey.Options{}); err != nil {

@@ -106,7 +106,7 @@ func (w *writer) side(split string, n int) {
 			w.note(frames.Write(w.formed().AppendForm(nil, w.form)))
 		}
 		w.note(frames.Close())
-		w.file(name.Records(false), data.Bytes(), sharding.Counts{"records": int64(count)})
+		w.file(name.Records(false), data.Bytes(), sharding.Counts{sharding.Records.Key: int64(count)})
 		w.file(name.IndexFile(), frames.Index(), nil)
 		w.file(name.SideCar(), []byte("{}\n"), nil)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"pretext/counts"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 	"pretext/sharding/survey/card"
@@ -22,7 +23,7 @@ func sample() *survey.Stats {
 		Path: "/data/wiki",
 		Stages: []survey.Stage{
 			{Stage: "extract", Folder: "documents", Options: json.RawMessage(`{"a":{"b":"x|y"}}`), Inputs: []sharding.Input{{Name: hostile, Bytes: 12, SHA256: "abc"}}},
-			{Stage: "examples", Folder: "shards", Options: json.RawMessage(`{"compression":"gzip"}`), Counts: sharding.Counts{"records": 2000}, Manifest: "m2"},
+			{Stage: "examples", Folder: "shards", Options: json.RawMessage(`{"compression":"gzip"}`), Counts: sharding.Counts{counts.KeyOf("records"): 2000}, Manifest: "m2"},
 		},
 		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 7, Languages: []survey.Name{{Name: "pt-BR", Count: 3}, {Name: "", Count: 1}, {Name: "(others)", Count: 1}, {Name: "en", Count: 2}}}},
 		Records: &survey.RecordStats{Files: 2, Records: 2000, MaxSeqLength: 64, MaxPredictionsPerSeq: 10, Padding: 0.25,

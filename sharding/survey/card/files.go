@@ -98,7 +98,7 @@ func slashed(folder string) string {
 func (v *view) addFiles() {
 	v.Check = "."
 	for _, stage := range v.Stages {
-		if stage.Counts["records"] > 0 {
+		if sharding.Records.Of(stage.Counts) > 0 {
 			options := sharding.FlattenOptions(stage.Options)
 			v.Gzip = options["compression"] == `"gzip"`
 			pattern := escapeGlob(slashed(stage.Folder)) + "train-*.tfrecord"

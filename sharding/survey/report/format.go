@@ -7,6 +7,7 @@ import (
 
 	"pretext/extract"
 	"pretext/internal/humanize"
+	"pretext/sharding"
 	"pretext/sharding/survey"
 )
 
@@ -29,12 +30,12 @@ func speed(s survey.Stage) string {
 		return fmt.Sprintf("%s %s per second of CPU time", count(int64(float64(n)/s.Run.CPUSeconds)), what)
 	}
 	switch {
-	case s.Counts["records"] > 0:
-		return rate(s.Counts["records"], "examples")
-	case s.Counts["text_bytes"] > 0:
-		return size(int64(float64(s.Counts["text_bytes"])/s.Run.CPUSeconds)) + " of text per second of CPU time"
-	case s.Counts["documents"] > 0:
-		return rate(s.Counts["documents"], "documents")
+	case sharding.Records.Of(s.Counts) > 0:
+		return rate(sharding.Records.Of(s.Counts), "examples")
+	case extract.TextBytes.Of(s.Counts) > 0:
+		return size(int64(float64(extract.TextBytes.Of(s.Counts))/s.Run.CPUSeconds)) + " of text per second of CPU time"
+	case extract.Documents.Of(s.Counts) > 0:
+		return rate(extract.Documents.Of(s.Counts), "documents")
 	}
 	return ""
 }

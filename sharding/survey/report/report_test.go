@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"pretext/counts"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 	"pretext/sharding/survey/report"
@@ -29,7 +30,7 @@ func sample() *survey.Stats {
 	return &survey.Stats{
 		Path: "/data/" + hostile,
 		Stages: []survey.Stage{{Stage: "extract", Folder: "documents", Fingerprint: "f1", Manifest: "m1", Options: json.RawMessage(`{"a":{"b":[1]}}`),
-			Inputs: []sharding.Input{{Name: hostile, Bytes: 12, SHA256: "abc"}}, Counts: sharding.Counts{"documents": 4321, "text_bytes": 5000},
+			Inputs: []sharding.Input{{Name: hostile, Bytes: 12, SHA256: "abc"}}, Counts: sharding.Counts{counts.KeyOf("documents"): 4321, counts.KeyOf("text_bytes"): 5000},
 			Downloads: []survey.Download{{Name: "d.xml", Bytes: 7, Origin: sharding.Origin{URL: "https://example.org/d.xml", Licence: "CC BY"}}},
 			Run:       &survey.Run{Started: time.Unix(0, 0), Seconds: 2, CPUSeconds: 1, Command: []string{"prepare-data", hostile}}}},
 		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 4321, TextBytes: 5000, LongestID: hostile, Lengths: []survey.Bin{{Value: 1, Count: 3}, {Value: 4, Count: 4318}},

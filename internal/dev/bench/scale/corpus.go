@@ -22,14 +22,14 @@ func makeDocuments(ctx context.Context, folder store.Folder, files, blocks int) 
 	for i := range files {
 		stem := fmt.Sprintf("%ssynthetic-%05d", sharding.DocumentsPrefix, i)
 		body := sharding.DocumentsBody{SourceSHA256: sharding.Hash([]byte(stem))}
-		counts := sharding.Counts{"documents": 0, "text_bytes": 0}
+		counts := sharding.Counts{extract.Documents.Key: 0, extract.TextBytes.Key: 0}
 		offset := int64(0)
 		for range blocks*(i+1)/files - blocks*i/files {
 			text := 230_000 + random.Int64N(32_000)
 			b := extract.Block{Offset: offset, Length: text * 2 / 5, RawLength: text + 9000, Documents: 60 + random.Int64N(80), TextBytes: text}
 			offset += b.Length
 			body.Blocks = append(body.Blocks, b)
-			counts.Add(sharding.Counts{"documents": b.Documents, "text_bytes": b.TextBytes})
+			counts.Add(sharding.Counts{extract.Documents.Key: b.Documents, extract.TextBytes.Key: b.TextBytes})
 		}
 		raw, err := json.Marshal(body)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"pretext/extract"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -50,7 +51,7 @@ func drive(ctx context.Context, c config, documents string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d records in %d files; manifest.json %d MB, plan %d MB\n", m.Counts["records"], 3*c.shards, info.Size()/1e6, tasks.Size()/1e6)
+	fmt.Printf("%d records in %d files; manifest.json %d MB, plan %d MB\n", sharding.Records.Of(m.Counts), 3*c.shards, info.Size()/1e6, tasks.Size()/1e6)
 	return nil
 }
 
@@ -99,8 +100,8 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		return sharding.FileEntry{Name: name, Task: index, SHA256: sharding.Hash([]byte(name)), Counts: counts}
 	}
 	car := sharding.SideCar{FormatVersion: sharding.FormatVersion, Stage: stageName, Fingerprint: sharding.Hash(nil), Task: index, Index: entry(name.IndexFile(), nil),
-		File: entry(name.Records(false), sharding.Counts{"documents": t.Blocks.CountDocuments(), "sentences": 4_000_000, "tokens": 60_000_000, "unknown_tokens": 9_000,
-			"records": 600_000, "record_tokens": 70_000_000, "masked": 11_000_000, "random_next": 300_000, "without_predictions": 0})}
+		File: entry(name.Records(false), sharding.Counts{extract.Documents.Key: t.Blocks.CountDocuments(), sharding.Sentences.Key: 4_000_000, sharding.Tokens.Key: 60_000_000, sharding.UnknownTokens.Key: 9_000,
+			sharding.Records.Key: 600_000, sharding.RecordTokens.Key: 70_000_000, sharding.Masked.Key: 11_000_000, sharding.RandomNext.Key: 300_000, sharding.WithoutPredictions.Key: 0})}
 	return []stage.Result{{Task: index, SideCar: name.SideCar(), SHA256: sharding.Hash(nil), Head: sharding.Compact(car)}}, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"pretext/cmd/prepare-data/command"
+	"pretext/extract"
 	"pretext/internal/failure"
 	"pretext/pipeline/flink"
 	"pretext/pipeline/stage"
@@ -89,7 +90,7 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		if err := w.wait(ctx); err != nil {
 			return nil, err
 		}
-		return sharding.Counts{"lines": 100}, w.fail(index)
+		return sharding.Counts{extract.Lines.Key: 100}, w.fail(index)
 	})
 }
 
@@ -172,7 +173,7 @@ func run(ctx context.Context, args []string) error {
 	m, err := stage.Run(ctx, r, stage.Config{Target: stage.Target{Out: *out, Overwrite: *overwrite}, Stage: "probe",
 		Options: map[string]int{"option": *option, "tasks": *tasks}, Work: w, Tasks: stage.Tasks(make([]plan, *tasks)), Total: int64(*tasks), Unit: "tasks"})
 	if err == nil {
-		fmt.Println(m.Counts["lines"], "lines")
+		fmt.Println(extract.Lines.Of(m.Counts), "lines")
 	}
 	return err
 }
