@@ -72,7 +72,7 @@ const (
 
 // Units of counts.
 const (
-	Things Unit = iota // what the name says
+	things Unit = iota // what the name says
 	Bytes
 )
 

@@ -288,7 +288,7 @@ func (k Known) sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, 
 	if exceeds(splitter) {
 		list = append(list, splitter)
 	}
-	return append(list, GuessLabels(facts.Followed).warnings()...), nil
+	return append(list, guessLabels(facts.Followed).warnings()...), nil
 }
 
 // readFacts adds up the facts of all shards from their side-cars.

@@ -70,10 +70,10 @@ type LabelGuess struct {
 	Chance float64
 }
 
-// GuessLabels returns the LabelGuess of followed documents: the sums over all shards,
+// guessLabels returns the LabelGuess of followed documents: the sums over all shards,
 // sorted by ID, because sums of floats depend on the order. Its zero value means that
 // no documents were followed.
-func GuessLabels(followed []pretrain.Followed) (g LabelGuess) {
+func guessLabels(followed []pretrain.Followed) (g LabelGuess) {
 	g.Documents = int64(len(followed))
 	var random [2]int64 // of all documents, by half
 	for _, f := range followed {
@@ -119,7 +119,7 @@ func ReadLabelGuess(ctx context.Context, folder Folder, m *Manifest) (LabelGuess
 	if err != nil {
 		return LabelGuess{}, err
 	}
-	return GuessLabels(facts.Followed), nil
+	return guessLabels(facts.Followed), nil
 }
 
 // limit returns the limit of Right/Examples.

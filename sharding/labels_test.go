@@ -38,7 +38,7 @@ func TestDocumentsThatTellLabelsAreWarnedAbout(t *testing.T) {
 			return 84
 		}, true},
 	} {
-		g := GuessLabels(followedFacts(test.drawn))
+		g := guessLabels(followedFacts(test.drawn))
 		list := g.warnings()
 		if g.Documents != 200 || (len(list) > 0) != test.leaks {
 			t.Errorf("%s: %+v, warnings %+v", test.name, g, list)
@@ -51,7 +51,7 @@ func TestDocumentsThatTellLabelsAreWarnedAbout(t *testing.T) {
 			t.Log(w.Text)
 		}
 	}
-	if g := GuessLabels(nil); g != (LabelGuess{}) || len(g.warnings()) > 0 {
+	if g := guessLabels(nil); g != (LabelGuess{}) || len(g.warnings()) > 0 {
 		t.Errorf("without followed documents: %+v", g)
 	}
 }
