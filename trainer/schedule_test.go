@@ -54,13 +54,15 @@ func byStep() (kinds []trainer.ScheduleKind) {
 
 func TestRatesNeverLeaveTheirBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := trainer.Schedule{
-			Kind:   rapid.SampledFrom(byStep()).Draw(t, "kind"),
-			Peak:   rapid.Float64Range(0, 10).Draw(t, "peak"),
-			Steps:  rapid.Int64Range(1, 1000).Draw(t, "steps"),
-			Degree: rapid.Float64Range(0.1, 3).Draw(t, "degree"),
-		}
+		o := trainer.DefaultScheduleOptions()
+		o.Schedule = string(rapid.SampledFrom(byStep()).Draw(t, "kind"))
+		o.LearningRate = rapid.Float64Range(0, 10).Draw(t, "peak")
+		o.NumTrainSteps = rapid.Int64Range(1, 1000).Draw(t, "steps")
+		s := o.For(trainer.AdamW)
 		s.Warmup = rapid.Float64Range(0, float64(s.Steps)).Draw(t, "warmup")
+		if s.Kind == trainer.Polynomial {
+			s.Degree = rapid.Float64Range(0.1, 3).Draw(t, "degree")
+		}
 		if s.Kind == trainer.WSD {
 			s.Shape = rapid.SampledFrom([]trainer.DecayShape{"exponential", "1-sqrt", "linear"}).Draw(t, "shape")
 			s.Decay = rapid.Int64Range(0, int64(float64(s.Steps)-s.Warmup)).Draw(t, "decay")
