@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -117,17 +116,4 @@ func spentBefore(path string, steps int64) (spent time.Duration, err error) {
 		err = usagef("%s: no line of step %d, which has the time that the run has spent of its budget", path, steps)
 	}
 	return spent, err
-}
-
-// concludeBudget evaluates after the last step of a budget, which is not known
-// before.
-func (r *run) concludeBudget(ctx context.Context, step int64) error {
-	if r.pace == nil || r.eval == nil || r.step == step {
-		return nil
-	}
-	done, err := r.group.Any(r.leads() && r.metrics.evaluated == step)
-	if done || err != nil {
-		return err
-	}
-	return r.evaluate(ctx, step)
 }

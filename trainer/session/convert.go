@@ -14,7 +14,7 @@ import (
 )
 
 // Import converts a third-party model, in any form that [OpenModel] opens, to a
-// folder that transformers and [Options].Init load, and returns its path. A
+// folder that transformers and [ModelOptions] load, and returns its path. A
 // TensorFlow checkpoint with the moments of its optimizer becomes a checkpoint
 // in out. vocab is the path of the vocab.txt or tokenizer.json, if the model
 // has none beside it. The directory out must be empty or not exist.

@@ -152,7 +152,7 @@ func TestARunOnGPUsWithoutNCCLSaysSo(t *testing.T) {
 func TestTwoSimulatedGPUsTrainTheModelOfOne(t *testing.T) {
 	t.Parallel()
 	alone := gpuOptions(t)
-	alone.Optimizer, alone.MicroBatchTokens = string(trainer.LAMB), 64
+	alone.Optimizer, alone.MicroBatchTokens = trainer.LAMB, 64
 	two := alone
 	two.Out, two.Zero1 = filepath.Join(fastDir(t), "two"), true
 	trainOn(t, alone, simulated(t, trainer.Float32, 1), 0)

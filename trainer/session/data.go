@@ -53,7 +53,7 @@ func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error)
 
 // openEval opens the held-out data of a run. It returns nil without an error if
 // there is none.
-func openEval(ctx context.Context, o *Options) (*Corpus, error) {
+func openEval(ctx context.Context, o *DataOptions) (*Corpus, error) {
 	if o.EvalData != "" {
 		return openForEvaluation(ctx, o.EvalData, o.Vocab)
 	}
@@ -110,11 +110,10 @@ func DataLimits(tokens, batch, predictions int, data ...*Corpus) trainer.Options
 	return BatchLimits(tokens, batch, predictions)
 }
 
-// OpenSource opens the train split of o.Data in the order of a run with these options:
-// Data, Vocab, Cache ("": none), Masking, NoNSP, MaxSeqLength, AttendAcross, Seed,
-// TrainBatchSize, MicroBatchTokens (at least the longest example) and Readers count.
-// Close the source after use.
-func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error) {
+// OpenSource opens the train split of o.Data in the order of a run with these options,
+// but without a cache if o.Cache is "", and without skipping corrupt records. A
+// micro-batch must have room for the longest example. Close the source after use.
+func OpenSource(ctx context.Context, o DataOptions, step StepOptions) (*loader.Source, *Corpus, error) {
 	data, err := OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab)
 	if err != nil {
 		return nil, nil, err
@@ -122,14 +121,14 @@ func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error)
 	if err := data.cached(ctx, cacheBelow(o.Cache, sharding.Train), false, io.Discard); err != nil {
 		return nil, nil, err
 	}
-	masking, err := o.Masking.masking(o.Seed, data, o.TrainBatchSize)
+	masking, err := o.Masking.masking(step.Seed, data, step.TrainBatchSize)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := data.suits(o.MaxSeqLength, o.AttendAcross); err != nil {
 		return nil, nil, err
 	}
-	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: int64(o.Seed), MicroBatchTokens: o.MicroBatchTokens, Heads: data.Heads(o.NoNSP),
+	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: int64(step.Seed), MicroBatchTokens: step.MicroBatchTokens, Heads: data.Heads(o.NoNSP),
 		Rules: data.rules(), Readers: o.Readers, Masking: masking, MaxSeqLength: o.MaxSeqLength, AttendAcross: o.AttendAcross})
 	return source, data, err
 }

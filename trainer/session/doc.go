@@ -13,7 +13,7 @@
 //	OUT/step-NNNNNNNN/            checkpoints (package checkpoint)
 //	OUT/metrics.jsonl             a line of JSON for each step and each evaluation
 //	OUT/events.out.tfevents.*     the same curves for TensorBoard, a file a process
-//	OUT/cache/                    index of third-party records, see [Options.Cache]
+//	OUT/cache/                    index of third-party records, see [DataOptions]
 //	OUT/log/rank-NNNN.log         with several ranks: what ranks but 0 report
 //
 // With [Options.Ranks] several processes train one model. Rank 0 owns the output

@@ -16,12 +16,12 @@ import (
 // EvalOptions select a model and the data it is evaluated on.
 type EvalOptions struct {
 	Model        string // a path that [OpenModel] takes
-	Data         string // see [Options.EvalData]
+	Data         string // see [DataOptions]
 	Vocab        string // vocab.txt of records that have none beside them
-	Cache        string // see [Options.Cache]; "": none, then compressed records are an error
+	Cache        string // see [DataOptions]; "": none, then compressed records are an error
 	EvalExamples int64  // 0: all
-	MaxSeqLength int    // see [Options.MaxSeqLength]
-	AttendAcross bool   // see [Options.AttendAcross]
+	MaxSeqLength int    // see [DataOptions]
+	AttendAcross bool   // see [DataOptions]
 	Device       Device
 }
 

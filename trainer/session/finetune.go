@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -112,41 +113,74 @@ func (r *finetuneRun) labels() []string {
 
 // run trains the task's model to its last step. Without training data it loads
 // the initial model, which must then have the task's head.
-func (r *finetuneRun) run(ctx context.Context, task finetuneTask) error {
+func (r *finetuneRun) run(ctx context.Context, task finetuneTask) (err error) {
 	r.task = task
 	r.tokenizer.Labels = task.labels
-	if err := errors.Join(r.sameHead(), r.chooseTokens()); err != nil {
+	if err := r.sameHead(); err != nil {
 		return err
+	}
+	r.tokens = max(r.o.MicroBatchTokens, r.o.MaxSeqLength)
+	if r.o.MicroBatchTokens == 0 {
+		if r.tokens, err = r.device.AutoTokens(r.config, task.heads, r.o.MaxSeqLength); err != nil {
+			return err
+		}
 	}
 	if task.train == nil {
-		return r.load()
+		if r.init == nil {
+			return usagef("--model starts a new model, which needs training data")
+		}
+		if err := r.openModel(false); err != nil {
+			return err
+		}
+		return r.init.Load(r.model, r.o.Init)
 	}
-	schedule, err := r.o.rateSchedule(task.count)
-	if err != nil {
+	if err := r.settle(); err != nil {
 		return err
 	}
-	r.settle(schedule)
 	if err := r.resume(); err != nil {
 		return err
 	}
-	if err := r.openModel(); err != nil {
+	if err := r.openModel(true); err != nil {
 		return err
 	}
-	if err := r.runLog.open(r.o.Out, r.from, schedule.Steps); err != nil {
+	if r.from != nil {
+		err = restore(r.from, r.model, r.state.Precision)
+	} else {
+		err = loadInitial(r.model, r.init, r.o.Init, r.config, task.heads, r.o.Seed, r.log)
+	}
+	if err != nil {
 		return err
 	}
-	r.logResumed(r.log, r.from, schedule.Steps)
+	steps := r.state.Schedule.Steps
+	if err := r.runLog.open(r.o.Out, r.from, steps); err != nil {
+		return err
+	}
+	r.logResumed(r.log, r.from, steps)
 	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.Seed, MicroBatchTokens: r.state.Tokens, MicroBatchMultiple: r.state.Multiple, Heads: task.heads})
 	if err != nil {
 		return err
 	}
-	r.meter = &meter{log: r.log, first: progressOf(r.from).Step, last: schedule.Steps, at: time.Now(), notify: r.o.Progress,
+	r.meter = &meter{log: r.log, first: progressOf(r.from).Step, last: steps, at: time.Now(), notify: r.o.Progress,
 		losses: func(s trainer.Sums) string { return fmt.Sprintf("loss %.4f", s.Label()) }}
-	if err := r.catchUp(ctx); err != nil {
-		return err
+	if step := progressOf(r.from).Step; r.due(step) && r.metrics.evaluated != step { // it was, when the run was stopped
+		if err := r.evaluate(ctx, step); err != nil {
+			return err
+		}
 	}
 	progress, err := trainer.Train(ctx, r.loop(ctx, source))
 	r.step = progress.Step
+	return err
+}
+
+// openModel opens the model without weights. Evaluation puts as many
+// sequences into a batch as have room for their tokens.
+func (r *finetuneRun) openModel(train bool) (err error) {
+	r.model, err = r.device.Model(r.config, r.task.heads, trainer.Options{
+		Tokens: r.tokens, Sequences: r.tokens/MinTokens + 1, Train: train, Seed: r.o.Seed, Optimizer: r.o.updateRule(),
+	})
+	if err == nil {
+		r.add(r.model)
+	}
 	return err
 }
 
@@ -168,24 +202,18 @@ func (r *finetuneRun) sameHead() error {
 
 // settle sets the part of the checkpoints' state that stays the same until the
 // run's last step.
-func (r *finetuneRun) settle(schedule trainer.Schedule) {
-	options := map[string]string{"do_lower_case": strconv.FormatBool(r.tokenizer.LowerCase), "vocab_sha256": r.tok.Vocab().SHA256()}
-	for name, value := range r.task.options {
-		options[name] = value
+func (r *finetuneRun) settle() error {
+	schedule, err := r.o.rateSchedule(r.task.count)
+	if err != nil {
+		return err
 	}
+	options := map[string]string{"do_lower_case": strconv.FormatBool(r.tokenizer.LowerCase), "vocab_sha256": r.tok.Vocab().SHA256()}
+	maps.Copy(options, r.task.options)
 	r.state = checkpoint.State{
 		Phase: 1, Heads: r.task.heads, Batch: r.o.Recipe.Batch, Tokens: r.tokens, Multiple: 1, Ranks: 1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
 		Data: r.task.data, Schedule: schedule, Optimizer: r.o.updateRule(), Options: options,
 	}
-}
-
-// chooseTokens sets the maximum number of tokens of a micro-batch.
-func (r *finetuneRun) chooseTokens() (err error) {
-	r.tokens = max(r.o.MicroBatchTokens, r.o.MaxSeqLength)
-	if r.o.MicroBatchTokens == 0 {
-		r.tokens, err = r.device.AutoTokens(r.config, r.task.heads, r.o.MaxSeqLength)
-	}
-	return err
+	return nil
 }
 
 // resume looks for a checkpoint of this run.

@@ -67,15 +67,6 @@ func (r *finetuneRun) due(step int64) bool {
 	return r.task.evaluate != nil && every > 0 && step > 0 && step%every == 0 && step < r.state.Schedule.Steps
 }
 
-// catchUp makes an evaluation that was due when the run was stopped.
-func (r *finetuneRun) catchUp(ctx context.Context) error {
-	step := progressOf(r.from).Step
-	if !r.due(step) || r.metrics.evaluated == step {
-		return nil
-	}
-	return r.evaluate(ctx, step)
-}
-
 // evaluate evaluates and records the result. If a signal interrupts it, there
 // is no result; the loop stops next.
 func (r *finetuneRun) evaluate(ctx context.Context, step int64) error {

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"io"
-
 	"pretext/trainer"
 	"pretext/trainer/finetune"
 )
@@ -11,9 +9,9 @@ import (
 // [DefaultFinetuneOptions]. Fields are named after the flags of train-bert
 // finetune.
 type FinetuneOptions struct {
+	OutputOptions
 	Init        string // initial model, a path that [OpenModel] takes; or
 	Model       string // preset or config.json of a new model
-	Out         string // output directory
 	VocabFile   string // vocab.txt or tokenizer.json of a model that has none beside it
 	DoLowerCase *bool  // nil: as the model's files say
 
@@ -24,13 +22,8 @@ type FinetuneOptions struct {
 	WeightDecay      float64
 	Seed             uint64 // of the new head, order and dropout
 
-	SaveCheckpointsSteps int64 // steps between checkpoints; 0: only at the end
-	EvalSteps            int64 // steps between evaluations; -1: one with each checkpoint; 0: only at the end
-	Keep                 int   // newest checkpoints to keep; 0: all
-	Device               Device
-
-	Log      io.Writer      // receives log lines, each in one Write; nil: no log
-	Progress func(Progress) // called after every step; may be nil
+	EvalSteps int64 // steps between evaluations; -1: one with each checkpoint; 0: only at the end
+	Device    Device
 }
 
 // DefaultFinetuneOptions returns the defaults of run_squad.py and
@@ -38,7 +31,8 @@ type FinetuneOptions struct {
 func DefaultFinetuneOptions(maxSeqLength int) FinetuneOptions {
 	return FinetuneOptions{
 		Recipe:       finetune.Recipe{Rate: 5e-5, Batch: 32, Epochs: 3, Warmup: 0.1},
-		MaxSeqLength: maxSeqLength, WeightDecay: 0.01, Seed: 1, SaveCheckpointsSteps: 1000, EvalSteps: -1, Keep: 1,
+		MaxSeqLength: maxSeqLength, WeightDecay: 0.01, Seed: 1, EvalSteps: -1,
+		OutputOptions: OutputOptions{SaveCheckpointsSteps: 1000, Keep: 1},
 	}
 }
 
@@ -47,13 +41,10 @@ func (o *FinetuneOptions) Validate() error {
 	var c checks
 	c.want(o.Init != "" || o.Model != "", "no initial model: give --init FOLDER")
 	c.want(o.Init == "" || o.Model == "", "give --init or --model, not both")
-	c.want(o.Out != "", "no output folder: give --out DIR")
 	c.want(o.NumTrainSteps >= 0, "--num-train-steps %d: must not be negative", o.NumTrainSteps)
 	c.want(o.MicroBatchTokens <= trainer.MaxBatchTokens, "--micro-batch-tokens %d: must be at most %d", o.MicroBatchTokens, trainer.MaxBatchTokens)
-	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
 	c.want(o.EvalSteps >= -1, "--eval-steps %d: must be -1 or more", o.EvalSteps)
-	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
-	return c.err(o.Device.Validate(), o.Recipe.Validate(), o.updateRule().Validate())
+	return c.err(o.OutputOptions.Validate(), o.Device.Validate(), o.Recipe.Validate(), o.updateRule().Validate())
 }
 
 func (o *FinetuneOptions) updateRule() trainer.Optimizer {

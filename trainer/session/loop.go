@@ -13,9 +13,12 @@ import (
 // loop returns package trainer's loop for this run.
 func (r *run) loop(ctx context.Context) trainer.Loop {
 	loop := trainer.Loop{
-		Model: r.model, Heads: r.state.Heads, Source: r.agreeing(), Saver: r.saver(), Comm: r.group, Schedule: r.state.Schedule,
+		Model: r.model, Heads: r.state.Heads, Source: r.source, Saver: r.saver(), Comm: r.group, Schedule: r.state.Schedule,
 		Batch: r.state.Batch, Start: r.first, SaveEvery: r.o.SaveCheckpointsSteps,
 		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
+	}
+	if r.damage != nil && r.group.Size() > 1 {
+		loop.Source = agreeingSource{r}
 	}
 	if r.pace != nil {
 		loop.Rate = r.pace.rate
@@ -67,7 +70,8 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	return r.evaluate(ctx, step)
 }
 
-// logStep writes a step to the metrics, the events and the log.
+// logStep writes a step to the metrics, the events and the log. Before the line of a
+// step of the first epoch come the corrupt examples that it skipped.
 func (r *run) logStep(report trainer.Report) error {
 	speed := r.meter.step(report)
 	line := newTrainLine(report, speed)
@@ -75,39 +79,24 @@ func (r *run) logStep(report trainer.Report) error {
 		line.Spent = r.pace.elapsed().Seconds()
 	}
 	if r.damage != nil {
-		var err error
-		if line.LeftOut, err = r.noteDamage(report.Progress); err != nil {
-			return err
+		var places []Damage
+		if places, line.LeftOut = r.damage.take(); report.Progress.Position-int64(r.state.Batch) >= r.source.Len() {
+			places = nil
+		}
+		for _, place := range places {
+			if err := r.metrics.append(damageLine{Step: report.Progress.Step, Damage: place}); err != nil {
+				return err
+			}
 		}
 	}
-	return errors.Join(r.metrics.append(line), r.board.step(report, curves(report, speed)))
-}
-
-// curves returns the values of a step for TensorBoard.
-func curves(r trainer.Report, speed float64) map[string]float64 {
-	s := r.Info.Sums
-	out := map[string]float64{
-		"loss": s.Loss(), "mlm_loss": s.MLM(), "learning_rate": r.Info.Rate, "grad_norm": r.Info.GradNorm, "tokens_per_second": speed,
+	s := report.Info.Sums
+	curves := map[string]float64{
+		"loss": s.Loss(), "mlm_loss": s.MLM(), "learning_rate": report.Info.Rate, "grad_norm": report.Info.GradNorm, "tokens_per_second": speed,
 	}
 	if s.NSPCount > 0 {
-		out["nsp_loss"] = s.NSP()
+		curves["nsp_loss"] = s.NSP()
 	}
-	return out
-}
-
-// noteDamage adds the corrupt examples that a step skipped to the metrics if
-// the step is in the first epoch. It returns their number.
-func (r *run) noteDamage(p trainer.Progress) (int64, error) {
-	places, n := r.damage.take()
-	if p.Position-int64(r.state.Batch) >= r.source.Len() {
-		places = nil
-	}
-	for _, place := range places {
-		if err := r.metrics.append(damageLine{Step: p.Step, Damage: place}); err != nil {
-			return 0, err
-		}
-	}
-	return n, nil
+	return errors.Join(r.metrics.append(line), r.board.step(report, curves))
 }
 
 // due reports whether the model is evaluated after a step: it is if a
@@ -116,12 +105,8 @@ func (r *run) due(step int64) bool {
 	return r.eval != nil && (step == r.o.NumTrainSteps || r.o.SaveCheckpointsSteps > 0 && step > 0 && step%r.o.SaveCheckpointsSteps == 0)
 }
 
-// catchUp makes an evaluation that was due when the run was stopped.
-func (r *run) catchUp(ctx context.Context) error {
-	step := r.first.Step
-	if !r.due(step) {
-		return nil
-	}
+// evaluateOnce evaluates after a step, unless the metrics have that evaluation.
+func (r *run) evaluateOnce(ctx context.Context, step int64) error {
 	done, err := r.group.Any(r.leads() && r.metrics.evaluated == step)
 	if done || err != nil {
 		return err

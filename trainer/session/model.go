@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -82,7 +83,7 @@ func (s *start) Close() error {
 }
 
 // newStart opens the model that --model and --init name.
-func newStart(o *Options, vocabSize int) (*start, error) {
+func newStart(o *ModelOptions, vocabSize int) (*start, error) {
 	if o.Init == "" && o.Model == "" {
 		return nil, usagef("no model: give --model %s or a config.json, or --init FOLDER", strings.Join(trainer.PresetNames(), "|"))
 	}
@@ -108,6 +109,36 @@ func newStart(o *Options, vocabSize int) (*start, error) {
 	}
 	s.config = config
 	return s, nil
+}
+
+// loadInitial loads into m the weights of init, of which given is the path, or new
+// ones if init is nil. It logs the tensors that init lacks.
+func loadInitial(m trainer.Model, init *ModelFiles, given string, c trainer.Config, heads trainer.Heads, seed uint64, log io.Writer) error {
+	if init == nil {
+		_, err := m.Load(trainer.Weights, trainer.InitialWeights(c, heads, seed))
+		return err
+	}
+	report, err := init.Initialize(m, heads, seed)
+	if err != nil {
+		return err
+	}
+	for _, name := range report.Missing {
+		fmt.Fprintf(log, "%s is not in %s and is newly initialized\n", name, given)
+	}
+	return nil
+}
+
+// Load loads the weights into model. If the files lack one of the model's
+// tensors, it returns a usage error that names path.
+func (m ModelFiles) Load(model trainer.Model, path string) error {
+	report, err := model.Load(trainer.Weights, m.Tensors())
+	if err != nil {
+		return err
+	}
+	if len(report.Missing) > 0 {
+		return usagef("%s was not trained for this task: it lacks %q", path, report.Missing)
+	}
+	return nil
 }
 
 // isConfig returns a usage error for JSON that configures no model. Every field has a
@@ -156,7 +187,7 @@ func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
 }
 
 // withDropout returns a configuration with the dropout of the options.
-func (o *Options) withDropout(c trainer.Config) trainer.Config {
+func (o *ModelOptions) withDropout(c trainer.Config) trainer.Config {
 	if o.Dropout != nil {
 		c.HiddenDropout, c.AttentionDropout = *o.Dropout, *o.Dropout
 	}

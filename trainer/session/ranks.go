@@ -42,30 +42,21 @@ func (o *Options) join(ctx context.Context) (*comm.Group, error) {
 		r.Log = o.Log
 	}
 	if r.Ranks > 1 {
-		program, err := executableHash(ctx)
+		path, err := os.Executable()
 		if err != nil {
 			return nil, err
 		}
-		r.Fingerprints = o.fingerprints(program)
+		folder, err := store.Open(filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		_, program, err := sharding.HashFile(ctx, folder, filepath.Base(path))
+		if err != nil {
+			return nil, err
+		}
+		r.Fingerprints = o.fingerprints(program[:16])
 	}
 	return comm.Join(ctx, r)
-}
-
-// executableHash identifies the program that runs.
-func executableHash(ctx context.Context) (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	folder, err := store.Open(filepath.Dir(path))
-	if err != nil {
-		return "", err
-	}
-	_, sum, err := sharding.HashFile(ctx, folder, filepath.Base(path))
-	if err != nil {
-		return "", err
-	}
-	return sum[:16], nil
 }
 
 // fingerprints returns the options that determine what a run computes, by flag
@@ -75,8 +66,8 @@ func (o *Options) fingerprints(program string) map[string]string {
 	values := map[string]any{
 		"program": program, "--no-nsp": o.NoNSP, "--max-seq-length": o.MaxSeqLength, "--attend-across": o.AttendAcross,
 		"--train-batch-size": o.TrainBatchSize, "--micro-batch-tokens": o.MicroBatchTokens, "--learning-rate": o.LearningRate,
-		"--num-train-steps": o.NumTrainSteps, "--num-warmup-steps": o.NumWarmupSteps, "--schedule": o.Schedule, "--optimizer": o.Optimizer,
-		"--dropout": o.Dropout, "optimizer": o.updateRule(), "--weight-decay": o.WeightDecay, "--seed": o.Seed, "--save-checkpoints-steps": o.SaveCheckpointsSteps, "--eval-examples": o.EvalExamples,
+		"--num-train-steps": o.NumTrainSteps, "--num-warmup-steps": o.NumWarmupSteps, "--schedule": o.Schedule, "--optimizer": string(o.Optimizer),
+		"--dropout": o.Dropout, "optimizer": o.rule(), "--weight-decay": o.WeightDecay, "--seed": o.Seed, "--save-checkpoints-steps": o.SaveCheckpointsSteps, "--eval-examples": o.EvalExamples,
 		"--on-damage": o.OnDamage, "masking": o.Masking, "--zero1": o.Zero1, "--device": kind, "--precision": o.Device.precision(), "--deterministic": o.Device.Deterministic,
 	}
 	for _, p := range trainer.ScheduleParameters() {
@@ -97,16 +88,6 @@ func (o *Options) fingerprints(program string) map[string]string {
 	return out
 }
 
-// dataFingerprints returns hashes that identify the data of a run, by the name
-// of the data.
-func (r *run) dataFingerprints() map[string]string {
-	f := map[string]string{"data manifest": r.data.hash, "vocabulary": r.data.vocab.SHA256(), "eval data manifest": "(none)"}
-	if r.evalData != nil {
-		f["eval data manifest"] = r.evalData.hash
-	}
-	return f
-}
-
 // verdict returns err. If another rank caused it, verdict returns only that
 // rank's error, so that all ranks report the same line.
 func verdict(err error) error {
@@ -119,15 +100,6 @@ func verdict(err error) error {
 
 // leads reports whether this is rank 0, which reads and writes the output directory.
 func (r *run) leads() bool { return r.group.Rank() == 0 }
-
-// follow trains on a rank other than 0.
-func (r *run) follow(ctx context.Context) (*Result, error) {
-	if err := r.openLog(); err != nil {
-		return nil, err
-	}
-	end, err := r.work(ctx)
-	return end, errors.Join(err, r.Close())
-}
 
 // openLog opens the log of a rank that is not rank 0.
 func (r *run) openLog() error {
@@ -219,15 +191,8 @@ func (r *run) inTurn(f func() error) error {
 	return nil
 }
 
-// agreeing returns the run's source. Where corrupt examples are skipped, it checks that
-// all ranks skip the same ones: a rank may have a bad copy of the data.
-func (r *run) agreeing() trainer.Source {
-	if r.damage == nil || r.group.Size() == 1 {
-		return r.source
-	}
-	return agreeingSource{r}
-}
-
+// An agreeingSource checks that all ranks skip the same corrupt examples: a rank may
+// have a bad copy of the data.
 type agreeingSource struct{ *run }
 
 // Step implements [trainer.Source].

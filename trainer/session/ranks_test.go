@@ -94,7 +94,7 @@ func rankOptions(t *testing.T, optimizer trainer.OptimizerName) Options {
 	if err := os.WriteFile(o.Model, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.Optimizer, o.NumTrainSteps, o.TrainBatchSize, o.SaveCheckpointsSteps = string(optimizer), rankSteps, 7, rankSteps*2/3
+	o.Optimizer, o.NumTrainSteps, o.TrainBatchSize, o.SaveCheckpointsSteps = optimizer, rankSteps, 7, rankSteps*2/3
 	return o
 }
 

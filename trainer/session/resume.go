@@ -14,6 +14,14 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
+// An origin is where a run begins or resumes. Only rank 0 knows more than first.
+type origin struct {
+	from   *checkpoint.Checkpoint // what the run resumes from; nil: it begins
+	branch bool                   // from is a checkpoint of another run
+	start  *start                 // nil when from is not
+	first  trainer.Progress
+}
+
 // resume looks for a checkpoint to resume from.
 func (r *run) resume() error {
 	c, err := newest(r.o.Out)
@@ -127,7 +135,7 @@ func (r *runLog) logResumed(w io.Writer, from *checkpoint.Checkpoint, steps int6
 
 // begin reads the model that a new run starts with.
 func (r *run) begin() (err error) {
-	if r.start, err = newStart(&r.o, r.data.vocab.Len()); err != nil {
+	if r.start, err = newStart(&r.o.ModelOptions, r.data.vocab.Len()); err != nil {
 		return err
 	}
 	r.add(r.start)
@@ -138,7 +146,7 @@ func (r *run) begin() (err error) {
 	}
 	auto := 0
 	if r.o.MicroBatchTokens == 0 {
-		if auto, err = r.device.AutoTokens(r.config, r.data.Heads(r.o.NoNSP), r.longest()); err != nil {
+		if auto, err = r.device.AutoTokens(r.config, r.data.Heads(r.o.NoNSP), r.longest(r.seqLength())); err != nil {
 			return err
 		}
 	}
@@ -146,56 +154,35 @@ func (r *run) begin() (err error) {
 	return nil
 }
 
-// longest returns the length of the longest example; 0 if it is unknown.
-func (r *run) longest() int {
-	longest := r.data.Longest(r.seqLength())
-	if r.evalData != nil {
-		longest = max(longest, r.evalData.Longest(r.seqLength()))
-	}
-	return longest
-}
-
 // seqLength returns the length to which documents are cut.
 func (r *run) seqLength() int {
 	return cmp.Or(r.o.MaxSeqLength, min(r.o.UsualSeqLength, r.config.MaxPositions), r.config.MaxPositions)
-}
-
-// recorded returns the options of the run that a checkpoint has besides those of
-// its own fields.
-func (r *run) recorded() map[string]string {
-	out := r.o.Masking.recorded(r.masking)
-	if r.data.shards.Form() == records.Tokens {
-		out["max_seq_length"] = strconv.Itoa(r.seqLength())
-	}
-	if r.o.AttendAcross {
-		out["attend_across"] = "true"
-	}
-	return out
 }
 
 // settle sets the part of the checkpoints' state that stays the same until the
 // run's last step. auto is the number of tokens of a micro-batch if the options
 // do not set it.
 func (r *run) settle(phase, auto int) {
-	tokens := int(r.o.MicroBatchTokens)
-	if tokens == 0 {
-		tokens = auto
+	options := r.o.Masking.recorded(r.masking)
+	if r.data.shards.Form() == records.Tokens {
+		options = withOption(options, "max_seq_length", strconv.Itoa(r.seqLength()))
+	}
+	if r.o.AttendAcross {
+		options = withOption(options, "attend_across", "true")
 	}
 	r.state = checkpoint.State{
-		Phase: phase, Heads: r.data.Heads(r.o.NoNSP), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: r.group.Size(), Ranks: r.group.Size(), Zero1: r.o.Zero1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
-		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: r.recorded(),
+		Phase: phase, Heads: r.data.Heads(r.o.NoNSP), Batch: r.o.TrainBatchSize, Tokens: cmp.Or(r.o.MicroBatchTokens, auto), Multiple: r.group.Size(), Ranks: r.group.Size(), Zero1: r.o.Zero1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
+		Data: r.data.hash, Schedule: r.o.rates(), Optimizer: r.o.rule(), Options: options,
 	}
 }
 
-// tails returns the unreadable ends of the files of both splits.
-func (r *run) tails() (all []Damage) {
-	if r.damage != nil {
-		all = append(all, r.damage.tails...)
+// withOption adds an option to a map, which may be nil.
+func withOption(options map[string]string, name, value string) map[string]string {
+	if options == nil {
+		options = map[string]string{}
 	}
-	if r.eval != nil && r.eval.damage != nil {
-		all = append(all, r.eval.damage.tails...)
-	}
-	return all
+	options[name] = value
+	return options
 }
 
 // leftOut is the name under which a checkpoint's options list the files with
@@ -219,11 +206,7 @@ func (r *run) checkTails() error {
 		return usagef("%s was made by another run: %s: the checkpoint has %q, this run %q: the data has changed since", r.from.Dir, leftOut, before, lost)
 	}
 	if lost != "" {
-		r.state.Options = maps.Clone(r.state.Options)
-		if r.state.Options == nil {
-			r.state.Options = map[string]string{}
-		}
-		r.state.Options[leftOut] = lost
+		r.state.Options = withOption(maps.Clone(r.state.Options), leftOut, lost)
 	}
 	return nil
 }

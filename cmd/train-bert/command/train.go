@@ -86,7 +86,7 @@ func (o *trainOptions) addSchedule(fs *pflag.FlagSet) {
 
 // addOptimizer adds the flags of the optimizer.
 func (o *trainOptions) addOptimizer(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Optimizer, "optimizer", o.Optimizer, "adamw (google-research/bert's) or lamb (NVIDIA's)")
+	fs.StringVar((*string)(&o.Optimizer), "optimizer", string(o.Optimizer), "adamw (google-research/bert's) or lamb (NVIDIA's)")
 	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
 	fs.Float64Var(&o.AdamBeta1, "adam-beta1", o.AdamBeta1, "decay rate of the optimizer's first moment")
 	fs.Float64Var(&o.AdamBeta2, "adam-beta2", o.AdamBeta2, "decay rate of the optimizer's second moment")

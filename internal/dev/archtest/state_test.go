@@ -25,8 +25,6 @@ var crowded = map[string]string{
 	"trainer/cuda.buffers":             "",
 	"trainer/cuda.model":               "",
 	"trainer/cuda/driver.gpu":          "a method for each of the device's, and for each call of the driver",
-	"trainer/session.Options":          "",
-	"trainer/session.run":              "",
 	"internal/dev/gpubench.stepResult": "a field for each figure of the report",
 }
 

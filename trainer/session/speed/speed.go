@@ -31,7 +31,7 @@ type Options struct {
 	Model     string  // preset, or path of a config.json
 	Data      string  // folder of shards whose train split is read; "": synthetic examples
 	Vocab     string  // path of vocab.txt for shards that have none; "": the vocabulary of the shards
-	Cache     string  // folder for cached data, as in [session.Options]
+	Cache     string  // folder for cached data, as in [session.DataOptions]
 	Batch     int     // examples per step
 	Length    int     // tokens of a synthetic example, and of the sequences into which documents are cut
 	VocabSize int     // size of the vocabulary of synthetic examples
@@ -186,8 +186,8 @@ func (o *Options) source(ctx context.Context) (*steps, error) {
 		b := madeUp(o.Batch, o.Length, o.VocabSize)
 		return &steps{made: b, batch: o.Batch, longest: o.Length, heads: trainer.PretrainHeads(), limits: session.BatchLimits(b.Tokens(), max(o.Batch, loader.SweepSequences), 0)}, nil
 	}
-	source, data, err := session.OpenSource(ctx, session.Options{Data: o.Data, Vocab: o.Vocab, Cache: o.Cache, Masking: o.Masking, Seed: 1,
-		MaxSeqLength: o.Length, TrainBatchSize: o.Batch, MicroBatchTokens: o.MicroBatchTokens, Readers: o.Readers})
+	source, data, err := session.OpenSource(ctx, session.DataOptions{Data: o.Data, Vocab: o.Vocab, Cache: o.Cache, Masking: o.Masking, MaxSeqLength: o.Length, Readers: o.Readers},
+		session.StepOptions{Seed: 1, TrainBatchSize: o.Batch, MicroBatchTokens: o.MicroBatchTokens})
 	if err != nil {
 		return nil, err
 	}
