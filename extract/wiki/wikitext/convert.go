@@ -180,8 +180,8 @@ func (x *converter) targets(n int) (next int) {
 	if _, isPrecision := parsePrecision(to); len(to) > 0 && !isPrecision {
 		x.convertTo(to)
 		n++
-	} else if m := x.mainMeasure(); m != nil {
-		for code := range strings.FieldsSeq(x.defaultTarget(m)) {
+	} else if codes, ok := x.defaultTarget(); ok {
+		for code := range strings.FieldsSeq(codes) {
 			x.addTarget(targetOf(code))
 		}
 		if len(to) == 0 && !x.arg(n+1).empty() {
@@ -195,29 +195,27 @@ func (x *converter) targets(n int) (next int) {
 	return n
 }
 
-// mainMeasure returns the unit that says to which one a quantity is converted:
-// that of the first part of a sum; nil if it is not known.
-func (q *quantity) mainMeasure() *measure {
-	if q.isRange() {
-		return q.last().measure
+// defaultTarget returns the codes of the units to which a quantity is converted by
+// default; ok is false if its unit is not known. The first unit of a sum counts.
+// Metres become feet and inches below 3; stones and pounds together become
+// kilograms only.
+func (x *converter) defaultTarget() (codes string, ok bool) {
+	first := &x.parts[0]
+	m := first.measure
+	if x.isRange() {
+		m = x.last().measure
 	}
-	return q.parts[0].measure
-}
-
-// defaultTarget returns the codes of the units to which a unit is converted by
-// default. Metres become feet and inches below 3; stones and pounds together
-// become kilograms only.
-func (x *converter) defaultTarget(m *measure) string {
-	p := x.parts[0].text
 	switch {
+	case m == nil:
+		return "", false
 	case x.n > 1 && !x.isRange() && m.name == "stone":
-		return "kg"
+		return "kg", true
 	case m.to != "ftin":
-		return m.to
-	case math.Abs(parseAmount(x.aside[p.start:p.end]).value) < 3:
-		return "ftin"
+		return m.to, true
+	case math.Abs(parseAmount(x.aside[first.text.start:first.text.end]).value) < 3:
+		return "ftin", true
 	}
-	return "ft"
+	return "ft", true
 }
 
 // unitAlone writes the unit of a quantity without its value: its name with

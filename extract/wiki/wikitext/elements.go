@@ -18,43 +18,25 @@ type tags struct {
 // reset starts a page.
 func (g *tags) reset() { g.open, g.divs, g.poemEnd, g.pre = 0, 0, 0, false }
 
-// angle renders the tag at src[i], after writing the plain text
-// src[start:i]. It returns i if there is none.
+// angle renders the tag at src[i], after writing the plain text src[start:i]. It
+// returns the offset after it, or i if there is none. MediaWiki shows an unclosed
+// extension tag as text; unclosed tags such as <ref> count as markup here and are
+// dropped. A <table>, and an element that is not prose, is dropped with its content.
 func (g *tags) angle(start, i, e int) (next int) {
-	if i+1 >= e || g.in.src[i+1] != '/' && class[g.in.src[i+1]]&classLetter == 0 {
+	src := g.in.src
+	if i+1 >= e || src[i+1] != '/' && class[src[i+1]]&classLetter == 0 {
 		return i
 	}
 	if t, ok := g.in.extTagAt(i, e); ok {
-		g.w.text(g.in.src[start:i])
+		g.w.text(src[start:i])
 		g.extension(t)
 		return t.next
 	}
 	t, ok := g.in.tagAt(i, e)
-	if !ok || !g.isMarkup(t, i) {
+	if !ok || t.kind == tagNowiki || t.kind == tagMeta && !bytes.Contains(src[i:t.next], []byte("itemprop")) {
 		return i
 	}
-	g.w.text(g.in.src[start:i])
-	return g.tagElement(t, i, e)
-}
-
-// isMarkup reports whether the tag t at src[i], which is not an extension tag
-// with a closing tag, is markup and not text. MediaWiki shows an unclosed
-// extension tag as text; unclosed tags such as <ref> count as markup here and
-// are dropped.
-func (g *tags) isMarkup(t htmlTag, i int) bool {
-	switch t.kind {
-	case tagNowiki:
-		return false
-	case tagMeta:
-		return bytes.Contains(g.in.src[i:t.next], []byte("itemprop"))
-	}
-	return true
-}
-
-// tagElement renders the tag t at src[i], which is not an extension tag with
-// a closing tag, and returns the offset after it. A <table>, and an element that
-// is not prose, is dropped with its content.
-func (g *tags) tagElement(t htmlTag, i, e int) (next int) {
+	g.w.text(src[start:i])
 	switch {
 	case t.closing || t.selfClosed:
 	case t.kind == tagTable:
@@ -136,7 +118,9 @@ func (g *tags) extension(t extTag) {
 			return
 		}
 		if g.opt.Code {
-			g.preformatted(t.body, t.bodyEnd)
+			g.w.breakLine()
+			g.literalLines(t.body, t.bodyEnd)
+			g.w.breakLine()
 			return
 		}
 		g.w.removed()
@@ -155,48 +139,30 @@ func (g *tags) extension(t extTag) {
 func (g *tags) literal(i, e int) {
 	src, start := g.in.src[:e], i
 	for i < e {
-		switch src[i] {
-		case '&', 0xC2, '\n':
-			g.w.text(src[start:i])
-			i = g.literalByte(i, e)
-			start = i
-		default:
+		next, shown := i+1, " " // what is shown for src[i:next]
+		switch c := src[i]; {
+		case c == '&':
+			ent, ok := g.in.entities.at(src, i)
+			if ok {
+				g.w.text(src[start:i])
+				g.w.entity(ent)
+				i, start = ent.next, ent.next
+				continue
+			}
+			shown = "&"
+		case c == 0xC2 && next < e && src[next] == 0xA0:
+			next++
+		case c == 0xC2:
+			shown = "\xC2"
+		case c != '\n':
 			i++
+			continue
 		}
+		g.w.text(src[start:i])
+		g.w.str(shown)
+		i, start = next, next
 	}
-	if start < e {
-		g.w.text(src[start:])
-	}
-}
-
-// literalByte writes what src[i] begins (a character reference, a no-break
-// space, a line feed or any other byte) and returns the offset after it.
-func (g *tags) literalByte(i, e int) int {
-	switch g.in.src[i] {
-	case '&':
-		if ent, ok := g.in.entities.at(g.in.src[:e], i); ok {
-			g.w.entity(ent)
-			return ent.next
-		}
-	case '\n':
-		g.w.str(" ")
-		return i + 1
-	default:
-		if i+1 < e && g.in.src[i+1] == 0xA0 {
-			g.w.str(" ")
-			return i + 2
-		}
-	}
-	g.w.text(g.in.src[i : i+1])
-	return i + 1
-}
-
-// preformatted writes the literal text src[i:e] as output lines of its own,
-// one for each source line.
-func (g *tags) preformatted(i, e int) {
-	g.w.breakLine()
-	g.literalLines(i, e)
-	g.w.breakLine()
+	g.w.text(src[start:])
 }
 
 // literalLines writes literal text and ends a line at each line feed.

@@ -39,9 +39,6 @@ func protocolLength(b []byte) int {
 	return 0
 }
 
-// hasProtocol reports whether b begins with the protocol of a URL.
-func hasProtocol(b []byte) bool { return protocolLength(b) > 0 }
-
 // An extLink is an external link [url label], given by offsets in the source.
 type extLink struct {
 	label, labelEnd int
@@ -68,7 +65,13 @@ func (f *finder) extLinkAt(i, e int) (l extLink, ok bool) {
 	k := j
 	for k < e && f.src[k] != ']' && f.src[k] != '\n' {
 		f.work++
-		k = f.skipInLabel(k, e)
+		if k+1 < e && f.src[k] == '[' && f.src[k+1] == '[' {
+			if inner, ok := f.linkAt(k, e); ok {
+				k = inner.next
+				continue
+			}
+		}
+		k = f.stepInLabel(k, e)
 	}
 	if k >= e || f.src[k] != ']' {
 		f.near.url = failure{from: i, to: k, limit: e}
@@ -89,17 +92,6 @@ func (f *finder) givesURL(i, e int) bool {
 	}
 	name := f.bytes(f.trim(i+2, f.nameEnd(i+2, int(el.end)-2)))
 	return f.wiki.givesURL(name)
-}
-
-// skipInLabel returns the end of the link, template, comment or extension tag
-// at src[k], or k+1 if there is none.
-func (f *finder) skipInLabel(k, e int) int {
-	if k+1 < e && f.src[k] == '[' && f.src[k+1] == '[' {
-		if inner, ok := f.linkAt(k, e); ok {
-			return inner.next
-		}
-	}
-	return f.stepInLabel(k, e)
 }
 
 // urlEnd returns the end of the URL whose rest begins at src[i]. Templates

@@ -106,7 +106,12 @@ func (c *call) function(f function) {
 	case funcExpr, funcIfExpr:
 		c.expression(f, first)
 	case funcIfError:
-		c.noError(first)
+		// {{#iferror:value|bad|good}} is "good", {{#iferror:value|bad}} is "value":
+		// errors are assumed not to occur.
+		if len(c.args) > 2 {
+			first = c.arg(2)
+		}
+		c.put(first)
 	case funcPadLeft, funcPadRight:
 		c.padded(f, first)
 	case funcLower, funcUpper, funcLowerFirst, funcUpperFirst:

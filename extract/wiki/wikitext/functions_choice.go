@@ -40,16 +40,6 @@ func (c *call) choice(first span) {
 	c.put(fallback)
 }
 
-// noError renders {{#iferror:value|bad|good}} as "good" and
-// {{#iferror:value|bad}} as "value": errors are assumed not to occur.
-func (c *call) noError(first span) {
-	if len(c.args) > 2 {
-		c.put(c.arg(2))
-		return
-	}
-	c.put(first)
-}
-
 // sameValue reports whether #ifeq and #switch regard a and b as equal: the same
 // bytes or the same number.
 func sameValue(a, b []byte) bool {

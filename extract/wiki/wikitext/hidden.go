@@ -30,35 +30,28 @@ var hiddenClasses = map[string]bool{"thumb": true, "thumbinner": true, "thumbcap
 // a style by which browsers do not display its element: sort keys and data for
 // programs are put on pages so.
 func hides(tag []byte) bool {
-	return len(tag) >= minHidingTag && (hasHiddenClass(tag) || hasHiddenStyle(tag))
-}
-
-func hasHiddenStyle(tag []byte) bool {
+	if len(tag) < minHidingTag {
+		return false
+	}
+	if _, value, ok := bytes.Cut(tag, []byte("class=")); ok {
+		end := bytes.IndexAny(value, " \t\n>")
+		if value[0] == '"' || value[0] == '\'' {
+			quote := value[:1]
+			value = value[1:]
+			end = bytes.Index(value, quote)
+		}
+		for class := range bytes.FieldsSeq(value[:max(end, 0)]) {
+			if hiddenClasses[string(class)] {
+				return true
+			}
+		}
+	}
 	if !bytes.Contains(tag, []byte("style")) {
 		return false
 	}
 	_, value, ok := bytes.Cut(tag, []byte("display"))
 	value = bytes.TrimLeft(value, " \t\n")
 	return ok && len(value) > 0 && value[0] == ':' && bytes.HasPrefix(bytes.TrimLeft(value[1:], " \t\n"), []byte("none"))
-}
-
-func hasHiddenClass(tag []byte) bool {
-	_, value, ok := bytes.Cut(tag, []byte("class="))
-	if !ok {
-		return false
-	}
-	end := bytes.IndexAny(value, " \t\n>")
-	if value[0] == '"' || value[0] == '\'' {
-		quote := value[:1]
-		value = value[1:]
-		end = bytes.Index(value, quote)
-	}
-	for class := range bytes.FieldsSeq(value[:max(end, 0)]) {
-		if hiddenClasses[string(class)] {
-			return true
-		}
-	}
-	return false
 }
 
 // hiddenEnd returns the end of the element whose opening tag is src[i:next], if
@@ -83,31 +76,25 @@ func (g *tagFinder) matchHidden(i int) {
 	}
 	f.known = true
 	open := map[string][]int{} // offsets of open tags by name; of those that are prose, -1
-	for at, tag := range g.tagsFrom(i) {
-		g.pairHidden(open, tag, at)
-	}
-}
-
-// pairHidden adds the tag at src[i] to the open tags, or finds the one that it
-// closes.
-func (g *tagFinder) pairHidden(open map[string][]int, tag htmlTag, i int) {
-	from := i + 1
-	if tag.closing {
-		from++
-	}
-	_, to := tagName(g.src, from, tag.next)
-	name := string(bytes.ToLower(g.src[from:to]))
-	at := open[name]
-	switch {
-	case tag.closing && len(at) > 0:
-		if last := at[len(at)-1]; last >= 0 {
-			g.hidden.ends[last] = tag.next
+	for i, tag := range g.tagsFrom(i) {
+		from := i + 1
+		if tag.closing {
+			from++
 		}
-		open[name] = at[:len(at)-1]
-	case tag.closing || tag.selfClosed:
-	case hides(g.src[i:tag.next]):
-		open[name] = append(at, i)
-	default:
-		open[name] = append(at, -1)
+		_, to := tagName(g.src, from, tag.next)
+		name := string(bytes.ToLower(g.src[from:to]))
+		at := open[name]
+		switch {
+		case tag.closing && len(at) > 0:
+			if last := at[len(at)-1]; last >= 0 {
+				f.ends[last] = tag.next
+			}
+			open[name] = at[:len(at)-1]
+		case tag.closing || tag.selfClosed:
+		case hides(g.src[i:tag.next]):
+			open[name] = append(at, i)
+		default:
+			open[name] = append(at, -1)
+		}
 	}
 }

@@ -69,18 +69,14 @@ func inSentence(src []byte, i, e int) bool {
 	after = bytes.TrimRight(after, " \t'")
 	switch {
 	case len(before) == 0:
-		return item || startsWord(bytes.TrimLeft(after, " \t'"))
+		after = bytes.TrimLeft(after, " \t'")
+		r, _ := utf8.DecodeRune(after) // does the line go on with text?
+		return item || len(after) > 0 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '(' || r == ',' || r == '-' || r == '–')
 	case attached:
 		return attachedToText(before, after)
 	}
 	last, _ := utf8.DecodeLastRune(before)
 	return len(after) > 0 || !endsSentence(last)
-}
-
-// startsWord reports whether a line goes on with text.
-func startsWord(after []byte) bool {
-	r, _ := utf8.DecodeRune(after)
-	return len(after) > 0 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '(' || r == ',' || r == '-' || r == '–')
 }
 
 // attachedToText reports whether a template that follows before without a space

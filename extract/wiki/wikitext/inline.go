@@ -1,5 +1,7 @@
 package wikitext
 
+import "bytes"
+
 // A mode configures an inline scan: what is markup and where the scan stops.
 type mode struct {
 	mask  uint16 // classes of bytes that may be markup
@@ -45,12 +47,12 @@ func (n *inline) reset(lang string) {
 func (n *inline) render(i, e int, m mode) int {
 	saved, near := n.mode, n.in.near // near: ends found in the enclosing range
 	n.mode = m
-	next := n.scan(i, e)
+	i = n.scan(i, e)
 	n.mode = saved
 	if !m.line {
 		n.in.near = near
 	}
-	return next
+	return i
 }
 
 // scan is the loop of [inline.render] over src[i:e].
@@ -66,7 +68,7 @@ func (n *inline) scan(i, e int) int {
 		if i >= e {
 			break
 		}
-		next, stop := n.markup(start, i, e)
+		next, stop := n.markup(src, start, i)
 		n.in.work += i + 1 - counted
 		if stop {
 			return next
@@ -83,91 +85,70 @@ func (n *inline) scan(i, e int) int {
 	return e
 }
 
-// markup writes the plain text src[start:i] and renders the markup at
-// src[i]. It returns the offset after the markup. If src[i] is plain text,
-// it writes nothing and returns i. stop reports that the scan ends at next.
-func (n *inline) markup(start, i, e int) (next int, stop bool) {
-	switch n.in.src[i] {
+// markup writes the plain text src[start:i] and renders the markup at src[i]. It
+// returns the offset after the markup. If src[i] is plain text, it writes nothing
+// and returns i. stop reports that the scan ends at next. It has a case for each
+// byte of classInline.
+func (n *inline) markup(src []byte, start, i int) (next int, stop bool) {
+	e := len(src)
+	switch src[i] {
 	case '\n':
-		n.w.text(n.in.src[start:i])
-		return n.lineFeed(i)
-	case ':':
-		if n.tags.open <= 0 && n.w.bold&1 == 0 && n.w.italic&1 == 0 && !n.inURL(start, i, e) {
-			n.w.text(n.in.src[start:i])
+		n.w.text(src[start:i])
+		if n.mode.line {
 			return i, true
 		}
-		return i, false
-	}
-	return n.element(start, i, e), false
-}
-
-// element does the work of [inline.markup] for the bytes that never end a
-// scan. The two have a case for each byte of classInline.
-func (n *inline) element(start, i, e int) (next int) {
-	switch src := n.in.src[:e]; src[i] {
+		if !n.mode.label {
+			n.w.endQuotes()
+		}
+		n.w.str(" ")
+		return i + 1, false
+	case ':':
+		if n.tags.open <= 0 && n.w.bold&1 == 0 && n.w.italic&1 == 0 && !n.inURL(start, i, e) {
+			n.w.text(src[start:i])
+			return i, true
+		}
 	case '\'':
 		if i+1 < e && src[i+1] == '\'' {
 			n.w.text(src[start:i])
 			run := runLength(src, i)
 			n.w.quote(run)
-			return i + run
+			return i + run, false
 		}
 	case '[':
 		if !n.mode.label {
-			return n.links.bracket(start, i, e)
+			return n.links.bracket(start, i, e), false
 		}
 	case '{':
 		if i+1 < e && src[i+1] == '{' {
 			n.w.text(src[start:i])
-			return n.templates.braces(i, e)
+			return n.templates.braces(i, e), false
 		}
 	case '<':
-		return n.tags.angle(start, i, e)
+		return n.tags.angle(start, i, e), false
 	case '&':
 		if ent, ok := n.in.entities.at(src, i); ok {
 			n.w.text(src[start:i])
 			n.w.entity(ent)
-			return ent.next
+			return ent.next, false
 		}
 	case 0xC2:
 		if i+1 < e && src[i+1] == 0xA0 {
 			n.w.text(src[start:i])
 			n.w.str(" ")
-			return i + 2
+			return i + 2, false
 		}
 	case '_':
-		return n.switchName(start, i, e)
+		if length := switchAt(src[i:], &n.name); length > 0 {
+			n.w.text(src[start:i])
+			if string(n.name) == "toc" { // the table of contents is a block
+				n.w.breakLine()
+			}
+			return i + length, false
+		}
 	case '-':
-		return n.variantAt(start, i, e)
+		return n.variantAt(start, i, e), false
 	}
-	return i
-}
-
-// lineFeed handles the line feed at src[i]: it ends the scan or writes a
-// space, depending on the mode.
-func (n *inline) lineFeed(i int) (next int, stop bool) {
-	if n.mode.line {
-		return i, true
-	}
-	if !n.mode.label {
-		n.w.endQuotes()
-	}
-	n.w.str(" ")
-	return i + 1, false
-}
-
-// switchName removes the behaviour switch, such as __TOC__, at src[i], after
-// writing the plain text src[start:i]. It returns i if there is none.
-func (n *inline) switchName(start, i, e int) (next int) {
-	length := switchAt(n.in.src[i:e], &n.name)
-	if length == 0 {
-		return i
-	}
-	n.w.text(n.in.src[start:i])
-	if string(n.name) == "toc" { // the table of contents is a block
-		n.w.breakLine()
-	}
-	return i + length
+	return i, false
 }
 
 // inURL reports whether the colon at src[i] is part of a URL in the plain
@@ -186,20 +167,13 @@ func (n *inline) inURL(start, i, e int) bool {
 		return false
 	}
 	end := n.in.urlEnd(k+protocol, e)
-	for end > k+protocol && isURLTail(n.in.src[end-1]) {
+	for end > k+protocol && bytes.IndexByte(urlTail, n.in.src[end-1]) >= 0 {
 		end--
 	}
 	n.freeURL = end
 	return i < end
 }
 
-// isURLTail reports whether c, as the last character of a URL in plain text, is
-// punctuation of the sentence and not part of the URL
-// (Parser::makeFreeExternalLink).
-func isURLTail(c byte) bool {
-	switch c {
-	case ',', ';', '.', ':', '!', '?':
-		return true
-	}
-	return false
-}
+// urlTail is the punctuation that, at the end of a URL in plain text, belongs to
+// the sentence (Parser::makeFreeExternalLink).
+var urlTail = []byte(",;.:!?")

@@ -189,7 +189,7 @@ func (f *finder) validTarget(l link) bool {
 	if !l.odd {
 		return len(t) > 0 && len(t) <= maxTitleBytes && string(t) != "." && string(t) != ".."
 	}
-	if len(t) == 0 || hasProtocol(t) {
+	if len(t) == 0 || protocolLength(t) > 0 {
 		return false
 	}
 	if bytes.Contains(t, []byte("{{")) {

@@ -1,5 +1,7 @@
 package wikitext
 
+import "slices"
+
 // quotes tracks the runs of apostrophes in a source line: two for italics,
 // three for bold. Whether some apostrophes are text is decided at the end of
 // the line: if both bold and italics are still open, one run of three was an
@@ -18,17 +20,10 @@ func (q *quotes) reset(at int) {
 }
 
 // quote records a run of n ≥ 2 apostrophes at the end of the output.
-// Apostrophes that are text are written.
+// Apostrophes that are text are written: 4 are one and bold, above 5 all but five.
 func (w *writer) quote(n int) {
-	surplus := 0 // apostrophes shown: 4 are one and bold, above 5 all but five
-	switch {
-	case n == 4:
-		surplus, n = 1, 3
-	case n > 5:
-		surplus, n = n-5, 5
-	}
-	if surplus > 0 {
-		w.apostrophes(surplus)
+	for ; n == 4 || n > 5; n-- {
+		w.str("'")
 	}
 	if n != 3 {
 		w.italic++
@@ -36,38 +31,24 @@ func (w *writer) quote(n int) {
 	if n != 2 {
 		w.bold++
 	}
-	if n == 3 {
-		w.noteBold()
+	if n == 3 { // classified by the two characters before it (Parser::doQuotes)
+		p := len(w.out)
+		var x1, x2 byte
+		if p > w.chunk && p != w.linkEnd {
+			x1, x2 = w.out[p-1], w.out[max(p-2, w.chunk)]
+		}
+		first := &w.afterWord
+		switch {
+		case x1 == ' ':
+			first = &w.afterSpace
+		case x2 == ' ':
+			first = &w.afterLetter
+		}
+		if *first < 0 {
+			*first = p
+		}
 	}
 	w.chunk = len(w.out)
-}
-
-// apostrophes writes n apostrophes.
-func (w *writer) apostrophes(n int) {
-	w.str("'")
-	for ; n > 1; n-- {
-		w.out = append(w.out, '\'')
-	}
-}
-
-// noteBold records a run of three apostrophes, classified by the two characters
-// before it (Parser::doQuotes).
-func (w *writer) noteBold() {
-	p := len(w.out)
-	var x1, x2 byte
-	if p > w.chunk && p != w.linkEnd {
-		x1, x2 = w.out[p-1], w.out[max(p-2, w.chunk)]
-	}
-	first := &w.afterWord
-	switch {
-	case x1 == ' ':
-		first = &w.afterSpace
-	case x2 == ' ':
-		first = &w.afterLetter
-	}
-	if *first < 0 {
-		*first = p
-	}
 }
 
 // endQuotes ends a source line: it writes the apostrophe that turned out to be
@@ -85,23 +66,15 @@ func (w *writer) endQuotes() {
 		if p < 0 {
 			p = w.afterSpace
 		}
-		if p >= 0 && p <= len(w.out) {
-			w.insertApostrophe(p)
+		switch {
+		case p == len(w.out):
+			w.str("'")
+		case p >= 0 && p < len(w.out):
+			w.out = slices.Insert(w.out, p, '\'')
+			if p < w.line {
+				w.line++
+			}
 		}
 	}
 	w.quotes.reset(len(w.out))
-}
-
-// insertApostrophe inserts an apostrophe in the output at offset p.
-func (w *writer) insertApostrophe(p int) {
-	if p == len(w.out) {
-		w.str("'")
-		return
-	}
-	w.out = append(w.out, 0)
-	copy(w.out[p+1:], w.out[p:])
-	w.out[p] = '\''
-	if p < w.line {
-		w.line++
-	}
 }

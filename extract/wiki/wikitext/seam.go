@@ -160,104 +160,46 @@ func (w *writer) join(p []byte) []byte {
 	if w.bol {
 		return w.joinAtStart(p)
 	}
-	for len(p) > 0 {
-		rest, next := w.joinOnce(p)
-		switch next {
-		case joinNothing:
-			return nil
-		case joinStart:
-			return w.joinAtStart(rest)
-		case joinAgain:
-			p = rest
-			continue
+	for len(p) > 0 { // one repair each time
+		end := len(w.out)
+		for end > w.line && w.out[end-1] == ' ' {
+			end--
 		}
-		break
+		spaced := end < len(w.out)
+		last, length := lastMark(w.out[w.line:end])
+		first, n := firstMark(p)
+		switch rest := bytes.TrimLeft(p, " "); {
+		case first == markSpace && (spaced || last == markOpen):
+			p = p[1:]
+		case first == markSpace && len(rest) == 0:
+			w.out = append(w.out, ' ')
+			return nil
+		case first == markSpace && closesUp(rest):
+			p = rest
+		case last == markOpen && first == markSeparator: // "(, 1900"
+			p = p[n:]
+		case last == markOpen && first == markClose && w.out[end-length] != '[': // "()"
+			p = p[n:]
+			w.out = bytes.TrimRight(w.out[:end-length], " ")
+			w.out = w.out[:max(len(w.out), w.line)]
+			if len(w.out) == w.line {
+				return w.joinAtStart(p)
+			}
+		case last == markOpen && isConnector(p): // "(A – B)", where both were removed
+			return nil
+		case last == markSeparator && (first == markClose || first == markStop && standsAlone(p, n)): // ",)"
+			w.out = w.out[:end-length]
+		case last == markSeparator && first == markSeparator && standsAlone(p, n): // ", ,"
+			p = p[n:]
+		case spaced && closesUp(p): // " ,"
+			w.out = w.out[:end]
+		default:
+			w.seam = false
+			return p
+		}
 	}
-	w.seam = len(p) == 0
+	w.seam = true
 	return p
-}
-
-// A joinResult tells [writer.join] how to continue.
-type joinResult uint8
-
-const (
-	joinWrite   joinResult = iota // nothing to repair: write the text
-	joinAgain                     // one repair was made: check the seam again
-	joinStart                     // the line became empty
-	joinNothing                   // no text is left to write
-)
-
-// A leftEdge describes the end of the last output line, before a seam.
-type leftEdge struct {
-	end    int  // of the line, without trailing spaces
-	spaced bool // the line has trailing spaces
-	last   mark // the last character before end
-	length int  // of that character, in bytes
-}
-
-func (w *writer) leftEdge() leftEdge {
-	end := len(w.out)
-	for end > w.line && w.out[end-1] == ' ' {
-		end--
-	}
-	last, length := lastMark(w.out[w.line:end])
-	return leftEdge{end: end, spaced: end < len(w.out), last: last, length: length}
-}
-
-// joinOnce makes the first repair that the text on both sides of the seam
-// needs. It returns the part of p still to be written.
-func (w *writer) joinOnce(p []byte) ([]byte, joinResult) {
-	left := w.leftEdge()
-	first, n := firstMark(p)
-	if first == markSpace {
-		return w.joinSpace(p, left)
-	}
-	switch {
-	case left.last == markOpen && first == markSeparator: // "(, 1900"
-		return p[n:], joinAgain
-	case left.last == markOpen && first == markClose && w.out[left.end-left.length] != '[':
-		return w.joinEmptyBrackets(p[n:], left)
-	case left.last == markOpen && isConnector(p): // "(A – B)", where both were removed
-		return nil, joinNothing
-	case left.last == markSeparator && (first == markClose || first == markStop && standsAlone(p, n)): // ",)"
-		w.out = w.out[:left.end-left.length]
-		return p, joinAgain
-	case left.last == markSeparator && first == markSeparator && standsAlone(p, n): // ", ,"
-		return p[n:], joinAgain
-	case left.spaced && closesUp(p): // " ,"
-		w.out = w.out[:left.end]
-		return p, joinAgain
-	}
-	return p, joinWrite
-}
-
-// joinSpace is the repair for text p that begins with a space. It returns the
-// part of p still to be written.
-func (w *writer) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
-	if left.spaced || left.last == markOpen {
-		return p[1:], joinAgain
-	}
-	rest := bytes.TrimLeft(p, " ")
-	switch {
-	case len(rest) == 0:
-		w.out = append(w.out, ' ')
-		return nil, joinNothing
-	case closesUp(rest):
-		return rest, joinAgain
-	}
-	return p, joinWrite
-}
-
-// joinEmptyBrackets removes the opening bracket that ends at left.end. The
-// closing bracket that followed it at once is already removed from p, the text
-// after the seam.
-func (w *writer) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult) {
-	w.out = bytes.TrimRight(w.out[:left.end-left.length], " ")
-	w.out = w.out[:max(len(w.out), w.line)]
-	if len(w.out) == w.line {
-		return p, joinStart
-	}
-	return p, joinAgain
 }
 
 // joinAtStart removes white space at the start of a line and, after a removal,

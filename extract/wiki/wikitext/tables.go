@@ -253,27 +253,23 @@ func hasTableTag(line []byte) bool {
 }
 
 // htmlTableEnd returns the end of the <table> element at src[i]; ok is false
-// if it is not closed before e.
+// if it is not closed before e. It pairs the tags from there on, until all are
+// closed.
 func (g *tagFinder) htmlTableEnd(i, e int) (end int, ok bool) {
-	end, known := g.html.find(i)
+	f := &g.html
+	end, known := f.find(i)
 	if !known {
-		g.matchHTMLTables(i)
-		end, _ = g.html.find(i)
+		f.matched = len(g.src)
+		for at, tag := range g.tagsFrom(i) {
+			if tag.kind == tagTable && !tag.closing {
+				f.begin(at)
+			} else if tag.kind == tagTable && len(f.open) > 0 && f.finish(tag.next) {
+				f.matched = tag.next
+				break
+			}
+		}
+		f.open = f.open[:0]
+		end, _ = f.find(i)
 	}
 	return end, end >= 0 && end <= e
-}
-
-// matchHTMLTables pairs <table> tags from the tag at src[i] on, until all are
-// closed.
-func (g *tagFinder) matchHTMLTables(i int) {
-	f := &g.html
-	for at, tag := range g.tagsFrom(i) {
-		if tag.kind == tagTable && !tag.closing {
-			f.begin(at)
-		} else if tag.kind == tagTable && len(f.open) > 0 && f.finish(tag.next) {
-			f.matched = tag.next
-			return
-		}
-	}
-	f.matched, f.open = len(g.src), f.open[:0]
 }

@@ -30,14 +30,28 @@ type Tally struct {
 	slack int
 }
 
-// Add counts n uses of a name.
+// Add counts n uses of a name. If there is no room for a name, it subtracts from n
+// and from all counts the smallest amount that makes room.
 func (t *Tally) Add(name []byte, n int) {
 	name = cutName(name)
 	if k, ok := t.index[string(name)]; ok { // no allocation for a known name
 		t.count[k] += n
 		return
 	}
-	t.insert(string(name), n)
+	if len(t.names) >= tallySize {
+		low := min(slices.Min(t.count), n)
+		t.shrink(low)
+		n -= low
+	}
+	if n <= 0 {
+		return
+	}
+	if t.index == nil {
+		t.index = make(map[string]int)
+	}
+	t.index[string(name)] = len(t.names)
+	t.names = append(t.names, string(name))
+	t.count = append(t.count, n)
 }
 
 // cutName truncates a name that is too long, without splitting a character.
@@ -52,25 +66,6 @@ func cutName(name []byte) []byte {
 	return name[:end]
 }
 
-// insert adds n uses of a name that has no count. If there is no room, it
-// subtracts from n and from all counts the smallest amount that makes room.
-func (t *Tally) insert(name string, n int) {
-	if len(t.names) >= tallySize {
-		low := min(slices.Min(t.count), n)
-		t.shrink(low)
-		n -= low
-	}
-	if n <= 0 {
-		return
-	}
-	if t.index == nil {
-		t.index = make(map[string]int)
-	}
-	t.index[name] = len(t.names)
-	t.names = append(t.names, name)
-	t.count = append(t.count, n)
-}
-
 // shrink subtracts low from all counts and removes names whose count becomes 0.
 func (t *Tally) shrink(low int) {
 	t.slack += low
@@ -80,10 +75,7 @@ func (t *Tally) shrink(low int) {
 			delete(t.index, name)
 			continue
 		}
-		if kept != k {
-			t.names[kept], t.count[kept] = name, t.count[k]
-			t.index[name] = kept
-		}
+		t.names[kept], t.count[kept], t.index[name] = name, t.count[k], kept
 		kept++
 	}
 	t.names, t.count = t.names[:kept], t.count[:kept]

@@ -126,34 +126,32 @@ func (n *inline) alternative(i, e int) {
 // semicolon that is not inside braces or a character reference.
 func (n *inline) alternativeEnd(b []byte) int {
 	open := 0
-	for i := 0; i < len(b); i++ {
-		switch {
-		case b[i] == '{':
+	for i, c := range b {
+		switch c {
+		case '{':
 			open++
-		case b[i] == '}':
+		case '}':
 			open--
-		case b[i] == ';' && open <= 0 && !n.endsReference(b[:i+1]):
-			return i
+		case ';':
+			if open > 0 {
+				continue
+			}
+			tail := b[max(0, i+1-maxReference) : i+1]
+			k := bytes.LastIndexByte(tail, '&')
+			if k < 0 {
+				return i
+			}
+			if ent, ok := n.in.entities.at(tail, k); !ok || ent.next != len(tail) {
+				return i
+			}
 		}
 	}
 	return len(b)
 }
 
 // maxReference is the maximum length, in bytes, of a character reference for
-// which endsReference looks.
+// which alternativeEnd looks.
 const maxReference = 33
-
-// endsReference reports whether b ends with a character reference, such as
-// "&amp;".
-func (n *inline) endsReference(b []byte) bool {
-	tail := b[max(0, len(b)-maxReference):]
-	k := bytes.LastIndexByte(tail, '&')
-	if k < 0 {
-		return false
-	}
-	ent, ok := n.in.entities.at(tail, k)
-	return ok && ent.next == len(tail)
-}
 
 // isFlags reports whether b, the text before a bar in -{…}-, consists of flags:
 // letters or codes of language variants.
