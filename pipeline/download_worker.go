@@ -165,7 +165,7 @@ func (w *downloadWorker) refuseEqual(ctx context.Context, results []stage.Result
 		if err := w.forget(ctx, files...); err != nil {
 			return err
 		}
-		refused = fmt.Errorf("%w: %s and %s came as the same %d bytes, though they are different files: look at their addresses in a browser, where a network or site may ask you to log in, or ask for one of them alone",
+		refused = fmt.Errorf("%w: %s and %s have the same %d bytes, though they are different files: open their addresses in a browser, because a network or site may ask you to log in, or download only one of them",
 			download.ErrRefused, files[0].Name, files[other].Name, files[0].Bytes)
 	}
 	return refused

@@ -278,8 +278,9 @@ func (c *ExtractConfig) mayHaveTemplates(ctx context.Context, plan *sourcePlan) 
 	return dumps, nil
 }
 
-// decided returns the options of the plan in the stage's directory, if they are c's
-// but for the definitions; else nil.
+// decided returns the options of an interrupted or finished run in the stage's
+// directory, if they equal those of c except for the definitions. Otherwise it
+// returns nil.
 func (c *ExtractConfig) decided(ctx context.Context, plan *sourcePlan) *ExtractOptions {
 	folder, err := store.Open(c.Out)
 	if err != nil {

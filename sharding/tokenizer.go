@@ -190,9 +190,9 @@ func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, 
 	return t, nil
 }
 
-// For returns t with the options o if it is the tokenizer of a file with the
-// content raw and of these options, else nil: the caller then makes another.
-// Making one takes hundredths of a second.
+// For returns t, changed to the options o, if it was made from the file content raw
+// and with the same tokenizer options as o. Otherwise it returns nil, and the file
+// has to be loaded again.
 func (t *Tokenizer) For(raw []byte, o ExamplesOptions) *Tokenizer {
 	if t == nil || !bytes.Equal(raw, t.raw) {
 		return nil

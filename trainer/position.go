@@ -20,7 +20,7 @@ import (
 // ranks.
 func Cut(lengths []int32, tokens, multiple int) ([]int, error) {
 	if multiple < 1 {
-		return nil, fmt.Errorf("cut micro-batches: a multiple of %d", multiple)
+		return nil, fmt.Errorf("cut micro-batches: multiple %d: must be at least 1", multiple)
 	}
 	sums := make([]int64, len(lengths)+1) // tokens before each sequence
 	longest := int32(0)

@@ -66,12 +66,12 @@ func corruptAt(offset int64, format string, args ...any) error {
 // error is a [CorruptError].
 func (z *zipArchive) readAt(offset int64, n int) ([]byte, error) {
 	if offset < 0 || offset > z.size-int64(n) {
-		return nil, corruptAt(z.size, "archive ends inside of a record at byte %d", offset)
+		return nil, corruptAt(z.size, "archive ends inside a record at byte %d", offset)
 	}
 	b := make([]byte, n)
 	if got, err := z.r.ReadAt(b, offset); got < n {
 		if err == io.EOF {
-			return nil, corruptAt(offset+int64(got), "archive ends inside of a record")
+			return nil, corruptAt(offset+int64(got), "archive ends inside a record")
 		}
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func openZip(r io.ReaderAt, size int64) (*zipArchive, error) {
 	}
 	at := findEnd(tail)
 	if at < 0 {
-		return nil, corruptAt(size, "zip: no end of the directory: file cut short?")
+		return nil, corruptAt(size, "zip: no end of the directory: is the file truncated?")
 	}
 	end := tail[at:]
 	z.count = uint64(binary.LittleEndian.Uint16(end[10:]))

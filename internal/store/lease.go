@@ -143,7 +143,7 @@ func (l *lease) takeOver(ctx context.Context) error {
 	}
 	err = l.put(ctx, Condition{Version: object.Version})
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s: another process took its lock over", ErrLocked, l.folder)
+		return fmt.Errorf("%w: %s: another process took over its lock", ErrLocked, l.folder)
 	}
 	return err
 }
@@ -207,9 +207,9 @@ func (l *lease) renew(ctx context.Context) {
 	switch {
 	case err != nil:
 	case object.Version == "":
-		l.lost = &RemovedError{Folder: l.folder.String(), Err: errors.New("its lock is gone")}
+		l.lost = &RemovedError{Folder: l.folder.String(), Err: errors.New("its lock was removed")}
 	default:
-		l.lost = fmt.Errorf("%w: %s%s: this run was stopped or cut off for longer than its lock lasts, and that process took the directory over", ErrLocked, l.folder, now.by())
+		l.lost = fmt.Errorf("%w: %s%s: this run was stopped or cut off for longer than its lock lasts, and that process took over the directory", ErrLocked, l.folder, now.by())
 	}
 }
 

@@ -32,7 +32,7 @@ var (
 var errTooLarge = failure.Usage(errors.New("too large"))
 
 // errNeedsMemory is the error for a file that takes more memory than the process may use.
-var errNeedsMemory = failure.DoesNotFit("too large for the memory that may be used: give more --memory")
+var errNeedsMemory = failure.DoesNotFit("too large for the allowed memory: give more --memory")
 
 // ReadSmall returns the content of a file at a location. Devices, pipes, sockets and
 // folders are not read, links to regular files are. It returns at once when ctx is done,

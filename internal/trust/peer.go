@@ -8,7 +8,7 @@ import (
 )
 
 // errUnknown is a peer about which the system tells nothing.
-var errUnknown = errors.New("the system does not tell whose process is at the other end")
+var errUnknown = errors.New("the system does not report which user's process is at the other end")
 
 // A StrangerError is the error for a peer that is another user's process.
 type StrangerError struct {

@@ -204,7 +204,7 @@ func (c *conversion) each(in io.Reader, do func(e *records.Example, row []column
 		}
 		row = columns.Row(form, &example, row[:0])
 		if err := columns.CheckRow(schema, row); n == c.Records || err != nil {
-			return fmt.Errorf("%w: record %d is not of the number and lengths that the manifest gives", sharding.ErrDamaged, n)
+			return fmt.Errorf("%w: record %d: its lengths or their number differ from the manifest", sharding.ErrDamaged, n)
 		}
 		if err := do(&example, row); err != nil {
 			return err

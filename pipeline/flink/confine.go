@@ -37,7 +37,7 @@ type registeredOnly struct{}
 
 // Sym2Addr implements [runtime.SymbolResolver].
 func (registeredOnly) Sym2Addr(name string) (uintptr, error) {
-	return 0, failure.Usagef("the job calls %.100q, which is no function of a stage: this worker does the work of pretext's jobs alone", name)
+	return 0, failure.Usagef("the job calls %.100q, which is not a function of a stage: this worker runs only jobs of pretext", name)
 }
 
 // dialLocal connects to an endpoint of the TaskManager, which its workers reach over
@@ -54,7 +54,7 @@ func dialLocal(ctx context.Context, endpoint string, timeout time.Duration) (*gr
 func checkLocal(endpoint string) error {
 	host, _, err := net.SplitHostPort(endpoint)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("endpoint %.100q: a worker connects to the TaskManager of its own machine alone, over loopback", endpoint)
+		return fmt.Errorf("endpoint %.100q: a worker connects only to the TaskManager of its own machine, over loopback", endpoint)
 	}
 	return nil
 }

@@ -265,7 +265,7 @@ func ended(list []restException) error {
 		}
 	}
 	if len(list) == 0 {
-		return errors.New("the Flink job failed for a reason that Flink does not tell: see the JobManager's log")
+		return errors.New("the Flink job failed, and Flink reports no reason: see the JobManager's log")
 	}
 	return jobError(list[0].Stacktrace)
 }

@@ -83,7 +83,7 @@ func (p *Pool) guard(l net.Listener) (net.Listener, error) {
 			return nil, failure.Usagef("--listen %v: other machines may reach this address: give --secret FILE, and the same file to the run as --worker-secret", l.Addr())
 		}
 		if !trust.CanTellUsers() {
-			return nil, failure.Usagef("this system does not tell which user connects: give --secret FILE, and the same file to the run as --worker-secret")
+			return nil, failure.Usagef("this system does not report which user connects: give --secret FILE, and the same file to the run as --worker-secret")
 		}
 		return &trust.Listener{Listener: l, Refuse: func(err error) { p.out.refuse("connection", err) }}, nil
 	}
@@ -179,7 +179,7 @@ func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 	case p.closed:
 		return errors.New("the pool is shutting down")
 	case p.key != nil && guarded && p.seen[request]:
-		return errors.New("this request came before: a TaskManager gives each worker another id or endpoint")
+		return errors.New("this request was sent before: each worker needs another id or endpoint")
 	}
 	if p.running >= p.o.Workers && guarded {
 		return fmt.Errorf("%d workers are running, as many as this pool may start: wait for another job to end, or start the pool with a greater --max-workers", p.running)

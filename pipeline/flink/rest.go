@@ -108,7 +108,7 @@ func (r *rest) jobs(ctx context.Context, name string) ([]restJob, error) {
 	}
 	if err := r.call(ctx, http.MethodGet, "jobs/overview", nil, &list); err != nil {
 		if errors.Is(err, errUnknownJob) {
-			err = r.unreached(errors.New("no Flink answers there: 404"))
+			err = r.unreached(errors.New("no REST interface of Flink at this address: 404"))
 		}
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func newFinder(tokens []addedToken, forms []string) (*finder, error) {
 	known := make(map[string]int, len(forms))
 	for i, form := range forms {
 		if form == "" {
-			return nil, fmt.Errorf("added token %q: nothing of it is left by the normalizer", tokens[i].Content)
+			return nil, fmt.Errorf("added token %q: the normalizer leaves nothing of it", tokens[i].Content)
 		}
 		if other, ok := known[form]; ok {
 			return nil, fmt.Errorf("added token %q: the same text as %q", tokens[i].Content, tokens[other].Content)

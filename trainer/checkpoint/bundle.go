@@ -149,7 +149,7 @@ func eachEntry(b []byte, f func(key, value []byte) error) error {
 	}
 	restarts := uint64(binary.LittleEndian.Uint32(b[len(b)-4:]))
 	if restarts > uint64(len(b)-4)/4 {
-		return errors.New("block of more restarts than bytes")
+		return errors.New("block with more restart points than bytes")
 	}
 	r := reader{b: b[:uint64(len(b)-4)-4*restarts]}
 	var key []byte

@@ -101,7 +101,7 @@ func NewSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 		return nil, errors.New("a pointer of Git LFS, without the data: run git lfs pull where the file was cloned")
 	}
 	if n > maxHeader || int64(n) > size-8 {
-		return nil, fmt.Errorf("safetensors header of %d bytes in a file of %d: damaged or cut", n, size)
+		return nil, fmt.Errorf("safetensors header of %d bytes in a file of %d: corrupt or truncated", n, size)
 	}
 	header := make([]byte, n)
 	if _, err := r.ReadAt(header, 8); err != nil {

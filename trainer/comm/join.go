@@ -230,7 +230,7 @@ func (g *Group) arrive(conn net.Conn, h hello) {
 // can.
 func (g *Group) misfit(h hello) string {
 	if g.welcome != nil {
-		return "came when the run had begun: was it started again?"
+		return "joined when the run had begun: was it started again?"
 	}
 	if h.Ranks != g.o.Ranks {
 		return fmt.Sprintf("WORLD_SIZE is %d, and %d on rank 0 (%s)", h.Ranks, g.o.Ranks, g.host)

@@ -192,7 +192,7 @@ func (o *Options) withoutSecret(ctx context.Context) error {
 		return nil
 	}
 	if !canTellUsers() {
-		return failure.Usagef("this system does not tell which user connects to a rank, and there is no secret: start the ranks with --nproc, or put a random text of at least %d characters into a file and set %s to its path",
+		return failure.Usagef("this system does not report which user connects to a rank, and there is no secret: start the ranks with --nproc, or put a random text of at least %d characters into a file and set %s to its path",
 			MinSecret, SecretFileVariable)
 	}
 	if isLoopback(o.Host) {

@@ -91,7 +91,7 @@ func (a *arena) free(d device.Device) error {
 	return nil
 }
 
-// requests is an arena that gets requests for all buffers of one model.
+// requests collects the sizes of all buffers of one model, for one allocation.
 type requests struct {
 	arena
 	c       trainer.Config

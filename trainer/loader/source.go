@@ -105,7 +105,7 @@ func (o SourceOptions) validate() error {
 		errs = append(errs, fmt.Errorf("micro_batch_multiple %d: must not be negative", o.MicroBatchMultiple))
 	}
 	if o.Rank < 0 || o.Rank >= o.Ranks {
-		errs = append(errs, fmt.Errorf("rank %d of %d: must be from 0 to one less", o.Rank, o.Ranks))
+		errs = append(errs, fmt.Errorf("rank %d: must be from 0 to %d - 1", o.Rank, o.Ranks))
 	}
 	if o.Readers < 0 || o.Readers > maxReaders {
 		errs = append(errs, fmt.Errorf("readers %d: must be from 0 to %d", o.Readers, maxReaders))

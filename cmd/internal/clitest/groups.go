@@ -34,7 +34,7 @@ func CheckGroups(t *testing.T, root *cobra.Command, groups []cli.Group) {
 				t.Errorf("%s: no command has --%s", g.Heading, name)
 			}
 			if slices.Contains(listed, name) {
-				t.Errorf("%s: --%s stands under another heading too", g.Heading, name)
+				t.Errorf("%s: --%s is under another heading too", g.Heading, name)
 			}
 			listed = append(listed, name)
 		}

@@ -26,8 +26,8 @@ func newDiff() *cobra.Command {
 		Short: "Compare two runs, folders or files of records",
 		Long: `Compares two runs, two folders of a stage, or two files or folders of records:
 options, inputs, counts and files by their manifests. Where files differ, it compares
-their records one by one, shows the first that differs feature by feature and counts
-those that the other side lacks; documents are compared by ID.
+their records one by one, shows the first difference feature by feature, and counts
+the records that only one side has. Documents are compared by ID.
 
 Exit code 0 when they are the same, 1 when they differ.`,
 		Args: cobra.ExactArgs(2),

@@ -22,7 +22,7 @@ func newDoctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check this machine before a long run",
 		Long: `Looks at processors, memory, limits, disks and clock, and at the folder of --out:
-a file is written there, synced and renamed as a run does it, and removed again.
+it writes, syncs, renames and removes a file there, as a run would.
 One line each: ok, warn or fail, and what to do. Exit code 9 when something fails.
 Neither Python nor anything else need be installed.`,
 		Args: cobra.NoArgs,

@@ -18,9 +18,9 @@ import (
 // addMix adds the flags of mixes: how often each source is read.
 func addMix(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.Var(&sourceNumbers{mix: o, in: func(m *sharding.Mix) *map[string]float64 { return &m.Weights }}, "weight",
-		"share of a source in the tokens, SOURCE=W: enwiki=3 and books=1 make three quarters and one; all sources need one, 0 leaves a source out; may be repeated")
+		"weight of a source, SOURCE=W: with enwiki=3 and books=1 three quarters of all tokens are of enwiki; every source needs one, 0 leaves a source out; may be repeated")
 	fs.Var(&sourceNumbers{mix: o, in: func(m *sharding.Mix) *map[string]float64 { return &m.Epochs }}, "epochs",
-		"how often the documents of a source are read, SOURCE=N: 2.5 is twice, and documents with half of the tokens once more; default: once; may be repeated")
+		"number of times that the documents of a source are read, SOURCE=N: 2.5 reads all twice, and documents with half of the tokens once more; default: once; may be repeated")
 	fs.Var(alphaFlag{o}, "language-alpha", "exponent of the shares of languages, 0 to 1: 0.7 (XLM) or 0.3 (XLM-R) give small languages more, 1 leaves the shares as they are")
 }
 

@@ -29,8 +29,8 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Readi
 	fs.StringVar(&w.Language, "language", "", "language of all sources, such as en; default: the one that each source names")
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces whose pages are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
-	fs.Float64Var(&w.MaxHoles, "max-holes", w.MaxHoles, "maximum number of holes per sentence of a page, 0 to 1; a hole is a template in a sentence that was dropped; 1: no limit")
-	fs.Var(expandFlag{o}, "expand-templates", "expand the other templates in sentences and list items with the dump's own template pages: auto (if the dump has them) or off")
+	fs.Float64Var(&w.MaxHoles, "max-holes", w.MaxHoles, "reject pages with more dropped templates per sentence than this, 0 to 1; 1: keep all")
+	fs.Var(expandFlag{o}, "expand-templates", "expand templates that the command templates does not list by the dump's own template pages, in sentences and list items: auto (if the dump has them) or off")
 	t := &w.Wikitext
 	fs.BoolVar(&t.Headings, "headings", t.Headings, "keep headings, each on a line of its own")
 	fs.BoolVar(&t.Lists, "lists", t.Lists, "keep list items, each on a line of its own")
@@ -94,7 +94,7 @@ func (f expandFlag) String() string {
 
 // addTemplates adds the flag for files of rendering data.
 func addTemplates(fs *pflag.FlagSet, files *[]string) {
-	fs.StringArrayVar(files, "templates", nil, "`file` that says what text templates of wikis give; its lines add to those that the command templates lists, or replace them; may be repeated")
+	fs.StringArrayVar(files, "templates", nil, "`file` with the texts that templates of wikis show; it adds to the lines that the command templates lists, or replaces them; may be repeated")
 }
 
 // shareLanguage copies the language of dumps to the options of books and text.

@@ -30,9 +30,9 @@ Local dumps are sampled; servers are asked for the sizes of downloads. If a serv
 does not answer, or with --offline, plan uses sizes recorded earlier and marks
 them. The estimates are accurate to about a third.
 
-With --machines it also simulates the run on so many machines that share their
-storage, and prints its time, memory, network and requests. The constants are
-measured, the chances of slow and lost machines assumed: see docs/scale.md.`,
+With --machines it also simulates the run on several machines with shared storage,
+and prints its time, memory, network and requests. The constants are measured; how
+often machines are slow or lost is assumed: see docs/scale.md.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.c.Out = cmp.Or(s.c.Out, ".")

@@ -76,7 +76,7 @@ func (s *runSettings) trainsTokenizer() bool {
 // a flag does not apply to the model.
 func (s *runSettings) checkModel(cmd *cobra.Command) error {
 	if s.c.TokenFile != (pipeline.TokenFile{}) && cmd.Flags().Changed("model") {
-		return usagef("--model and --vocab or --tokenizer: what is given is not trained")
+		return usagef("--model and --vocab or --tokenizer: only a vocabulary that is not given is trained: leave out one of them")
 	}
 	o := pipeline.DefaultVocabOptions().Options
 	o.Model = s.c.Model

@@ -28,7 +28,7 @@ func newTemplates() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "templates",
-		Short: "List what templates of wikis show",
+		Short: "List the texts that templates of wikis show",
 		Long: `Lists what prepare-data knows of the templates of a wiki: kind, name, value and
 scope, with the file and line of each entry. To add entries or replace some, give
 extract and run a file with --templates. It has lines KIND NAME | VALUE below a line

@@ -37,7 +37,7 @@ func newLearn() *cobra.Command {
 	f := learnFlags{options: learn.DefaultOptions(), out: onefile.Output{Kind: onefile.Learned}, pairs: onefile.Output{Kind: onefile.Pairs, Flag: "pairs"}}
 	cmd := &cobra.Command{
 		Use:   "learn --wiki-html PATH --out FILE",
-		Short: "Propose what templates show, from pages of a wiki as HTML",
+		Short: "Propose lines for --templates, from pages of a wiki as HTML",
 		Long: `Reads pages of a wiki as HTML, which has each template with its arguments beside
 the text that it shows, and writes a file for --templates with the lines that
 explain what the pages show:

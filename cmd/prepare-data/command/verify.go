@@ -36,8 +36,8 @@ them, also from other tools. It compares:
 Each problem is printed with its file, record and byte.
 
 --remake N makes N shards of each folder again from their documents, in any format,
-and compares every record: a record may keep all rules and still not be what the
-documents give. The documents are those of the run, or those that --documents names.
+and compares every record: a record may be valid and still not match the
+documents. The documents are those of the run, or those that --documents names.
 
 Not checked: run.json, which no command reads as data; hidden files, such as .lock
 and unfinished downloads; README, LICENSE, NOTICE, SHA256SUMS, *.md, *.html, *.pdf,
@@ -64,7 +64,7 @@ sources; and sources that were not downloaded.`,
 	fs.IntVar(&f.options.MaxProblems, "max-problems", f.options.MaxProblems, "maximum number of problems to list; all are counted")
 	fs.Var(&f.memory, "memory", "memory for finding repeated records; what does not fit goes to a temporary file; with --remake, also for making shards (600MB if not given)")
 	fs.StringVar(&f.remake, "remake", "", "number of `shards` to make again from their documents, or all")
-	fs.Int64Var(&f.options.Remake.Seed, "remake-seed", 0, "seed by which these shards are drawn")
+	fs.Int64Var(&f.options.Remake.Seed, "remake-seed", 0, "random seed for choosing these shards")
 	fs.StringArrayVar(&f.options.Remake.Documents, "documents", nil, "`folder` of documents for --remake that is not at PATH; repeatable")
 	return cmd
 }

@@ -46,7 +46,7 @@ and --listen must be a loopback address.`,
 	cmd.Flags().BoolVar(&pool, "pool", false, "start workers when the TaskManager asks for them (required)")
 	cmd.Flags().StringVar(&listen, "listen", defaultPool, "`HOST:PORT` to listen on")
 	cmd.Flags().StringVar(&o.Secret, "secret", "", "`file` with the secret of the pools, mode 0600; made if there is none")
-	cmd.Flags().StringVar(&o.REST, "flink-rest", "", "the only `URL` that workers ask whether their job lives; default: that of a job with a token, else of this machine")
+	cmd.Flags().StringVar(&o.REST, "flink-rest", "", "`URL` of the REST interface of Flink's JobManager, where workers ask whether their job is still running; default: the URL in the job's token, else one on this machine")
 	cmd.Flags().IntVar(&o.Workers, "max-workers", 0, "maximum `number` of workers at once: each job has one on each TaskManager; 0: two per processor, at least eight")
 	cmd.Flags().StringVar(&o.Logs, "worker-logs", "", "`directory` for the logs of failed workers; default: the temporary directory")
 	return cmd

@@ -53,7 +53,7 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 	fs.StringVar(&o.Vocab, "vocab", "", "vocabulary (vocab.txt), if the directory of the records has none")
 	addCache(fs, &o.Cache, "none, so compressed records cannot be read")
 	fs.IntVar(&o.Batch, "train-batch-size", o.Batch, "examples per step")
-	fs.IntVar(&o.Length, "max-seq-length", o.Length, "number of tokens in a made-up example, of which 20 of 128 are predicted; with records of documents: of the sequences into which they are cut")
+	fs.IntVar(&o.Length, "max-seq-length", o.Length, "number of tokens in a made-up example (of 128, 20 are predicted), or in a sequence that is cut from a record of documents")
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "tokens of the vocabulary, without --data")
 	addTrainingDevice(fs, &o.Device)
 	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "with --data: maximum number of tokens in a micro-batch; auto: a number suited to the device")
@@ -61,7 +61,7 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 	fs.StringVar(&o.Device.ISA, "isa", "", "instruction set of the CPU: avx512, avx2 or plain; default: the fastest available")
 	fs.IntVar(&o.Rounds, "rounds", o.Rounds, "number of rounds; the median is printed")
 	fs.Float64Var(&o.Seconds, "seconds", o.Seconds, "duration of a round")
-	fs.StringVar(&figures, "simulate", "", "JSON file with figures of one GPU and of the links: compute how training scales to many")
+	fs.StringVar(&figures, "simulate", "", "JSON file with the speed of one GPU and of the links: compute how training scales to many GPUs")
 	addMasking(fs, &o.Masking)
 	addJSON(cmd)
 	return cmd
@@ -77,7 +77,7 @@ func simulate(cmd *cobra.Command, path string) error {
 		}
 	})
 	if len(others) > 0 {
-		return failure.Usagef("--simulate takes all its figures from %s: leave out %s", path, strings.Join(others, ", "))
+		return failure.Usagef("--simulate reads all figures from %s: leave out %s", path, strings.Join(others, ", "))
 	}
 	f, err := speed.ReadFigures(path)
 	if err != nil {

@@ -81,7 +81,7 @@ func (o *predictOptions) add(cmd *cobra.Command) {
 	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt or tokenizer.json, if the model's folder has none")
 	fs.Var(&autoBool{&o.lower}, "do-lower-case", "lower-case the text: true, false, or auto: as the model's files say")
 	fs.Var(&autoBool{&o.negatives}, "version-2-with-negative", "questions may have no answer: true, false, or auto: as the model was trained")
-	fs.Float64Var(&o.answers.NullThreshold, "null-score-diff-threshold", 0, `threshold on the score of "no answer" minus the best answer's, above which there is no answer`)
+	fs.Float64Var(&o.answers.NullThreshold, "null-score-diff-threshold", 0, `give no answer if the score of "no answer" exceeds the best answer's by more than this`)
 	fs.IntVar(&o.answers.MaxAnswerLength, "max-answer-length", o.answers.MaxAnswerLength, "maximum tokens of an answer")
 	fs.IntVar(&o.length, "max-seq-length", 0, "maximum tokens of a sequence; 0: as the model was trained, or its number of positions")
 	fs.IntVar(&o.stride, "doc-stride", 0, "tokens between the starts of two windows of a context; 0: as the model was trained")

@@ -41,7 +41,7 @@ nbest_predictions.json, null_odds.json, and eval.json with the official metrics.
 	fs.Var(&autoBool{&o.Version2WithNegative}, "version-2-with-negative", "questions may have no answer: true, false, or auto: as the file says")
 	fs.IntVar(&o.Answers.NBestSize, "n-best-size", o.Answers.NBestSize, "answers per question in nbest_predictions.json")
 	fs.IntVar(&o.Answers.MaxAnswerLength, "max-answer-length", o.Answers.MaxAnswerLength, "maximum tokens of an answer")
-	fs.Float64Var(&o.Answers.NullThreshold, "null-score-diff-threshold", 0, `threshold on the score of "no answer" minus the best answer's, above which there is no answer`)
+	fs.Float64Var(&o.Answers.NullThreshold, "null-score-diff-threshold", 0, `give no answer if the score of "no answer" exceeds the best answer's by more than this`)
 	return cmd
 }
 

@@ -302,7 +302,7 @@ func (r *reader) load(d *dataset, chunk int64) error {
 	}
 	if err == nil {
 		if n, end := r.zlib.Read(make([]byte, 1)); n != 0 || end != io.EOF || in.Len() != 0 { // checks the checksum
-			err = fmt.Errorf("data after its end, or another checksum (%v)", end)
+			err = fmt.Errorf("data after the end, or a wrong checksum (%v)", end)
 		}
 	}
 	if err != nil {

@@ -233,7 +233,7 @@ func newReader(p columns.Part, files []string, open columns.Open) (*reader, erro
 				return err
 			}
 			if want := parquet.SchemaOf(row{}); !parquet.EqualNodes(want, file.Schema()) {
-				return fmt.Errorf("other columns than those of LDDL")
+				return fmt.Errorf("columns that differ from those of LDDL")
 			}
 			b.rows = parquet.NewGenericReader[row](file)
 			return b.read()
@@ -280,7 +280,7 @@ func (r *reader) next(n int64) error {
 		}
 		return guard(b.read)
 	}
-	return fmt.Errorf("no file has it next")
+	return fmt.Errorf("no file has this row at its position")
 }
 
 // A codec turns rows of ids into rows of words, and back.
@@ -367,7 +367,7 @@ func (c *codec) lookup(dst []int32, words string) ([]int32, error) {
 	for word := range strings.SplitSeq(words, " ") {
 		id, ok := c.ids[word]
 		if !ok {
-			return nil, fmt.Errorf("the word %.40q is not in the vocabulary, or stands there twice", word)
+			return nil, fmt.Errorf("the word %.40q is not in the vocabulary, or is there twice", word)
 		}
 		dst = append(dst, id)
 	}

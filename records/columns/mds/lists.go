@@ -27,7 +27,7 @@ func (w *listWriter) Write(row []columns.Value) error {
 	}
 	w.row = w.appendRow(w.row[:0], row)
 	if len(w.row) > maxRowBytes {
-		return fmt.Errorf("%s: a row of %d bytes: the largest that MDS files can hold here has %d", w.part.Stem, len(w.row), maxRowBytes)
+		return fmt.Errorf("%s: a row of %d bytes, the maximum in an MDS file is %d", w.part.Stem, len(w.row), maxRowBytes)
 	}
 	if w.written == w.part.Rows {
 		return fmt.Errorf("%s: more rows than the %d that were announced", w.part.Stem, w.part.Rows)
@@ -164,7 +164,7 @@ func (r *reader) listHead(b *bufio.Reader, n int64) (ends []uint32, err error) {
 		return nil, broken(err)
 	}
 	if string(head) != string(r.head) || int64(ends[0]) != 4+4*(n+1)+int64(len(head)) {
-		return nil, fmt.Errorf("%w: other columns or offsets than those of the data set", columns.ErrCorrupt)
+		return nil, fmt.Errorf("%w: columns or offsets that differ from those of the data set", columns.ErrCorrupt)
 	}
 	return ends, nil
 }

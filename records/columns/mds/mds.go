@@ -351,7 +351,7 @@ func (r *reader) fixedRows(b *bufio.Reader, n int64) error {
 		return broken(err)
 	}
 	if string(head) != string(want) {
-		return fmt.Errorf("%w: other columns or offsets than those of the data set", columns.ErrCorrupt)
+		return fmt.Errorf("%w: columns or offsets that differ from those of the data set", columns.ErrCorrupt)
 	}
 	values := columns.NewRow(r.schema)
 	buf := make([]byte, r.rowBytes)

@@ -200,7 +200,7 @@ func (r *reader) read(f io.ReaderAt, size int64) (err error) {
 		return err
 	}
 	if want := schemaOf(r.part.Schema); !parquet.EqualNodes(want, file.Schema()) {
-		return errors.New("other columns than those of the data set")
+		return errors.New("columns that differ from those of the data set")
 	}
 	if file.NumRows() != r.part.Rows {
 		return fmt.Errorf("%d rows, want %d", file.NumRows(), r.part.Rows)

@@ -342,7 +342,7 @@ func (m *machine) fill(op byte) error {
 			return nil
 		}
 	}
-	return errors.New("items for what is neither a list nor a dictionary")
+	return errors.New("items added to a value that is neither a list nor a dictionary")
 }
 
 // global pushes a function or class, if it is an allowed one.
@@ -364,7 +364,7 @@ func (m *machine) global(op byte) error {
 		module, ok := m.stack[len(m.stack)-2].(string)
 		class, isText := m.stack[len(m.stack)-1].(string)
 		if !ok || !isText {
-			return errors.New("a function whose name is no string")
+			return errors.New("a function whose name is not a string")
 		}
 		m.stack = m.stack[:len(m.stack)-2]
 		name = module + "." + class
@@ -402,7 +402,7 @@ func (m *machine) storage() error {
 	}
 	id, ok := v.([]any)
 	if !ok || len(id) < 5 || id[0] != any("storage") {
-		return errors.New("a persistent id that is no storage")
+		return errors.New("a persistent id that is not a storage")
 	}
 	class, ok := id[1].(global)
 	key, isText := id[2].(string)
@@ -428,7 +428,7 @@ func (m *machine) call() error {
 	args, isTuple := v.([]any)
 	name, isGlobal := f.(global)
 	if !isTuple || !isGlobal {
-		return errors.New("a call of what is no function")
+		return errors.New("a call of a value that is not a function")
 	}
 	switch {
 	case name == rebuildTensor:
@@ -458,5 +458,5 @@ func (m *machine) build() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: attributes for what is no dictionary", ErrFormat)
+	return fmt.Errorf("%w: attributes of a value that is not a dictionary", ErrFormat)
 }

@@ -85,7 +85,7 @@ func (t *Tensor) inOrder() bool {
 // storage, offset, shape, strides, and values that only training needs.
 func newTensor(args []any) (*Tensor, error) {
 	if len(args) < 4 {
-		return nil, errors.New("a tensor of too few arguments")
+		return nil, errors.New("a tensor with too few arguments")
 	}
 	s, ok := args[0].(storage)
 	offset, isInt := args[1].(int64)
@@ -103,7 +103,7 @@ func newTensor(args []any) (*Tensor, error) {
 func integers(v any) ([]int64, error) {
 	list, ok := v.([]any)
 	if !ok || len(list) > maxDims {
-		return nil, errors.New("a shape that is no short tuple")
+		return nil, errors.New("a shape that is not a tuple, or too long")
 	}
 	out := make([]int64, len(list))
 	for i, x := range list {
