@@ -40,16 +40,7 @@ const (
 type Set[T Float] struct {
 	ISA ISA
 
-	// A tile of a product has MR rows and NR columns.
-	MR, NR int
-
-	// Micro computes a tile over k steps: c[i*ldc+j] (+)= Σp a[p*MR+i]·b[p*NR+j]. It overwrites c unless add.
-	Micro func(k int, a, b, c []T, ldc int, add bool)
-
-	// MicroRows is Micro for an A that is not packed, whose rows are lda elements
-	// apart: c[i*ldc+j] (+)= Σp a[i*lda+p]·b[p*NR+j]. It gives the same bits. It is
-	// nil if packing is as fast.
-	MicroRows func(k int, a []T, lda int, b, c []T, ldc int, add bool)
+	Tiles[T]
 
 	// ExpSum replaces x by exp(x − shift) and returns the sum of the results.
 	ExpSum func(x []T, shift T) T
@@ -94,18 +85,33 @@ type Set[T Float] struct {
 	// Scale multiplies x by a number.
 	Scale func(x []T, by T)
 
-	// Transpose8 sets dst[p*dstStride+r] to src[r*srcStride+p] for 8 rows r and p in
-	// [0, k), where k is a multiple of 8. CopyEights and CopyPanels set it to
-	// src[p*srcStride+r] for any k: CopyEights for r below 8, CopyPanels for r below
-	// NR. All three write in the order of p. They are nil if a plain loop is as fast.
-	Transpose8, CopyEights, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
-
 	// SumSquares returns the sum of the squares of x, as [optim.SumSquares]
 	// does.
 	SumSquares func(x []T) float64
 
 	// Adam updates weights and moments, as [optim.Update] does.
 	Adam func(c optim.Constants[T], w, m, v, g []T)
+}
+
+// Tiles computes tiles of a product of matrices A and B, and packs their operands.
+type Tiles[T Float] struct {
+	MR, NR int // rows and columns of a tile
+
+	// Micro computes a tile of C from k columns of A, packed as rows of MR elements, and
+	// k rows of B, packed as rows of NR: c[i*ldc+j] = Σp a[p*MR+i]·b[p*NR+j]. If add is
+	// set, it adds to c instead.
+	Micro func(k int, a, b, c []T, ldc int, add bool)
+
+	// MicroRows is Micro for an A that is not packed and whose rows are lda elements
+	// apart: a[i*lda+p] takes the place of a[p*MR+i]. The result has the same bits. It
+	// is nil if packing is as fast.
+	MicroRows func(k int, a []T, lda int, b, c []T, ldc int, add bool)
+
+	// Transpose8 sets dst[p*dstStride+r] to src[r*srcStride+p] for eight rows r and k
+	// columns p; k is a multiple of 8. CopyEights sets it to src[p*srcStride+r] for r
+	// below 8 and k rows p, CopyPanels for r below NR. All three write in the order of
+	// p, and are nil if a plain loop is as fast.
+	Transpose8, CopyEights, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
 }
 
 // For returns the inner loops of an instruction set, or an error if the machine lacks

@@ -9,8 +9,8 @@ import (
 // plain returns the inner loops written in Go, without assembly.
 func plain[T Float]() *Set[T] {
 	return &Set[T]{
-		ISA: Plain, MR: 4, NR: 4,
-		Micro: plainMicro[T], ExpSum: plainExpSum[T], ExpSums: plainExpSums[T], ExpScale: plainExpScale[T],
+		ISA: Plain, Tiles: Tiles[T]{MR: 4, NR: 4, Micro: plainMicro[T]},
+		ExpSum: plainExpSum[T], ExpSums: plainExpSums[T], ExpScale: plainExpScale[T],
 		AddMax: plainAddMax[T], Max: plainMax[T],
 		GELU: plainGELU[T], GELUGrad: plainGELUGrad[T], Adam: optim.Update[T], SumSquares: optim.SumSquares[T],
 		Norm: plainNorm[T], NormGrad: plainNormGrad[T], SoftmaxGrad: plainSoftmaxGrad[T],

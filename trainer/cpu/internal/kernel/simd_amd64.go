@@ -59,26 +59,21 @@ type level struct {
 // simd returns the set that uses the assembly of a level.
 func simd(l level, mr, nr int) *Set[float32] {
 	return &Set[float32]{
-		ISA: l.isa, MR: mr, NR: nr,
-		Micro: func(k int, a, b, c []float32, ldc int, add bool) {
-			_, _, _ = a[k*mr-1], b[k*nr-1], c[(mr-1)*ldc+nr-1]
-			if l.wide {
-				microAVX512(k, &a[0], &b[0], &c[0], ldc, add)
-			} else {
-				microAVX2(k, &a[0], &b[0], &c[0], ldc, add)
-			}
-		},
-		MicroRows: func(k int, a []float32, lda int, b, c []float32, ldc int, add bool) {
-			_, _, _ = a[(mr-1)*lda+k-1], b[k*nr-1], c[(mr-1)*ldc+nr-1]
-			if l.wide {
-				microRowsAVX512(k, &a[0], &b[0], &c[0], ldc, add, lda)
-			} else {
-				microRowsAVX2(k, &a[0], &b[0], &c[0], ldc, add, lda)
-			}
+		ISA: l.isa,
+		Tiles: Tiles[float32]{
+			MR: mr, NR: nr, Transpose8: transpose8, CopyEights: copyEights, CopyPanels: l.copyPanels,
+			Micro: func(k int, a, b, c []float32, ldc int, add bool) {
+				_, _, _ = a[k*mr-1], b[k*nr-1], c[(mr-1)*ldc+nr-1]
+				l.microAny(k, &a[0], &b[0], &c[0], ldc, add)
+			},
+			MicroRows: func(k int, a []float32, lda int, b, c []float32, ldc int, add bool) {
+				_, _, _ = a[(mr-1)*lda+k-1], b[k*nr-1], c[(mr-1)*ldc+nr-1]
+				l.microRowsAny(k, &a[0], &b[0], &c[0], ldc, add, lda)
+			},
 		},
 		ExpSum: l.expSum, ExpSums: l.expSums, ExpScale: l.expScale, AddMax: l.addMax, Max: l.max, GELU: l.gelu, GELUGrad: l.geluGrad, Adam: l.adam, SumSquares: l.sumSquares,
 		Norm: l.norm, NormGrad: l.normGrad, SoftmaxGrad: l.softmaxGrad,
-		Add: l.add, MulAdd: l.mulAdd, Scale: l.scale, Transpose8: transpose8, CopyEights: copyEights, CopyPanels: l.copyPanels,
+		Add: l.add, MulAdd: l.mulAdd, Scale: l.scale,
 	}
 }
 
@@ -104,39 +99,23 @@ func (l level) expSum(x []float32, shift float32) float32 {
 
 func (l level) expSumFull(x []float32, shift float32) float32 {
 	var sums [16]float32
-	if l.wide {
-		expSumAVX512(&x[0], len(x), &shift, &constants[0], &sums[0])
-	} else {
-		expSumAVX2(&x[0], len(x), &shift, &constants[0], &sums[0])
-	}
-	total := float32(0)
-	for _, s := range sums {
-		total += s
-	}
-	return total
+	l.expSumAny(&x[0], len(x), &shift, &constants[0], &sums[0])
+	return sum(sums[:])
 }
 
 func (l level) expSums(sums, x, shift []float32) {
 	x, shift = x[:len(sums)], shift[:len(sums)]
 	n := len(sums) / l.width * l.width
 	if n > 0 {
-		l.expSumsFull(sums[:n], x, shift)
+		l.expSumsAny(&sums[0], &x[0], &shift[0], n, &constants[0])
 	}
 	if n < len(sums) {
 		var ts, tx, th [16]float32
 		copy(tx[:], x[n:])
 		copy(th[:], shift[n:])
 		copy(ts[:], sums[n:])
-		l.expSumsFull(ts[:l.width], tx[:], th[:])
+		l.expSumsAny(&ts[0], &tx[0], &th[0], l.width, &constants[0])
 		copy(sums[n:], ts[:])
-	}
-}
-
-func (l level) expSumsFull(sums, x, shift []float32) {
-	if l.wide {
-		expSumsAVX512(&sums[0], &x[0], &shift[0], len(sums), &constants[0])
-	} else {
-		expSumsAVX2(&sums[0], &x[0], &shift[0], len(sums), &constants[0])
 	}
 }
 
@@ -160,27 +139,15 @@ func (l level) expScale(x, shift, by []float32) float32 {
 
 func (l level) expScaleFull(x, shift, by []float32) float32 {
 	var sums [16]float32
-	if l.wide {
-		expScaleAVX512(&x[0], &shift[0], &by[0], len(x), &constants[0], &sums[0])
-	} else {
-		expScaleAVX2(&x[0], &shift[0], &by[0], len(x), &constants[0], &sums[0])
-	}
-	total := float32(0)
-	for _, s := range sums {
-		total += s
-	}
-	return total
+	l.expScaleAny(&x[0], &shift[0], &by[0], len(x), &constants[0], &sums[0])
+	return sum(sums[:])
 }
 
 func (l level) addMax(x, top []float32, by float32) {
 	top = top[:len(x)]
 	n := len(x) / l.width * l.width
 	if n > 0 {
-		if l.wide {
-			addMaxAVX512(&x[0], &top[0], n, &by)
-		} else {
-			addMaxAVX2(&x[0], &top[0], n, &by)
-		}
+		l.addMaxAny(&x[0], &top[0], n, &by)
 	}
 	plainAddMax(x[n:], top[n:], by)
 }
@@ -190,11 +157,7 @@ func (l level) max(x []float32) float32 {
 	top := x[len(x)-1]
 	if n > 0 {
 		var parts [16]float32
-		if l.wide {
-			maxAVX512(&x[0], n, &parts[0])
-		} else {
-			maxAVX2(&x[0], n, &parts[0])
-		}
+		l.maxAny(&x[0], n, &parts[0])
 		for _, p := range parts[:l.width] {
 			top = max(top, p)
 		}
@@ -207,30 +170,20 @@ func (l level) max(x []float32) float32 {
 
 func (l level) gelu(y, x []float32, tanh bool) {
 	l.pairs(y, x, func(y, x *float32, n int) {
-		switch {
-		case l.wide && tanh:
-			geluAVX512(y, x, n, &constants[0])
-		case l.wide:
-			erfGeluAVX512(y, x, n, &constants[0])
-		case tanh:
-			geluAVX2(y, x, n, &constants[0])
-		default:
-			erfGeluAVX2(y, x, n, &constants[0])
+		if tanh {
+			l.geluAny(y, x, n, &constants[0])
+		} else {
+			l.erfGeluAny(y, x, n, &constants[0])
 		}
 	})
 }
 
 func (l level) geluGrad(dy, x []float32, tanh bool) {
 	l.pairs(dy, x, func(y, x *float32, n int) {
-		switch {
-		case l.wide && tanh:
-			geluGradAVX512(y, x, n, &constants[0])
-		case l.wide:
-			erfGeluGradAVX512(y, x, n, &constants[0])
-		case tanh:
-			geluGradAVX2(y, x, n, &constants[0])
-		default:
-			erfGeluGradAVX2(y, x, n, &constants[0])
+		if tanh {
+			l.geluGradAny(y, x, n, &constants[0])
+		} else {
+			l.erfGeluGradAny(y, x, n, &constants[0])
 		}
 	})
 }
@@ -270,11 +223,7 @@ func (l level) adam(c optim.Constants[float32], w, m, v, g []float32) {
 
 func (l level) adamFull(c optim.Constants[float32], w, m, v, g []float32) {
 	table := [10]float32{c.Scale, c.Beta1, c.Rest1, c.Beta2, c.Rest2, c.C1, c.C2, c.Epsilon, c.Decay, c.Rate}
-	if l.wide {
-		adamAVX512(&table[0], &w[0], &m[0], &v[0], &g[0], len(g), c.Direction)
-	} else {
-		adamAVX2(&table[0], &w[0], &m[0], &v[0], &g[0], len(g), c.Direction)
-	}
+	l.adamAny(&table[0], &w[0], &m[0], &v[0], &g[0], len(g), c.Direction)
 }
 
 func (l level) sumSquares(x []float32) float64 {
@@ -284,11 +233,7 @@ func (l level) sumSquares(x []float32) float64 {
 		return sum
 	}
 	var parts [8]float64
-	if l.wide {
-		squaresAVX512(&x[0], n, &parts[0])
-	} else {
-		squaresAVX2(&x[0], n, &parts[0])
-	}
+	l.squaresAny(&x[0], n, &parts[0])
 	for _, p := range parts {
 		sum += p
 	}
@@ -299,11 +244,7 @@ func (l level) add(x, y []float32) {
 	x = x[:len(y)]
 	n := len(y) / l.width * l.width
 	if n > 0 {
-		if l.wide {
-			addAVX512(&x[0], &y[0], n)
-		} else {
-			addAVX2(&x[0], &y[0], n)
-		}
+		l.addAny(&x[0], &y[0], n)
 	}
 	for i := n; i < len(y); i++ {
 		x[i] += y[i]
@@ -314,11 +255,7 @@ func (l level) mulAdd(x, y, z []float32) {
 	x, z = x[:len(y)], z[:len(y)]
 	n := len(y) / l.width * l.width
 	if n > 0 {
-		if l.wide {
-			mulAddAVX512(&x[0], &y[0], &z[0], n)
-		} else {
-			mulAddAVX2(&x[0], &y[0], &z[0], n)
-		}
+		l.mulAddAny(&x[0], &y[0], &z[0], n)
 	}
 	for i := n; i < len(y); i++ {
 		x[i] += y[i] * z[i]
@@ -328,11 +265,7 @@ func (l level) mulAdd(x, y, z []float32) {
 func (l level) scale(x []float32, by float32) {
 	n := len(x) / l.width * l.width
 	if n > 0 {
-		if l.wide {
-			scaleAVX512(&x[0], n, &by)
-		} else {
-			scaleAVX2(&x[0], n, &by)
-		}
+		l.scaleAny(&x[0], n, &by)
 	}
 	for i := n; i < len(x); i++ {
 		x[i] *= by
@@ -358,9 +291,5 @@ func (l level) copyPanels(dst []float32, dstStride int, src []float32, srcStride
 		return
 	}
 	_, _ = dst[(k-1)*dstStride+2*l.width-1], src[(k-1)*srcStride+2*l.width-1]
-	if l.wide {
-		copyPanelsAVX512(&dst[0], dstStride, &src[0], srcStride, k)
-	} else {
-		copyPanelsAVX2(&dst[0], dstStride, &src[0], srcStride, k)
-	}
+	l.copyPanelsAny(&dst[0], dstStride, &src[0], srcStride, k)
 }
