@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -15,8 +16,8 @@ import (
 var decoders = map[string]func(p *program, in *instr, from *ptx.Instruction) error{
 	"ld": decodeLoad, "st": decodeStore, "atom": decodeAtomic, "red": decodeAtomic, "cp": decodeCopy,
 	"bra": decodeFlow, "ret": decodeFlow, "exit": decodeFlow, "bar": decodeBarrier, "barrier": decodeBarrier, "membar": decodeFence, "fence": decodeFence,
-	"shfl": decodeShuffle, "vote": decodeVote, "activemask": decodeActive, "ldmatrix": decodeMatrixLoad, "mma": decodeMMA,
-	"mov": decodePack, "redux": decodeRedux,
+	"shfl": decodeShuffle, "ldmatrix": decodeMatrixLoad, "mma": decodeMMA,
+	"mov": decodePack,
 }
 
 // elementType is the operand type that an opcode ends in, such as .f32.
@@ -124,12 +125,7 @@ func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
 	if err := p.address(in, from.Args[0]); err != nil {
 		return err
 	}
-	for _, o := range elements(from.Args[1]) {
-		if err := p.reads(in, o, e.bank); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(p.reads, in, elements(from.Args[1]), e.bank)
 }
 
 // global returns the n bytes of global memory at the address at. It raises a
@@ -262,13 +258,7 @@ func decodeAtomic(p *program, in *instr, from *ptx.Instruction) error {
 		in.extra |= inShared
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) { w.atomic(in, lanes, f) }
-	if err := p.sets(in, args[0], e.bank); err != nil {
-		return err
-	}
-	if err := p.address(in, args[1]); err != nil {
-		return err
-	}
-	return p.reads(in, args[2], e.bank)
+	return errors.Join(p.sets(in, args[0], e.bank), p.address(in, args[1]), p.reads(in, args[2], e.bank))
 }
 
 func (w *warp) atomic(in *instr, lanes uint32, f func(old, v uint64) uint64) {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -101,12 +102,7 @@ func decodeShuffle(p *program, in *instr, from *ptx.Instruction) error {
 			return err
 		}
 	}
-	for _, o := range from.Args[1:] {
-		if err := p.reads(in, o, words); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(p.reads, in, from.Args[1:], words)
 }
 
 // segment returns the first lane of the segment that lane belongs to. c is the
@@ -137,71 +133,42 @@ func (w *warp) shuffle(in *instr, lanes uint32, source func(lane, b, c int) (int
 	}
 }
 
-func decodeVote(p *program, in *instr, from *ptx.Instruction) error {
-	if len(from.Args) != 3 {
-		return fmt.Errorf("vote has %d operands, want 3", len(from.Args))
-	}
-	if from.Op == "vote.sync.ballot.b32" {
-		in.run = func(w *warp, in *instr, lanes uint32) {
-			w.together(in, lanes, w.member(in, lanes, 1))
-			for l := range warpSize {
-				if lanes>>l&1 == 1 {
-					w.w[in.d[0]][l] = w.p[in.s[0]] & lanes
-				}
-			}
-		}
-		if err := p.sets(in, from.Args[0], words); err != nil {
-			return err
-		}
-	} else {
-		f, ok := map[string]func(v, lanes uint32) bool{
-			"vote.sync.any.pred": func(v, lanes uint32) bool { return v&lanes != 0 },
-			"vote.sync.all.pred": func(v, lanes uint32) bool { return v&lanes == lanes },
-		}[from.Op]
-		if !ok {
-			return fmt.Errorf("the simulator does not support %s", from.Op)
-		}
-		in.run = func(w *warp, in *instr, lanes uint32) {
-			w.together(in, lanes, w.member(in, lanes, 1))
-			v := uint32(0)
-			if f(w.p[in.s[0]], lanes) {
-				v = full
-			}
-			w.set(in.d[0], v, lanes)
-		}
-		if err := p.sets(in, from.Args[0], predicates); err != nil {
-			return err
-		}
-	}
-	if err := p.reads(in, from.Args[1], predicates); err != nil {
-		return err
-	}
-	return p.reads(in, from.Args[2], words)
+// acrossLanes holds the instructions that combine values of all lanes, except for those
+// with operands of other kinds.
+var acrossLanes = map[string]form{
+	"activemask.b32":       {"w", func(w *warp, in *instr, lanes uint32) { w.spread(in, lanes, lanes) }},
+	"vote.sync.ballot.b32": vote("wpw", func(w *warp, in *instr, v, lanes uint32) { w.spread(in, lanes, v) }),
+	"vote.sync.any.pred": vote("ppw", func(w *warp, in *instr, v, lanes uint32) {
+		w.set(in.d[0], -uint32(min(v, 1)), lanes)
+	}),
+	"vote.sync.all.pred": vote("ppw", func(w *warp, in *instr, v, lanes uint32) {
+		w.set(in.d[0], -uint32(1-min(v^lanes, 1)), lanes)
+	}),
+	"redux.sync.add.s32": redux(func(a, b uint32) uint32 { return a + b }), "redux.sync.add.u32": redux(func(a, b uint32) uint32 { return a + b }),
+	"redux.sync.max.u32": redux(func(a, b uint32) uint32 { return max(a, b) }), "redux.sync.min.u32": redux(func(a, b uint32) uint32 { return min(a, b) }),
 }
 
-func decodeActive(p *program, in *instr, from *ptx.Instruction) error {
-	if from.Op != "activemask.b32" || len(from.Args) != 1 {
-		return fmt.Errorf("the simulator does not support %s", from.Op)
-	}
-	in.run = func(w *warp, in *instr, lanes uint32) {
-		for l := range warpSize {
-			if lanes>>l&1 == 1 {
-				w.w[in.d[0]][l] = lanes
-			}
+// spread sets the destination of in to v in all given lanes.
+func (w *warp) spread(in *instr, lanes, v uint32) {
+	for l := range warpSize {
+		if lanes>>l&1 == 1 {
+			w.w[in.d[0]][l] = v
 		}
 	}
-	return p.sets(in, from.Args[0], words)
 }
 
-func decodeRedux(p *program, in *instr, from *ptx.Instruction) error {
-	f, ok := map[string]func(a, b uint32) uint32{
-		"redux.sync.add.s32": func(a, b uint32) uint32 { return a + b }, "redux.sync.add.u32": func(a, b uint32) uint32 { return a + b },
-		"redux.sync.max.u32": func(a, b uint32) uint32 { return max(a, b) }, "redux.sync.min.u32": func(a, b uint32) uint32 { return min(a, b) },
-	}[from.Op]
-	if !ok || len(from.Args) != 3 {
-		return fmt.Errorf("the simulator does not support %s", from.Op)
-	}
-	in.run = func(w *warp, in *instr, lanes uint32) {
+// vote returns the form of an instruction that calls f with the lanes that execute it, and
+// with v, those of them whose predicate is true.
+func vote(registers string, f func(w *warp, in *instr, v, lanes uint32)) form {
+	return form{registers, func(w *warp, in *instr, lanes uint32) {
+		w.together(in, lanes, w.member(in, lanes, 1))
+		f(w, in, w.p[in.s[0]]&lanes, lanes)
+	}}
+}
+
+// redux returns the form of an instruction that combines the values of all lanes by f.
+func redux(f func(a, b uint32) uint32) form {
+	return form{"www", func(w *warp, in *instr, lanes uint32) {
 		w.together(in, lanes, w.member(in, lanes, 1))
 		first := bits.TrailingZeros32(lanes)
 		v := w.w[in.s[0]][first]
@@ -210,19 +177,8 @@ func decodeRedux(p *program, in *instr, from *ptx.Instruction) error {
 				v = f(v, w.w[in.s[0]][l])
 			}
 		}
-		for l := range warpSize {
-			if lanes>>l&1 == 1 {
-				w.w[in.d[0]][l] = v
-			}
-		}
-	}
-	if err := p.sets(in, from.Args[0], words); err != nil {
-		return err
-	}
-	if err := p.reads(in, from.Args[1], words); err != nil {
-		return err
-	}
-	return p.reads(in, from.Args[2], words)
+		w.spread(in, lanes, v)
+	}}
 }
 
 // decodePack decodes mov.b32 and mov.b64 that split a register into parts, or
@@ -246,12 +202,7 @@ func decodePack(p *program, in *instr, from *ptx.Instruction) error {
 				}
 			}
 		}
-		for _, e := range a.Elements {
-			if err := p.sets(in, e, words); err != nil {
-				return err
-			}
-		}
-		return p.reads(in, b, whole)
+		return errors.Join(each(p.sets, in, a.Elements, words), p.reads(in, b, whole))
 	case b.Kind == ptx.Vector && len(b.Elements) == 2:
 		in.run = func(w *warp, in *instr, lanes uint32) {
 			for l := range warpSize {
@@ -266,15 +217,7 @@ func decodePack(p *program, in *instr, from *ptx.Instruction) error {
 				}
 			}
 		}
-		if err := p.sets(in, a, whole); err != nil {
-			return err
-		}
-		for _, e := range b.Elements {
-			if err := p.reads(in, e, words); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(p.sets(in, a, whole), each(p.reads, in, b.Elements, words))
 	}
 	return fmt.Errorf("operands of a mov")
 }
@@ -301,12 +244,7 @@ func decodeMatrixLoad(p *program, in *instr, from *ptx.Instruction) error {
 		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) { w.loadMatrices(in, lanes, trans) }
-	for _, o := range elements(from.Args[0]) {
-		if err := p.sets(in, o, words); err != nil {
-			return err
-		}
-	}
-	return p.address(in, from.Args[1])
+	return errors.Join(each(p.sets, in, elements(from.Args[0]), words), p.address(in, from.Args[1]))
 }
 
 func (w *warp) loadMatrices(in *instr, lanes uint32, trans bool) {
@@ -353,16 +291,12 @@ func decodeMMA(p *program, in *instr, from *ptx.Instruction) error {
 		if len(list) != n {
 			return fmt.Errorf("operand %d of mma has the wrong number of registers", i+1)
 		}
-		for _, o := range list {
-			var err error
-			if i == 0 {
-				err = p.sets(in, o, words)
-			} else {
-				err = p.reads(in, o, words)
-			}
-			if err != nil {
-				return err
-			}
+		add := p.reads
+		if i == 0 {
+			add = p.sets
+		}
+		if err := each(add, in, list, words); err != nil {
+			return err
 		}
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) {

@@ -1,6 +1,9 @@
 package sim
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 func f32(v uint32) float32 { return math.Float32frombits(v) }
 func b32(v float32) uint32 { return math.Float32bits(v) }
@@ -117,4 +120,27 @@ func flush(f float32) float32 {
 		return f32(b32(f) & 0x80000000)
 	}
 	return f
+}
+
+// load decodes the element at the start of b.
+func load(t DataType, b []byte) float32 {
+	switch t {
+	case BFloat16:
+		return f32(uint32(binary.LittleEndian.Uint16(b)) << 16)
+	case Float16:
+		return fromF16(uint32(binary.LittleEndian.Uint16(b)))
+	}
+	return f32(binary.LittleEndian.Uint32(b))
+}
+
+// save encodes v, rounded to type t, at the start of b.
+func save(t DataType, b []byte, v float32) {
+	switch t {
+	case BFloat16:
+		binary.LittleEndian.PutUint16(b, uint16(toBF16(v)))
+	case Float16:
+		binary.LittleEndian.PutUint16(b, uint16(toF16(v)))
+	default:
+		binary.LittleEndian.PutUint32(b, b32(v))
+	}
 }

@@ -27,12 +27,31 @@ var forms = func() map[string]form {
 // full is the lane mask with all 32 lanes.
 const full = ^uint32(0)
 
-// w1 returns the form of an instruction that computes a 32-bit result from one
-// 32-bit source. w2 and w3 take two and three sources; l1, l2 and l3 have 64-bit
-// registers.
-func w1(f func(a uint32) uint32) form {
-	return form{"ww", func(w *warp, in *instr, lanes uint32) {
-		d, a := &w.w[in.d[0]], &w.w[in.s[0]]
+// A lane is the part of a register that one thread has.
+type lane interface{ uint32 | uint64 }
+
+// registers returns the registers of warp w with lanes of type T.
+func registers[T lane](w *warp) [][warpSize]T {
+	if all, ok := any(&w.w).(*[][warpSize]T); ok {
+		return *all
+	}
+	return *any(&w.l).(*[][warpSize]T)
+}
+
+// letter returns the letter of form.registers for lanes of type T.
+func letter[T lane]() string {
+	if _, long := any(T(0)).(uint64); long {
+		return "l"
+	}
+	return "w"
+}
+
+// oneSource, twoSources and threeSources return the form of an instruction that sets each
+// lane of the destination to what f returns for the same lane of its sources.
+
+func oneSource[D, A lane](f func(a A) D) form {
+	return form{letter[D]() + letter[A](), func(w *warp, in *instr, lanes uint32) {
+		d, a := &registers[D](w)[in.d[0]], &registers[A](w)[in.s[0]]
 		for l := range d {
 			if lanes>>l&1 == 1 {
 				d[l] = f(a[l])
@@ -41,9 +60,9 @@ func w1(f func(a uint32) uint32) form {
 	}}
 }
 
-func w2(f func(a, b uint32) uint32) form {
-	return form{"www", func(w *warp, in *instr, lanes uint32) {
-		d, a, b := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
+func twoSources[D, A, B lane](f func(a A, b B) D) form {
+	return form{letter[D]() + letter[A]() + letter[B](), func(w *warp, in *instr, lanes uint32) {
+		d, a, b := &registers[D](w)[in.d[0]], &registers[A](w)[in.s[0]], &registers[B](w)[in.s[1]]
 		for l := range d {
 			if lanes>>l&1 == 1 {
 				d[l] = f(a[l], b[l])
@@ -52,126 +71,31 @@ func w2(f func(a, b uint32) uint32) form {
 	}}
 }
 
-func w3(f func(a, b, c uint32) uint32) form {
-	return form{"wwww", func(w *warp, in *instr, lanes uint32) {
-		d, a, b, c := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.w[in.s[2]]
+func threeSources[D, A, B, C lane](f func(a A, b B, c C) D) form {
+	return form{letter[D]() + letter[A]() + letter[B]() + letter[C](), func(w *warp, in *instr, lanes uint32) {
+		d, a, b, c := &registers[D](w)[in.d[0]], &registers[A](w)[in.s[0]], &registers[B](w)[in.s[1]], &registers[C](w)[in.s[2]]
 		for l := range d {
 			if lanes>>l&1 == 1 {
 				d[l] = f(a[l], b[l], c[l])
-			}
-		}
-	}}
-}
-
-func l1(f func(a uint64) uint64) form {
-	return form{"ll", func(w *warp, in *instr, lanes uint32) {
-		d, a := &w.l[in.d[0]], &w.l[in.s[0]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l])
-			}
-		}
-	}}
-}
-
-func l2(f func(a, b uint64) uint64) form {
-	return form{"lll", func(w *warp, in *instr, lanes uint32) {
-		d, a, b := &w.l[in.d[0]], &w.l[in.s[0]], &w.l[in.s[1]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l], b[l])
-			}
-		}
-	}}
-}
-
-func l3(f func(a, b, c uint64) uint64) form {
-	return form{"llll", func(w *warp, in *instr, lanes uint32) {
-		d, a, b, c := &w.l[in.d[0]], &w.l[in.s[0]], &w.l[in.s[1]], &w.l[in.s[2]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l], b[l], c[l])
-			}
-		}
-	}}
-}
-
-// shift64 returns the form of a shift of a 64-bit register by a 32-bit number.
-func shift64(f func(a uint64, n uint32) uint64) form {
-	return form{"llw", func(w *warp, in *instr, lanes uint32) {
-		d, a, b := &w.l[in.d[0]], &w.l[in.s[0]], &w.w[in.s[1]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l], b[l])
-			}
-		}
-	}}
-}
-
-// wide returns the form of an instruction with two 32-bit sources and a 64-bit
-// result (mul.wide).
-func wide(f func(a, b uint32) uint64) form {
-	return form{"lww", func(w *warp, in *instr, lanes uint32) {
-		d, a, b := &w.l[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l], b[l])
-			}
-		}
-	}}
-}
-
-// wideAdd returns the form of an instruction with sources of 32, 32 and 64 bits
-// and a 64-bit result (mad.wide).
-func wideAdd(f func(a, b uint32, c uint64) uint64) form {
-	return form{"lwwl", func(w *warp, in *instr, lanes uint32) {
-		d, a, b, c := &w.l[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.l[in.s[2]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l], b[l], c[l])
-			}
-		}
-	}}
-}
-
-// widen returns the form of a conversion from 32 to 64 bits, and narrow that of a
-// conversion from 64 to 32 bits.
-func widen(f func(a uint32) uint64) form {
-	return form{"lw", func(w *warp, in *instr, lanes uint32) {
-		d, a := &w.l[in.d[0]], &w.w[in.s[0]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l])
-			}
-		}
-	}}
-}
-
-func narrow(f func(a uint64) uint32) form {
-	return form{"wl", func(w *warp, in *instr, lanes uint32) {
-		d, a := &w.w[in.d[0]], &w.l[in.s[0]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l])
 			}
 		}
 	}}
 }
 
 func float1(f func(a float32) float32) form {
-	return w1(func(a uint32) uint32 { return b32(f(f32(a))) })
+	return oneSource(func(a uint32) uint32 { return b32(f(f32(a))) })
 }
 
 func float2(f func(a, b float32) float32) form {
-	return w2(func(a, b uint32) uint32 { return b32(f(f32(a), f32(b))) })
+	return twoSources(func(a, b uint32) uint32 { return b32(f(f32(a), f32(b))) })
 }
 
 func double1(f func(a float64) float64) form {
-	return l1(func(a uint64) uint64 { return b64(f(f64(a))) })
+	return oneSource(func(a uint64) uint64 { return b64(f(f64(a))) })
 }
 
 func double2(f func(a, b float64) float64) form {
-	return l2(func(a, b uint64) uint64 { return b64(f(f64(a), f64(b))) })
+	return twoSources(func(a, b uint64) uint64 { return b64(f(f64(a), f64(b))) })
 }
 
 // Most executed instructions are moves, float additions, products and
@@ -236,7 +160,7 @@ func addWord(w *warp, in *instr, lanes uint32) {
 	}
 }
 
-var moveLong = l1(func(a uint64) uint64 { return a })
+var moveLong = oneSource(func(a uint64) uint64 { return a })
 
 var moves = map[string]form{
 	"mov.f32": {"ww", moveWord}, "mov.b32": {"ww", moveWord}, "mov.u32": {"ww", moveWord}, "mov.s32": {"ww", moveWord},
@@ -249,83 +173,54 @@ var moves = map[string]form{
 
 var integers = map[string]form{
 	"add.s32": {"www", addWord}, "add.u32": {"www", addWord}, "add.s64": {"lll", addLong}, "add.u64": {"lll", addLong},
-	"sub.s32": w2(func(a, b uint32) uint32 { return a - b }), "sub.u32": w2(func(a, b uint32) uint32 { return a - b }),
-	"sub.s64": l2(func(a, b uint64) uint64 { return a - b }), "sub.u64": l2(func(a, b uint64) uint64 { return a - b }),
-	"add.s16": w2(func(a, b uint32) uint32 { return (a + b) & 0xffff }), "sub.s16": w2(func(a, b uint32) uint32 { return (a - b) & 0xffff }),
-	"mul.lo.s16": w2(func(a, b uint32) uint32 { return a * b & 0xffff }),
-	"mul.lo.s32": w2(func(a, b uint32) uint32 { return a * b }), "mul.lo.u32": w2(func(a, b uint32) uint32 { return a * b }),
-	"mul.hi.u32": w2(func(a, b uint32) uint32 { return uint32(uint64(a) * uint64(b) >> 32) }),
-	"mul.hi.s32": w2(func(a, b uint32) uint32 { return uint32(uint64(int64(int32(a))*int64(int32(b))) >> 32) }),
-	"mul.lo.s64": l2(func(a, b uint64) uint64 { return a * b }), "mul.lo.u64": l2(func(a, b uint64) uint64 { return a * b }),
-	"mul.hi.u64":   l2(func(a, b uint64) uint64 { h, _ := bits.Mul64(a, b); return h }),
-	"mad.lo.s32":   w3(func(a, b, c uint32) uint32 { return a*b + c }),
-	"mad.lo.u32":   w3(func(a, b, c uint32) uint32 { return a*b + c }),
-	"mad.lo.s64":   l3(func(a, b, c uint64) uint64 { return a*b + c }),
-	"mul.wide.s32": wide(func(a, b uint32) uint64 { return uint64(int64(int32(a)) * int64(int32(b))) }),
-	"mul.wide.u32": wide(func(a, b uint32) uint64 { return uint64(a) * uint64(b) }),
-	"mul.wide.u16": w2(func(a, b uint32) uint32 { return a & 0xffff * (b & 0xffff) }),
-	"mul.wide.s16": w2(func(a, b uint32) uint32 { return uint32(int32(int16(a)) * int32(int16(b))) }),
-	"mad.wide.s32": wideAdd(func(a, b uint32, c uint64) uint64 { return uint64(int64(int32(a))*int64(int32(b))) + c }),
-	"mad.wide.u32": wideAdd(func(a, b uint32, c uint64) uint64 { return uint64(a)*uint64(b) + c }),
-	// PTX does not define division by zero. The result here is all ones, as on the hardware.
-	"div.s32": w2(func(a, b uint32) uint32 {
-		if b == 0 {
-			return full
-		}
-		return uint32(int32(a) / int32(b))
-	}),
-	"div.u32": w2(func(a, b uint32) uint32 {
-		if b == 0 {
-			return full
-		}
-		return a / b
-	}),
-	"rem.s32": w2(func(a, b uint32) uint32 {
-		if b == 0 {
-			return a
-		}
-		return uint32(int32(a) % int32(b))
-	}),
-	"rem.u32": w2(func(a, b uint32) uint32 {
-		if b == 0 {
-			return a
-		}
-		return a % b
-	}),
-	"div.u64": l2(func(a, b uint64) uint64 {
-		if b == 0 {
-			return math.MaxUint64
-		}
-		return a / b
-	}),
-	"div.s64": l2(func(a, b uint64) uint64 {
-		if b == 0 {
-			return math.MaxUint64
-		}
-		return uint64(int64(a) / int64(b))
-	}),
-	"rem.u64": l2(func(a, b uint64) uint64 {
-		if b == 0 {
-			return a
-		}
-		return a % b
-	}),
-	"rem.s64": l2(func(a, b uint64) uint64 {
-		if b == 0 {
-			return a
-		}
-		return uint64(int64(a) % int64(b))
-	}),
-	"min.s32": w2(func(a, b uint32) uint32 { return uint32(min(int32(a), int32(b))) }),
-	"max.s32": w2(func(a, b uint32) uint32 { return uint32(max(int32(a), int32(b))) }),
-	"min.u32": w2(func(a, b uint32) uint32 { return min(a, b) }),
-	"max.u32": w2(func(a, b uint32) uint32 { return max(a, b) }),
-	"min.s64": l2(func(a, b uint64) uint64 { return uint64(min(int64(a), int64(b))) }),
-	"max.s64": l2(func(a, b uint64) uint64 { return uint64(max(int64(a), int64(b))) }),
-	"min.u64": l2(func(a, b uint64) uint64 { return min(a, b) }),
-	"max.u64": l2(func(a, b uint64) uint64 { return max(a, b) }),
-	"neg.s32": w1(func(a uint32) uint32 { return -a }), "neg.s64": l1(func(a uint64) uint64 { return -a }),
-	"abs.s32": w1(func(a uint32) uint32 { return uint32(max(int32(a), -int32(a))) }),
+	"sub.s32": twoSources(func(a, b uint32) uint32 { return a - b }), "sub.u32": twoSources(func(a, b uint32) uint32 { return a - b }),
+	"sub.s64": twoSources(func(a, b uint64) uint64 { return a - b }), "sub.u64": twoSources(func(a, b uint64) uint64 { return a - b }),
+	"add.s16": twoSources(func(a, b uint32) uint32 { return (a + b) & 0xffff }), "sub.s16": twoSources(func(a, b uint32) uint32 { return (a - b) & 0xffff }),
+	"mul.lo.s16": twoSources(func(a, b uint32) uint32 { return a * b & 0xffff }),
+	"mul.lo.s32": twoSources(func(a, b uint32) uint32 { return a * b }), "mul.lo.u32": twoSources(func(a, b uint32) uint32 { return a * b }),
+	"mul.hi.u32": twoSources(func(a, b uint32) uint32 { return uint32(uint64(a) * uint64(b) >> 32) }),
+	"mul.hi.s32": twoSources(func(a, b uint32) uint32 { return uint32(uint64(int64(int32(a))*int64(int32(b))) >> 32) }),
+	"mul.lo.s64": twoSources(func(a, b uint64) uint64 { return a * b }), "mul.lo.u64": twoSources(func(a, b uint64) uint64 { return a * b }),
+	"mul.hi.u64":   twoSources(func(a, b uint64) uint64 { h, _ := bits.Mul64(a, b); return h }),
+	"mad.lo.s32":   threeSources(func(a, b, c uint32) uint32 { return a*b + c }),
+	"mad.lo.u32":   threeSources(func(a, b, c uint32) uint32 { return a*b + c }),
+	"mad.lo.s64":   threeSources(func(a, b, c uint64) uint64 { return a*b + c }),
+	"mul.wide.s32": twoSources(func(a, b uint32) uint64 { return uint64(int64(int32(a)) * int64(int32(b))) }),
+	"mul.wide.u32": twoSources(func(a, b uint32) uint64 { return uint64(a) * uint64(b) }),
+	"mul.wide.u16": twoSources(func(a, b uint32) uint32 { return a & 0xffff * (b & 0xffff) }),
+	"mul.wide.s16": twoSources(func(a, b uint32) uint32 { return uint32(int32(int16(a)) * int32(int16(b))) }),
+	"mad.wide.s32": threeSources(func(a, b uint32, c uint64) uint64 { return uint64(int64(int32(a))*int64(int32(b))) + c }),
+	"mad.wide.u32": threeSources(func(a, b uint32, c uint64) uint64 { return uint64(a)*uint64(b) + c }),
+	"div.s32":      twoSources(func(a, b uint32) uint32 { return uint32(quotient(int32(a), int32(b))) }), "div.u32": twoSources(quotient[uint32]),
+	"div.s64": twoSources(func(a, b uint64) uint64 { return uint64(quotient(int64(a), int64(b))) }), "div.u64": twoSources(quotient[uint64]),
+	"rem.s32": twoSources(func(a, b uint32) uint32 { return uint32(remainder(int32(a), int32(b))) }), "rem.u32": twoSources(remainder[uint32]),
+	"rem.s64": twoSources(func(a, b uint64) uint64 { return uint64(remainder(int64(a), int64(b))) }), "rem.u64": twoSources(remainder[uint64]),
+	"min.s32": twoSources(func(a, b uint32) uint32 { return uint32(min(int32(a), int32(b))) }),
+	"max.s32": twoSources(func(a, b uint32) uint32 { return uint32(max(int32(a), int32(b))) }),
+	"min.u32": twoSources(func(a, b uint32) uint32 { return min(a, b) }),
+	"max.u32": twoSources(func(a, b uint32) uint32 { return max(a, b) }),
+	"min.s64": twoSources(func(a, b uint64) uint64 { return uint64(min(int64(a), int64(b))) }),
+	"max.s64": twoSources(func(a, b uint64) uint64 { return uint64(max(int64(a), int64(b))) }),
+	"min.u64": twoSources(func(a, b uint64) uint64 { return min(a, b) }),
+	"max.u64": twoSources(func(a, b uint64) uint64 { return max(a, b) }),
+	"neg.s32": oneSource(func(a uint32) uint32 { return -a }), "neg.s64": oneSource(func(a uint64) uint64 { return -a }),
+	"abs.s32": oneSource(func(a uint32) uint32 { return uint32(max(int32(a), -int32(a))) }),
+}
+
+// quotient returns a / b. PTX does not define division by zero. The result here is all
+// ones, as on the hardware, and the remainder is a.
+func quotient[T int32 | uint32 | int64 | uint64](a, b T) T {
+	if b == 0 {
+		return ^T(0)
+	}
+	return a / b
+}
+
+func remainder[T int32 | uint32 | int64 | uint64](a, b T) T {
+	if b == 0 {
+		return a
+	}
+	return a % b
 }
 
 // minmax returns f(a, b), where f is min or max. If one of a and b is NaN it
@@ -362,42 +257,42 @@ var floats = map[string]form{
 	"div.rn.f32": float2(func(a, b float32) float32 { return a / b }),
 	"min.f32":    float2(func(a, b float32) float32 { return minmax(a, b, func(a, b float32) float32 { return min(a, b) }) }),
 	"max.f32":    float2(func(a, b float32) float32 { return minmax(a, b, func(a, b float32) float32 { return max(a, b) }) }),
-	"neg.f32":    w1(func(a uint32) uint32 { return a ^ 1<<31 }), "abs.f32": w1(func(a uint32) uint32 { return a &^ (1 << 31) }),
+	"neg.f32":    oneSource(func(a uint32) uint32 { return a ^ 1<<31 }), "abs.f32": oneSource(func(a uint32) uint32 { return a &^ (1 << 31) }),
 	"rcp.rn.f32": viaDouble(rcp), "sqrt.rn.f32": viaDouble(math.Sqrt), "rsqrt.approx.f32": viaDouble(rsqrt),
 	"rcp.approx.ftz.f32": flushed(rcp), "ex2.approx.ftz.f32": flushed(math.Exp2), "ex2.approx.f32": viaDouble(math.Exp2),
 	"lg2.approx.f32": viaDouble(math.Log2), "lg2.approx.ftz.f32": flushed(math.Log2), "tanh.approx.f32": viaDouble(math.Tanh),
-	"fma.rn.ftz.f32": w3(func(a, b, c uint32) uint32 {
+	"fma.rn.ftz.f32": threeSources(func(a, b, c uint32) uint32 {
 		return b32(flush(fma32(flush(f32(a)), flush(f32(b)), flush(f32(c)))))
 	}),
-	"fma.rm.f32":   w3(func(a, b, c uint32) uint32 { return b32(fmaDown(f32(a), f32(b), f32(c))) }),
-	"copysign.f32": w2(func(a, b uint32) uint32 { return a&(1<<31) | b&^(1<<31) }),
+	"fma.rm.f32":   threeSources(func(a, b, c uint32) uint32 { return b32(fmaDown(f32(a), f32(b), f32(c))) }),
+	"copysign.f32": twoSources(func(a, b uint32) uint32 { return a&(1<<31) | b&^(1<<31) }),
 }
 
 var doubles = map[string]form{
 	"add.f64": double2(func(a, b float64) float64 { return a + b }), "sub.f64": double2(func(a, b float64) float64 { return a - b }),
 	"mul.f64": double2(func(a, b float64) float64 { return a * b }), "div.rn.f64": double2(func(a, b float64) float64 { return a / b }),
-	"fma.rn.f64":  l3(func(a, b, c uint64) uint64 { return b64(math.FMA(f64(a), f64(b), f64(c))) }),
+	"fma.rn.f64":  threeSources(func(a, b, c uint64) uint64 { return b64(math.FMA(f64(a), f64(b), f64(c))) }),
 	"sqrt.rn.f64": double1(math.Sqrt), "rcp.rn.f64": double1(rcp),
 }
 
 var bitwise = map[string]form{
-	"and.b32": w2(func(a, b uint32) uint32 { return a & b }), "or.b32": w2(func(a, b uint32) uint32 { return a | b }),
-	"xor.b32": w2(func(a, b uint32) uint32 { return a ^ b }), "not.b32": w1(func(a uint32) uint32 { return ^a }),
-	"and.b16": w2(func(a, b uint32) uint32 { return a & b & 0xffff }), "or.b16": w2(func(a, b uint32) uint32 { return (a | b) & 0xffff }),
-	"xor.b16": w2(func(a, b uint32) uint32 { return (a ^ b) & 0xffff }),
-	"and.b64": l2(func(a, b uint64) uint64 { return a & b }), "or.b64": l2(func(a, b uint64) uint64 { return a | b }),
-	"xor.b64": l2(func(a, b uint64) uint64 { return a ^ b }), "not.b64": l1(func(a uint64) uint64 { return ^a }),
+	"and.b32": twoSources(func(a, b uint32) uint32 { return a & b }), "or.b32": twoSources(func(a, b uint32) uint32 { return a | b }),
+	"xor.b32": twoSources(func(a, b uint32) uint32 { return a ^ b }), "not.b32": oneSource(func(a uint32) uint32 { return ^a }),
+	"and.b16": twoSources(func(a, b uint32) uint32 { return a & b & 0xffff }), "or.b16": twoSources(func(a, b uint32) uint32 { return (a | b) & 0xffff }),
+	"xor.b16": twoSources(func(a, b uint32) uint32 { return (a ^ b) & 0xffff }),
+	"and.b64": twoSources(func(a, b uint64) uint64 { return a & b }), "or.b64": twoSources(func(a, b uint64) uint64 { return a | b }),
+	"xor.b64": twoSources(func(a, b uint64) uint64 { return a ^ b }), "not.b64": oneSource(func(a uint64) uint64 { return ^a }),
 	// Shifts by more than the width give all zeros or all sign bits, in PTX as in Go.
-	"shl.b32": w2(func(a, n uint32) uint32 { return a << n }), "shr.u32": w2(func(a, n uint32) uint32 { return a >> n }),
-	"shr.b32": w2(func(a, n uint32) uint32 { return a >> n }), "shr.s32": w2(func(a, n uint32) uint32 { return uint32(int32(a) >> n) }),
-	"shl.b16": w2(func(a, n uint32) uint32 { return a << n & 0xffff }), "shr.u16": w2(func(a, n uint32) uint32 { return a & 0xffff >> n }),
-	"shl.b64": shift64(func(a uint64, n uint32) uint64 { return a << n }), "shr.u64": shift64(func(a uint64, n uint32) uint64 { return a >> n }),
-	"shr.b64": shift64(func(a uint64, n uint32) uint64 { return a >> n }), "shr.s64": shift64(func(a uint64, n uint32) uint64 { return uint64(int64(a) >> n) }),
-	"shf.l.wrap.b32": w3(func(lo, hi, n uint32) uint32 { return uint32((uint64(hi)<<32 | uint64(lo)) << (n & 31) >> 32) }),
-	"shf.r.wrap.b32": w3(func(lo, hi, n uint32) uint32 { return uint32((uint64(hi)<<32 | uint64(lo)) >> (n & 31)) }),
-	"popc.b32":       w1(func(a uint32) uint32 { return uint32(bits.OnesCount32(a)) }),
-	"clz.b32":        w1(func(a uint32) uint32 { return uint32(bits.LeadingZeros32(a)) }),
-	"brev.b32":       w1(bits.Reverse32),
+	"shl.b32": twoSources(func(a, n uint32) uint32 { return a << n }), "shr.u32": twoSources(func(a, n uint32) uint32 { return a >> n }),
+	"shr.b32": twoSources(func(a, n uint32) uint32 { return a >> n }), "shr.s32": twoSources(func(a, n uint32) uint32 { return uint32(int32(a) >> n) }),
+	"shl.b16": twoSources(func(a, n uint32) uint32 { return a << n & 0xffff }), "shr.u16": twoSources(func(a, n uint32) uint32 { return a & 0xffff >> n }),
+	"shl.b64": twoSources(func(a uint64, n uint32) uint64 { return a << n }), "shr.u64": twoSources(func(a uint64, n uint32) uint64 { return a >> n }),
+	"shr.b64": twoSources(func(a uint64, n uint32) uint64 { return a >> n }), "shr.s64": twoSources(func(a uint64, n uint32) uint64 { return uint64(int64(a) >> n) }),
+	"shf.l.wrap.b32": threeSources(func(lo, hi, n uint32) uint32 { return uint32((uint64(hi)<<32 | uint64(lo)) << (n & 31) >> 32) }),
+	"shf.r.wrap.b32": threeSources(func(lo, hi, n uint32) uint32 { return uint32((uint64(hi)<<32 | uint64(lo)) >> (n & 31)) }),
+	"popc.b32":       oneSource(func(a uint32) uint32 { return uint32(bits.OnesCount32(a)) }),
+	"clz.b32":        oneSource(func(a uint32) uint32 { return uint32(bits.LeadingZeros32(a)) }),
+	"brev.b32":       oneSource(bits.Reverse32),
 	"bfi.b32": {"wwwww", func(w *warp, in *instr, lanes uint32) {
 		d, a, b, at, n := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.w[in.s[2]], &w.w[in.s[3]]
 		for l := range d {
@@ -407,8 +302,8 @@ var bitwise = map[string]form{
 			}
 		}
 	}},
-	"bfe.u32": w3(func(a, at, n uint32) uint32 { return a >> (at & 255) & uint32(uint64(1)<<min(n&255, 32)-1) }),
-	"prmt.b32": w3(func(a, b, sel uint32) uint32 {
+	"bfe.u32": threeSources(func(a, at, n uint32) uint32 { return a >> (at & 255) & uint32(uint64(1)<<min(n&255, 32)-1) }),
+	"prmt.b32": threeSources(func(a, b, sel uint32) uint32 {
 		x, v := uint64(b)<<32|uint64(a), uint32(0)
 		for i := range 4 {
 			s := sel >> (4 * i)
@@ -429,21 +324,10 @@ var bitwise = map[string]form{
 // set copies the bits of v into predicate register p for the given lanes.
 func (w *warp) set(p int32, v, lanes uint32) { w.p[p] = w.p[p]&^lanes | v&lanes }
 
-func compareWords(f func(a, b uint32) bool) form {
-	return form{"pww", func(w *warp, in *instr, lanes uint32) {
-		a, b, v := &w.w[in.s[0]], &w.w[in.s[1]], uint32(0)
-		for l := range a {
-			if lanes>>l&1 == 1 && f(a[l], b[l]) {
-				v |= 1 << l
-			}
-		}
-		w.set(in.d[0], v, lanes)
-	}}
-}
-
-func compareLongs(f func(a, b uint64) bool) form {
-	return form{"pll", func(w *warp, in *instr, lanes uint32) {
-		a, b, v := &w.l[in.s[0]], &w.l[in.s[1]], uint32(0)
+// compare returns the form of an instruction that sets a predicate to what f returns.
+func compare[T lane](f func(a, b T) bool) form {
+	return form{"p" + letter[T]() + letter[T](), func(w *warp, in *instr, lanes uint32) {
+		a, b, v := &registers[T](w)[in.s[0]], &registers[T](w)[in.s[1]], uint32(0)
 		for l := range a {
 			if lanes>>l&1 == 1 && f(a[l], b[l]) {
 				v |= 1 << l
@@ -484,60 +368,55 @@ func unordered[T float32 | float64]() map[string]func(a, b T) bool {
 var comparisons = func() map[string]form {
 	all := map[string]form{}
 	for name, f := range relations[int32]() {
-		all["setp."+name+".s32"] = compareWords(func(a, b uint32) bool { return f(int32(a), int32(b)) })
+		all["setp."+name+".s32"] = compare(func(a, b uint32) bool { return f(int32(a), int32(b)) })
 	}
 	for name, f := range relations[uint32]() {
-		all["setp."+name+".u32"] = compareWords(f)
-		all["setp."+name+".b32"] = compareWords(f)
+		all["setp."+name+".u32"] = compare(f)
+		all["setp."+name+".b32"] = compare(f)
 	}
 	for name, f := range relations[int16]() {
-		all["setp."+name+".s16"] = compareWords(func(a, b uint32) bool { return f(int16(a), int16(b)) })
+		all["setp."+name+".s16"] = compare(func(a, b uint32) bool { return f(int16(a), int16(b)) })
 	}
 	for name, f := range relations[uint16]() {
-		all["setp."+name+".u16"] = compareWords(func(a, b uint32) bool { return f(uint16(a), uint16(b)) })
+		all["setp."+name+".u16"] = compare(func(a, b uint32) bool { return f(uint16(a), uint16(b)) })
 		all["setp."+name+".b16"] = all["setp."+name+".u16"]
 	}
 	for name, f := range relations[int64]() {
-		all["setp."+name+".s64"] = compareLongs(func(a, b uint64) bool { return f(int64(a), int64(b)) })
+		all["setp."+name+".s64"] = compare(func(a, b uint64) bool { return f(int64(a), int64(b)) })
 	}
 	for name, f := range relations[uint64]() {
-		all["setp."+name+".u64"] = compareLongs(f)
-		all["setp."+name+".b64"] = compareLongs(f)
+		all["setp."+name+".u64"] = compare(f)
+		all["setp."+name+".b64"] = compare(f)
 	}
 	for name, f := range unordered[float32]() {
-		all["setp."+name+".f32"] = compareWords(func(a, b uint32) bool { return f(f32(a), f32(b)) })
+		all["setp."+name+".f32"] = compare(func(a, b uint32) bool { return f(f32(a), f32(b)) })
 	}
 	for name, f := range unordered[float64]() {
-		all["setp."+name+".f64"] = compareLongs(func(a, b uint64) bool { return f(f64(a), f64(b)) })
+		all["setp."+name+".f64"] = compare(func(a, b uint64) bool { return f(f64(a), f64(b)) })
 	}
 	return all
 }()
 
-var selectWord = form{"wwwp", func(w *warp, in *instr, lanes uint32) {
-	d, a, b, p := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], w.p[in.s[2]]
-	for l := range d {
-		if lanes>>l&1 == 1 {
+// choose returns the form of an instruction that selects one of two registers by a
+// predicate.
+func choose[T lane]() form {
+	return form{letter[T]() + letter[T]() + letter[T]() + "p", func(w *warp, in *instr, lanes uint32) {
+		all, p := registers[T](w), w.p[in.s[2]]
+		d, a, b := &all[in.d[0]], &all[in.s[0]], &all[in.s[1]]
+		for l := range d {
+			if lanes>>l&1 == 0 {
+				continue
+			}
 			if p>>l&1 == 1 {
 				d[l] = a[l]
 			} else {
 				d[l] = b[l]
 			}
 		}
-	}
-}}
+	}}
+}
 
-var selectLong = form{"lllp", func(w *warp, in *instr, lanes uint32) {
-	d, a, b, p := &w.l[in.d[0]], &w.l[in.s[0]], &w.l[in.s[1]], w.p[in.s[2]]
-	for l := range d {
-		if lanes>>l&1 == 1 {
-			if p>>l&1 == 1 {
-				d[l] = a[l]
-			} else {
-				d[l] = b[l]
-			}
-		}
-	}
-}}
+var selectWord, selectLong = choose[uint32](), choose[uint64]()
 
 var selections = map[string]form{
 	"selp.f32": selectWord, "selp.b32": selectWord, "selp.u32": selectWord, "selp.s32": selectWord, "selp.b16": selectWord, "selp.u16": selectWord,
@@ -554,39 +433,39 @@ func clampInt(v float64, lo, hi float64) float64 {
 }
 
 var conversions = map[string]form{
-	"cvt.u32.u64": narrow(func(a uint64) uint32 { return uint32(a) }), "cvt.s32.s64": narrow(func(a uint64) uint32 { return uint32(a) }),
-	"cvt.u32.s64": narrow(func(a uint64) uint32 { return uint32(a) }),
-	"cvt.u16.u64": narrow(func(a uint64) uint32 { return uint32(a) & 0xffff }),
-	"cvt.u64.u32": widen(func(a uint32) uint64 { return uint64(a) }), "cvt.s64.s32": widen(func(a uint32) uint64 { return uint64(int64(int32(a))) }),
-	"cvt.u64.s32": widen(func(a uint32) uint64 { return uint64(int64(int32(a))) }), "cvt.u64.u16": widen(func(a uint32) uint64 { return uint64(a & 0xffff) }),
-	"cvt.s64.u32": widen(func(a uint32) uint64 { return uint64(a) }),
-	"cvt.u64.u64": moveLong, "cvt.u16.u32": w1(func(a uint32) uint32 { return a & 0xffff }), "cvt.u32.u16": w1(func(a uint32) uint32 { return a & 0xffff }),
-	"cvt.u32.u8": w1(func(a uint32) uint32 { return a & 0xff }), "cvt.u16.u8": w1(func(a uint32) uint32 { return a & 0xff }),
-	"cvt.s32.s16": w1(func(a uint32) uint32 { return uint32(int32(int16(a))) }), "cvt.s32.s8": w1(func(a uint32) uint32 { return uint32(int32(int8(a))) }),
-	"cvt.rn.f32.s32": w1(func(a uint32) uint32 { return b32(float32(int32(a))) }),
-	"cvt.rn.f32.u32": w1(func(a uint32) uint32 { return b32(float32(a)) }),
-	"cvt.rn.f32.u16": w1(func(a uint32) uint32 { return b32(float32(a & 0xffff)) }),
-	"cvt.rn.f32.s64": narrow(func(a uint64) uint32 { return b32(float32(int64(a))) }),
-	"cvt.rn.f32.u64": narrow(func(a uint64) uint32 { return b32(float32(a)) }),
-	"cvt.rn.f64.s32": widen(func(a uint32) uint64 { return b64(float64(int32(a))) }),
-	"cvt.rn.f64.u64": l1(func(a uint64) uint64 { return b64(float64(a)) }),
-	"cvt.rzi.s32.f32": w1(func(a uint32) uint32 {
+	"cvt.u32.u64": oneSource(func(a uint64) uint32 { return uint32(a) }), "cvt.s32.s64": oneSource(func(a uint64) uint32 { return uint32(a) }),
+	"cvt.u32.s64": oneSource(func(a uint64) uint32 { return uint32(a) }),
+	"cvt.u16.u64": oneSource(func(a uint64) uint32 { return uint32(a) & 0xffff }),
+	"cvt.u64.u32": oneSource(func(a uint32) uint64 { return uint64(a) }), "cvt.s64.s32": oneSource(func(a uint32) uint64 { return uint64(int64(int32(a))) }),
+	"cvt.u64.s32": oneSource(func(a uint32) uint64 { return uint64(int64(int32(a))) }), "cvt.u64.u16": oneSource(func(a uint32) uint64 { return uint64(a & 0xffff) }),
+	"cvt.s64.u32": oneSource(func(a uint32) uint64 { return uint64(a) }),
+	"cvt.u64.u64": moveLong, "cvt.u16.u32": oneSource(func(a uint32) uint32 { return a & 0xffff }), "cvt.u32.u16": oneSource(func(a uint32) uint32 { return a & 0xffff }),
+	"cvt.u32.u8": oneSource(func(a uint32) uint32 { return a & 0xff }), "cvt.u16.u8": oneSource(func(a uint32) uint32 { return a & 0xff }),
+	"cvt.s32.s16": oneSource(func(a uint32) uint32 { return uint32(int32(int16(a))) }), "cvt.s32.s8": oneSource(func(a uint32) uint32 { return uint32(int32(int8(a))) }),
+	"cvt.rn.f32.s32": oneSource(func(a uint32) uint32 { return b32(float32(int32(a))) }),
+	"cvt.rn.f32.u32": oneSource(func(a uint32) uint32 { return b32(float32(a)) }),
+	"cvt.rn.f32.u16": oneSource(func(a uint32) uint32 { return b32(float32(a & 0xffff)) }),
+	"cvt.rn.f32.s64": oneSource(func(a uint64) uint32 { return b32(float32(int64(a))) }),
+	"cvt.rn.f32.u64": oneSource(func(a uint64) uint32 { return b32(float32(a)) }),
+	"cvt.rn.f64.s32": oneSource(func(a uint32) uint64 { return b64(float64(int32(a))) }),
+	"cvt.rn.f64.u64": oneSource(func(a uint64) uint64 { return b64(float64(a)) }),
+	"cvt.rzi.s32.f32": oneSource(func(a uint32) uint32 {
 		return uint32(int32(clampInt(math.Trunc(float64(f32(a))), math.MinInt32, math.MaxInt32)))
 	}),
-	"cvt.rzi.u32.f32": w1(func(a uint32) uint32 { return uint32(clampInt(math.Trunc(float64(f32(a))), 0, math.MaxUint32)) }),
-	"cvt.rni.s32.f32": w1(func(a uint32) uint32 {
+	"cvt.rzi.u32.f32": oneSource(func(a uint32) uint32 { return uint32(clampInt(math.Trunc(float64(f32(a))), 0, math.MaxUint32)) }),
+	"cvt.rni.s32.f32": oneSource(func(a uint32) uint32 {
 		return uint32(int32(clampInt(math.RoundToEven(float64(f32(a))), math.MinInt32, math.MaxInt32)))
 	}),
 	"cvt.rni.f32.f32":   viaDouble(math.RoundToEven),
 	"cvt.rmi.f32.f32":   viaDouble(math.Floor),
 	"cvt.rzi.f32.f32":   viaDouble(math.Trunc),
-	"cvt.f64.f32":       widen(func(a uint32) uint64 { return b64(float64(f32(a))) }),
-	"cvt.rn.f32.f64":    narrow(func(a uint64) uint32 { return b32(float32(f64(a))) }),
-	"cvt.f32.f16":       w1(func(a uint32) uint32 { return b32(fromF16(a & 0xffff)) }),
-	"cvt.rn.f16.f32":    w1(func(a uint32) uint32 { return toF16(f32(a)) }),
-	"cvt.rn.bf16.f32":   w1(func(a uint32) uint32 { return toBF16(f32(a)) }),
-	"cvt.rn.bf16x2.f32": w2(func(hi, lo uint32) uint32 { return toBF16(f32(lo)) | toBF16(f32(hi))<<16 }),
-	"cvt.rn.f16x2.f32":  w2(func(hi, lo uint32) uint32 { return toF16(f32(lo)) | toF16(f32(hi))<<16 }),
+	"cvt.f64.f32":       oneSource(func(a uint32) uint64 { return b64(float64(f32(a))) }),
+	"cvt.rn.f32.f64":    oneSource(func(a uint64) uint32 { return b32(float32(f64(a))) }),
+	"cvt.f32.f16":       oneSource(func(a uint32) uint32 { return b32(fromF16(a & 0xffff)) }),
+	"cvt.rn.f16.f32":    oneSource(func(a uint32) uint32 { return toF16(f32(a)) }),
+	"cvt.rn.bf16.f32":   oneSource(func(a uint32) uint32 { return toBF16(f32(a)) }),
+	"cvt.rn.bf16x2.f32": twoSources(func(hi, lo uint32) uint32 { return toBF16(f32(lo)) | toBF16(f32(hi))<<16 }),
+	"cvt.rn.f16x2.f32":  twoSources(func(hi, lo uint32) uint32 { return toF16(f32(lo)) | toF16(f32(hi))<<16 }),
 
 	"cvt.sat.f32.f32": float1(func(a float32) float32 {
 		return minmax(minmax(a, 0, func(a, b float32) float32 { return max(a, b) }), 1, func(a, b float32) float32 { return min(a, b) })

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -229,14 +228,7 @@ func (d *Device) matrix(x Matrix, trans bool) ([]float64, error) {
 	out, size := make([]float64, x.Rows*x.Cols), x.Type.Size()
 	err := d.lines(x, reads, func(b []byte, at, step int) {
 		for ; len(b) > 0; b, at = b[size:], at+step {
-			switch x.Type {
-			case Float32:
-				out[at] = float64(f32(binary.LittleEndian.Uint32(b)))
-			case BFloat16:
-				out[at] = float64(f32(uint32(binary.LittleEndian.Uint16(b)) << 16))
-			case Float16:
-				out[at] = float64(fromF16(uint32(binary.LittleEndian.Uint16(b))))
-			}
+			out[at] = float64(load(x.Type, b))
 		}
 	})
 	if err != nil || !trans {
@@ -255,14 +247,7 @@ func (d *Device) store(x Matrix, v []float64) error {
 	size := x.Type.Size()
 	return d.lines(x, writes, func(b []byte, at, step int) {
 		for ; len(b) > 0; b, at = b[size:], at+step {
-			switch u := float32(v[at]); x.Type {
-			case Float32:
-				binary.LittleEndian.PutUint32(b, b32(u))
-			case BFloat16:
-				binary.LittleEndian.PutUint16(b, uint16(toBF16(u)))
-			case Float16:
-				binary.LittleEndian.PutUint16(b, uint16(toF16(u)))
-			}
+			save(x.Type, b, float32(v[at]))
 		}
 	})
 }

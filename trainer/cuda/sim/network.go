@@ -230,29 +230,6 @@ func (x *call) sum(i int, one device.Collective, first int) []byte {
 	return out
 }
 
-// load decodes the element at the start of b.
-func load(t DataType, b []byte) float32 {
-	switch t {
-	case BFloat16:
-		return f32(uint32(binary.LittleEndian.Uint16(b)) << 16)
-	case Float16:
-		return fromF16(uint32(binary.LittleEndian.Uint16(b)))
-	}
-	return f32(binary.LittleEndian.Uint32(b))
-}
-
-// save encodes v, rounded to type t, at the start of b.
-func save(t DataType, b []byte, v float32) {
-	switch t {
-	case BFloat16:
-		binary.LittleEndian.PutUint16(b, uint16(toBF16(v)))
-	case Float16:
-		binary.LittleEndian.PutUint16(b, uint16(toF16(v)))
-	default:
-		binary.LittleEndian.PutUint32(b, b32(v))
-	}
-}
-
 func rounded(t DataType, v float32) float32 {
 	var b [4]byte
 	save(t, b[:], v)

@@ -192,6 +192,16 @@ func (p *program) sets(in *instr, o ptx.Operand, b bank) error {
 	return err
 }
 
+// each calls f, which is p.reads or p.sets, for several operands of bank b.
+func each(f func(in *instr, o ptx.Operand, b bank) error, in *instr, list []ptx.Operand, b bank) error {
+	for _, o := range list {
+		if err := f(in, o, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // address adds the base register of the address o to the sources of in and stores
 // its constant offset in in.offset. The base may be a 32-bit register, as it is
 // for shared memory.
@@ -239,8 +249,11 @@ func (p *program) decode(in *instr, from *ptx.Instruction) error {
 		in.guard, in.negate = r.index, from.Negate
 	}
 	packs := slices.ContainsFunc(from.Args, func(o ptx.Operand) bool { return o.Kind == ptx.Vector })
-	if f, ok := forms[from.Op]; ok && !packs {
-		return p.simple(in, f, from.Args)
+	for _, group := range []map[string]form{forms, acrossLanes} {
+		if f, ok := group[from.Op]; ok && !packs {
+			in.run = f.run
+			return p.operands(in, f.registers, from.Args)
+		}
 	}
 	name, _, _ := strings.Cut(from.Op, ".")
 	decode, ok := decoders[name]
@@ -250,13 +263,13 @@ func (p *program) decode(in *instr, from *ptx.Instruction) error {
 	return decode(p, in, from)
 }
 
-// simple decodes an instruction of forms, whose operands are args.
-func (p *program) simple(in *instr, f form, args []ptx.Operand) error {
-	in.run = f.run
-	if len(args) != len(f.registers) {
-		return fmt.Errorf("%d operands, want %d", len(args), len(f.registers))
+// operands adds args, the destination first, to in. registers has the letter of a form for
+// each.
+func (p *program) operands(in *instr, registers string, args []ptx.Operand) error {
+	if len(args) != len(registers) {
+		return fmt.Errorf("%d operands, want %d", len(args), len(registers))
 	}
-	for i, letter := range f.registers {
+	for i, letter := range registers {
 		b := map[rune]bank{'w': words, 'l': longs, 'p': predicates}[letter]
 		var err error
 		if i == 0 {
