@@ -270,7 +270,7 @@ func (g *gpu) Abort(c device.Communicator, cause error) { g.communicator(c).abor
 // Disconnect implements [device.Collectives].
 func (g *gpu) Disconnect(c device.Communicator) error {
 	known := g.communicator(c)
-	err := g.leave(known)
+	err := known.leave(g)
 	if known.aborted != nil && !known.gone() {
 		g.c.stuck = 1
 		err = errors.Join(err, fmt.Errorf("NCCL did not end within %v of its abort", farewell))
@@ -283,7 +283,7 @@ func (g *gpu) Disconnect(c device.Communicator) error {
 
 // leave finalizes and destroys c, or aborts it if that fails or takes too long. A
 // communicator that was aborted before is no error.
-func (g *gpu) leave(c *communicator) error {
+func (c *communicator) leave(g *gpu) error {
 	c.mu.Lock()
 	if c.failed != nil {
 		c.mu.Unlock()
@@ -304,23 +304,6 @@ func (g *gpu) leave(c *communicator) error {
 	defer c.mu.Unlock()
 	c.failed = errors.New("the communicator is disconnected")
 	return g.ncclError("ncclCommDestroy", C.pt_ncclCommDestroy(g.c, c.handle))
-}
-
-// abortAll aborts all communicators, since the device is closed, and waits for that.
-func (g *gpu) abortAll() error {
-	g.communicatorsMu.Lock()
-	defer g.communicatorsMu.Unlock()
-	for id, c := range g.communicators {
-		c.abort(g, errors.New("the device is closed"))
-		if !c.gone() {
-			g.c.stuck = 1
-		}
-		delete(g.communicators, id)
-	}
-	if g.c.stuck != 0 {
-		return errStuck
-	}
-	return nil
 }
 
 // errStuck is returned when work on the GPU does not end. The process can only exit.

@@ -103,21 +103,6 @@ func (g *gpu) prepare(p *product) error {
 			return err
 		}
 	}
-	return g.describeProduct(p)
-}
-
-// stored returns the rows and columns of a matrix in memory. rows and cols are
-// those of the operand, which is the transposed matrix if trans is set.
-func stored(rows, cols int, trans bool) [2]int {
-	if trans {
-		return [2]int{cols, rows}
-	}
-	return [2]int{rows, cols}
-}
-
-// describeProduct sets the attributes of p's cuBLASLt descriptor.
-func (g *gpu) describeProduct(p *product) error {
-	m := p.shape
 	attributes := []attribute{
 		{C.CUBLASLT_MATMUL_DESC_TRANSA, operation(m.TransA), 4},
 		{C.CUBLASLT_MATMUL_DESC_TRANSB, operation(m.TransB), 4},
@@ -132,6 +117,15 @@ func (g *gpu) describeProduct(p *product) error {
 		}
 	}
 	return g.vectors(p, anAddress, anAddress)
+}
+
+// stored returns the rows and columns of a matrix in memory. rows and cols are
+// those of the operand, which is the transposed matrix if trans is set.
+func stored(rows, cols int, trans bool) [2]int {
+	if trans {
+		return [2]int{cols, rows}
+	}
+	return [2]int{rows, cols}
 }
 
 // An attribute is an attribute of a cuBLASLt descriptor, a number of 4 or 8 bytes.

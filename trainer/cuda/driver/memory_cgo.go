@@ -20,21 +20,16 @@ func (g *gpu) Alloc(n int) (device.Pointer, error) {
 	}
 	var p C.CUdeviceptr
 	if err := g.cuda("cuMemAlloc", C.pt_cuMemAlloc_v2(g.c, &p, C.size_t(n))); err != nil {
-		return 0, fmt.Errorf("allocate %d bytes of GPU memory%s: %w", n, g.freeSpace(err), err)
+		free := ""
+		var e *device.Error
+		var available, total C.size_t
+		if errors.As(err, &e) && e.Code == C.CUDA_ERROR_OUT_OF_MEMORY && C.pt_cuMemGetInfo_v2(g.c, &available, &total) == C.CUDA_SUCCESS {
+			free = fmt.Sprintf(" (%d of %d are free)", available, total)
+		}
+		return 0, fmt.Errorf("allocate %d bytes of GPU memory%s: %w", n, free, err)
 	}
 	g.memory[device.Pointer(p)] = n
 	return device.Pointer(p), nil
-}
-
-// freeSpace returns text such as " (100 of 200 are free)", in bytes, if err means
-// that the GPU is out of memory. For other errors it returns "".
-func (g *gpu) freeSpace(err error) string {
-	var e *device.Error
-	var available, total C.size_t
-	if !errors.As(err, &e) || e.Code != C.CUDA_ERROR_OUT_OF_MEMORY || C.pt_cuMemGetInfo_v2(g.c, &available, &total) != C.CUDA_SUCCESS {
-		return ""
-	}
-	return fmt.Sprintf(" (%d of %d are free)", available, total)
 }
 
 // Free frees device memory.

@@ -20,7 +20,8 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// gpu implements [device.Device].
+// gpu implements [device.Device] and [device.Collectives], whose methods are most of its own:
+// the handles below are valid in one context of the driver, so one type owns them all.
 type gpu struct {
 	c          *C.pt_gpu // allocated by C
 	ordinal    C.CUdevice
@@ -70,10 +71,21 @@ func Open(ordinal int) (device.Device, error) {
 	return g, nil
 }
 
-// attach connects g to the GPU with the given ordinal.
+// attach connects g to the GPU with the given ordinal. It returns an error if the GPU does
+// not exist or is too old.
 func (g *gpu) attach(ordinal int) error {
-	if err := g.find(ordinal); err != nil {
+	n, err := g.count()
+	if err != nil {
 		return err
+	}
+	if ordinal < 0 || ordinal >= n {
+		return fmt.Errorf("%w: this machine has %d GPUs, from cuda:0 to cuda:%d", trainer.ErrUnavailable, n, n-1)
+	}
+	if err := g.describe(ordinal); err != nil {
+		return err
+	}
+	if p := g.properties; p.Major < oldestMajor {
+		return fmt.Errorf("%w: %s has compute capability %d.%d; %d.0 or newer is needed (A100 and later)", trainer.ErrUnavailable, p.Name, p.Major, p.Minor, oldestMajor)
 	}
 	var context C.CUcontext
 	if err := g.cuda("cuDevicePrimaryCtxRetain", C.pt_cuDevicePrimaryCtxRetain(g.c, &context, g.ordinal)); err != nil {
@@ -86,58 +98,54 @@ func (g *gpu) attach(ordinal int) error {
 	return nil
 }
 
-// load opens the libraries and initializes the driver. It returns the libraries
-// that were opened even if it fails.
-func load() (*gpu, []Library, error) {
-	g := &gpu{
+// load opens the driver, asks it for its version, and opens a cuBLASLt that the driver
+// supports. It returns the libraries that were opened even if it fails.
+func load() (g *gpu, found []Library, err error) {
+	g = &gpu{
 		c:      (*C.pt_gpu)(C.calloc(1, C.sizeof_pt_gpu)),
 		memory: map[device.Pointer]int{}, host: map[uintptr]hostMemory{},
 		streams: map[device.Stream]C.CUstream{}, events: map[device.Event]C.CUevent{},
 		modules: map[device.Module]C.CUmodule{}, functions: map[device.Function]function{}, products: map[device.Product]*product{},
 		communicators: map[device.Communicator]*communicator{},
 	}
-	libraries, err := g.bind()
+	defer func(c *C.pt_gpu) {
+		if err != nil {
+			C.free(unsafe.Pointer(c))
+		}
+	}(g.c)
+	library, driver, err := wantedDriver().open()
 	if err != nil {
-		C.free(unsafe.Pointer(g.c))
-		return nil, libraries, err
+		return nil, nil, err
 	}
-	return g, libraries, nil
-}
-
-// bind opens the driver, asks it for its version, and opens a cuBLASLt that the
-// driver supports. It returns the libraries that were opened even if it fails.
-func (g *gpu) bind() ([]Library, error) {
-	library, found, err := wantedDriver().open()
-	if err != nil {
-		return nil, err
-	}
+	found = []Library{driver}
 	if missing := C.pt_bind_cuda(g.c, library); missing != nil {
-		return []Library{found}, tooOld("%s has no function %s", found.Path, C.GoString(missing))
+		return nil, found, tooOld("%s has no function %s", driver.Path, C.GoString(missing))
 	}
 	if r := C.pt_cuInit(g.c, 0); r == C.CUDA_ERROR_NO_DEVICE {
-		return []Library{found}, fmt.Errorf("%w: NVIDIA's driver is installed and sees no GPU (cuInit: CUDA_ERROR_NO_DEVICE): check nvidia-smi, and CUDA_VISIBLE_DEVICES", trainer.ErrUnavailable)
+		return nil, found, fmt.Errorf("%w: NVIDIA's driver is installed and sees no GPU (cuInit: CUDA_ERROR_NO_DEVICE): check nvidia-smi, and CUDA_VISIBLE_DEVICES", trainer.ErrUnavailable)
 	} else if err := g.cuda("cuInit", r); err != nil {
-		return []Library{found}, fmt.Errorf("%w: %w: check that nvidia-smi works", trainer.ErrUnavailable, err)
+		return nil, found, fmt.Errorf("%w: %w: check that nvidia-smi works", trainer.ErrUnavailable, err)
 	}
 	var version C.int
 	if err := g.cuda("cuDriverGetVersion", C.pt_cuDriverGetVersion(g.c, &version)); err != nil {
-		return []Library{found}, err
+		return nil, found, err
 	}
 	g.properties.Driver = cudaVersion(int(version))
-	found.Version = "CUDA " + g.properties.Driver
+	found[0].Version = "CUDA " + g.properties.Driver
 	if version < oldestCUDA {
-		return []Library{found}, tooOld("it supports CUDA %s", g.properties.Driver)
+		return nil, found, tooOld("it supports CUDA %s", g.properties.Driver)
 	}
 	library, blas, err := wantedBLAS(int(version) / 1000).open()
 	if err != nil {
-		return []Library{found}, err
+		return nil, found, err
 	}
+	found = append(found, blas)
 	if missing := C.pt_bind_blas(g.c, library); missing != nil {
-		return []Library{found, blas}, fmt.Errorf("%w: %s has no function %s: install a newer cuBLAS", trainer.ErrUnavailable, blas.Path, C.GoString(missing))
+		return nil, found, fmt.Errorf("%w: %s has no function %s: install a newer cuBLAS", trainer.ErrUnavailable, blas.Path, C.GoString(missing))
 	}
-	blas.Version = blasVersion(int(C.pt_cublasLtGetVersion(g.c)))
-	g.properties.BLAS = "cublasLt " + blas.Version
-	return []Library{found, blas}, nil
+	found[1].Version = blasVersion(int(C.pt_cublasLtGetVersion(g.c)))
+	g.properties.BLAS = "cublasLt " + found[1].Version
+	return g, found, nil
 }
 
 func tooOld(format string, a ...any) error {
@@ -177,25 +185,6 @@ func (w wanted) open() (unsafe.Pointer, Library, error) {
 }
 
 const pathMax = 4096
-
-// find sets the ordinal and the properties of g. It returns an error if the GPU
-// does not exist or is too old.
-func (g *gpu) find(ordinal int) error {
-	n, err := g.count()
-	if err != nil {
-		return err
-	}
-	if ordinal < 0 || ordinal >= n {
-		return fmt.Errorf("%w: this machine has %d GPUs, from cuda:0 to cuda:%d", trainer.ErrUnavailable, n, n-1)
-	}
-	if err := g.describe(ordinal); err != nil {
-		return err
-	}
-	if p := g.properties; p.Major < oldestMajor {
-		return fmt.Errorf("%w: %s has compute capability %d.%d; %d.0 or newer is needed (A100 and later)", trainer.ErrUnavailable, p.Name, p.Major, p.Minor, oldestMajor)
-	}
-	return nil
-}
 
 func (g *gpu) count() (int, error) {
 	var n C.int
@@ -266,8 +255,17 @@ func (g *gpu) Properties() device.Properties { return g.properties }
 // the device. If freeing one resource fails, Close still frees the others.
 // Communicators that are not disconnected are aborted.
 func (g *gpu) Close() error {
-	if err := g.abortAll(); err != nil {
-		return err // every further call would wait for the GPU
+	g.communicatorsMu.Lock()
+	for id, c := range g.communicators {
+		c.abort(g, errors.New("the device is closed"))
+		if !c.gone() {
+			g.c.stuck = 1
+		}
+		delete(g.communicators, id)
+	}
+	g.communicatorsMu.Unlock()
+	if g.c.stuck != 0 {
+		return errStuck // every further call would wait for the GPU
 	}
 	errs := append([]error{g.Sync()}, g.release()...)
 	// After a failure the device returns the same code from every call: report each code once.
