@@ -94,7 +94,7 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 	}
 	if offset > 0 {
 		reason := errChanged
-		if t.unchanged(r) {
+		if tag := strongTag(r.Header); tag != "" && tag == t.note.Validator { // the same version of the file
 			reason = errIgnoredRange
 		}
 		if t.ignored++; reason == errIgnoredRange && t.ignored <= 2 {
@@ -105,13 +105,6 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 		}
 	}
 	return t.acceptWhole(r)
-}
-
-// unchanged reports whether the response r and the partial file have the same
-// strong ETag: they are from the same version of the file.
-func (t *transfer) unchanged(r *response) bool {
-	tag := strongTag(r.Header)
-	return tag != "" && tag == t.note.Validator
 }
 
 // acceptWhole checks the header of a response with the whole file. left is as
@@ -206,8 +199,15 @@ func (t *transfer) append(body io.Reader, left int64) error {
 	for left > 0 {
 		n, err := body.Read(buf[:min(int64(len(buf)), left)])
 		left -= int64(n)
-		if err := t.write(buf[:n]); err != nil {
-			return err
+		if _, err := t.part.Write(buf[:n]); err != nil {
+			return &storageError{err}
+		}
+		t.sums.Write(buf[:n])
+		t.progress(int64(n))
+		if t.part.Size()-t.note.Synced >= syncBytes {
+			if err := t.sync(); err != nil {
+				return err
+			}
 		}
 		if err == io.EOF {
 			break
@@ -224,18 +224,6 @@ func (t *transfer) append(body io.Reader, left int64) error {
 		return io.ErrUnexpectedEOF
 	case !known && left == 0:
 		return &fatalError{fmt.Errorf("%w: more than the limit of %d bytes", ErrRefused, t.client.options.MaxBytes)}
-	}
-	return nil
-}
-
-func (t *transfer) write(p []byte) error {
-	if _, err := t.part.Write(p); err != nil {
-		return &storageError{err}
-	}
-	t.sums.Write(p)
-	t.progress(int64(len(p)))
-	if t.file.Checksum == "" && t.part.Size()-t.note.Synced >= syncBytes {
-		return t.sync()
 	}
 	return nil
 }

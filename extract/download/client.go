@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -88,7 +89,7 @@ func (c *Client) open(ctx context.Context, method, address string, header http.H
 		if err != nil {
 			return nil, fmt.Errorf("get %s: %w", redact.URL(u.String()), err)
 		}
-		if !isRedirect(r.StatusCode) {
+		if !slices.Contains(redirects, r.StatusCode) {
 			return r, nil
 		}
 		location := r.Header.Get("Location")
@@ -102,13 +103,8 @@ func (c *Client) open(ctx context.Context, method, address string, header http.H
 	}
 }
 
-func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
-}
+// redirects are the status codes of redirects.
+var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
 // redirect returns the target of a redirect, or an error if the redirect is not
 // allowed.

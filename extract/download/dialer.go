@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -132,19 +133,15 @@ func isProxy(address string) bool {
 	for _, scheme := range []string{"https", "http"} {
 		// The choice of host does not matter, only the scheme does.
 		u, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: scheme, Host: "dumps.wikimedia.org"}})
-		if err == nil && u != nil && proxyAddress(u) == address {
+		if err != nil || u == nil {
+			continue
+		}
+		port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme])
+		if net.JoinHostPort(u.Hostname(), port) == address {
 			return true
 		}
 	}
 	return false
-}
-
-func proxyAddress(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
-	}
-	return net.JoinHostPort(u.Hostname(), port)
 }
 
 type countedConn struct {

@@ -59,6 +59,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,7 +177,7 @@ func (o Options) Validate() error {
 	}
 	seen := map[string]bool{}
 	for _, m := range o.Mirrors {
-		if _, ok := siteByName(m.Site); !ok {
+		if !slices.ContainsFunc(sites, func(s site) bool { return s.name == m.Site }) {
 			p.add("mirror of %q: unknown site, want %s or %s", m.Site, SiteWikimedia, SiteGutenberg)
 		}
 		if seen[m.Site] {

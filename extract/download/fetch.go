@@ -239,7 +239,7 @@ func (t *transfer) run(ctx context.Context) error {
 		} else if err == nil {
 			err = errPart
 		}
-		if isStorage(err) {
+		if storage := (*storageError)(nil); errors.As(err, &storage) {
 			return err
 		}
 		brought := t.part.Size() - before
@@ -262,11 +262,6 @@ func (t *transfer) done() bool {
 type storageError struct{ error }
 
 func (e *storageError) Unwrap() error { return e.error }
-
-func isStorage(err error) bool {
-	var s *storageError
-	return errors.As(err, &s)
-}
 
 // verify compares a complete file with its checksum. After a mismatch it asks
 // the server for the true size. If the partial file is too short, the rest is
@@ -292,7 +287,8 @@ func (t *transfer) verify(ctx context.Context) error {
 
 // hasMore asks the server whether the file continues after the bytes of the
 // partial file. If the server's file is shorter than the partial file, hasMore
-// truncates the partial file to that size and returns false.
+// truncates the partial file to that size and returns false. If that fails, the
+// checksum remains wrong and the file is downloaded again.
 func (t *transfer) hasMore(ctx context.Context) bool {
 	size := t.part.Size()
 	r, err := t.request(ctx, size)
@@ -304,26 +300,17 @@ func (t *transfer) hasMore(ctx context.Context) bool {
 	if err != nil || span.total < 0 {
 		return false
 	}
-	switch {
-	case r.StatusCode == http.StatusPartialContent && span.first == size:
+	if r.StatusCode == http.StatusPartialContent && span.first == size {
 		t.note.Total, t.complete = span.total, false
 		return true
-	case r.StatusCode == http.StatusRequestedRangeNotSatisfiable && span.total < size:
-		t.cut(ctx, span.total)
 	}
-	return false
-}
-
-// cut truncates the partial file to total, the size of the file on the server.
-// If that fails, the checksum remains wrong and the file is downloaded again.
-func (t *transfer) cut(ctx context.Context, total int64) {
-	beyond := t.part.Size() - total
-	if t.part.Truncate(total) != nil {
-		return
+	if r.StatusCode != http.StatusRequestedRangeNotSatisfiable || span.total >= size || t.part.Truncate(span.total) != nil {
+		return false
 	}
-	t.progress(-beyond)
-	t.note.Total, t.sums = total, newSums(t.file.Checksum)
-	if hashPrefix(ctx, t.sums, t.part, total) != nil {
+	t.progress(span.total - size)
+	t.note.Total, t.sums = span.total, newSums(t.file.Checksum)
+	if hashPrefix(ctx, t.sums, t.part, span.total) != nil {
 		t.sums = newSums(t.file.Checksum)
 	}
+	return false
 }

@@ -75,27 +75,6 @@ func ParseWiki(s string) (Request, error) {
 	return r, r.Validate()
 }
 
-// Validate reports every field whose value is invalid, in one error.
-func (r Request) Validate() error {
-	var p problems
-	switch r.Kind {
-	case Wiki:
-		r.validateWiki(&p)
-	case Gutenberg:
-		if r.Language != "" && !language().MatchString(r.Language) {
-			p.add("language %q: must be a code such as en", r.Language)
-		}
-		if r.Limit < 0 || slices.ContainsFunc(r.IDs, func(id int) bool { return id < 1 || id > maxBookID }) {
-			p.add("limit and numbers of books must be positive")
-		}
-	case URL:
-		r.validateURL(&p)
-	default:
-		p.add("unknown kind of request %q", r.Kind)
-	}
-	return errors.Join(p...)
-}
-
 // family matches the ends of the database names of all wikis of Wikimedia.
 var family = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`.(wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage|wikimedia)$`)
@@ -120,32 +99,45 @@ func meantWiki(name string) string {
 	return strings.ReplaceAll(m[1], "-", "_") + m[2]
 }
 
-func (r Request) validateWiki(p *problems) {
-	if !wikiName().MatchString(r.Wiki) || !family().MatchString(r.Wiki) {
-		p.add("no wiki is called %q: it must be a database name such as %s", r.Wiki, cmp.Or(meantWiki(r.Wiki), "simplewiki or enwiki"))
-	}
-	if r.Date != Latest && !wikiDate().MatchString(r.Date) {
-		p.add("date %q: must be like 2026-08-01 or %s", r.Date, Latest)
-	}
-	if !slices.Contains([]string{LayoutAuto, LayoutContent, LayoutLegacy}, r.Layout) {
-		p.add("layout %q: must be %s, %s or %s", r.Layout, LayoutAuto, LayoutContent, LayoutLegacy)
-	}
-	if r.Multistream && r.Layout == LayoutContent {
-		p.add("content exports have no multistream variant")
-	}
-}
-
-func (r Request) validateURL(p *problems) {
-	if _, err := parseURL(r.URL, true); err != nil {
-		p.add("url %w", err)
-	} else if r.URLSHA256 != "" {
-		p.add("url %s: parts that may be secret were removed, want the complete URL", r.URL)
-	}
-	if r.SHA256 != "" {
-		if _, err := NewChecksum("sha256", r.SHA256); err != nil {
-			p.add("url %s: %w", redact.URL(r.URL), err)
+// Validate reports every field whose value is invalid, in one error.
+func (r Request) Validate() error {
+	var p problems
+	switch r.Kind {
+	case Wiki:
+		if !wikiName().MatchString(r.Wiki) || !family().MatchString(r.Wiki) {
+			p.add("no wiki is called %q: it must be a database name such as %s", r.Wiki, cmp.Or(meantWiki(r.Wiki), "simplewiki or enwiki"))
 		}
+		if r.Date != Latest && !wikiDate().MatchString(r.Date) {
+			p.add("date %q: must be like 2026-08-01 or %s", r.Date, Latest)
+		}
+		if !slices.Contains([]string{LayoutAuto, LayoutContent, LayoutLegacy}, r.Layout) {
+			p.add("layout %q: must be %s, %s or %s", r.Layout, LayoutAuto, LayoutContent, LayoutLegacy)
+		}
+		if r.Multistream && r.Layout == LayoutContent {
+			p.add("content exports have no multistream variant")
+		}
+	case Gutenberg:
+		if r.Language != "" && !language().MatchString(r.Language) {
+			p.add("language %q: must be a code such as en", r.Language)
+		}
+		if r.Limit < 0 || slices.ContainsFunc(r.IDs, func(id int) bool { return id < 1 || id > maxBookID }) {
+			p.add("limit and numbers of books must be positive")
+		}
+	case URL:
+		if _, err := parseURL(r.URL, true); err != nil {
+			p.add("url %w", err)
+		} else if r.URLSHA256 != "" {
+			p.add("url %s: parts that may be secret were removed, want the complete URL", r.URL)
+		}
+		if r.SHA256 != "" {
+			if _, err := NewChecksum("sha256", r.SHA256); err != nil {
+				p.add("url %s: %w", redact.URL(r.URL), err)
+			}
+		}
+	default:
+		p.add("unknown kind of request %q", r.Kind)
 	}
+	return errors.Join(p...)
 }
 
 // A problems collects all errors of a request or of options.
@@ -218,32 +210,25 @@ func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
 	return resolveURL(r)
 }
 
-// resolveURL returns the list with the one file at a URL. It does not contact
-// the server.
+// resolveURL returns the list with the one file at a URL, which is a dump if its
+// name is that of XML. It does not contact the server.
 func resolveURL(r Request) (*List, error) {
 	u, err := parseURL(r.URL, true)
 	if err != nil {
 		return nil, err
 	}
-	f := File{Name: SafeName(redact.Name(u.EscapedPath())), URL: r.URL, Licence: "not known"}
-	f.Kind = kindOfName(f.Name)
+	f := File{Name: SafeName(redact.Name(u.EscapedPath())), URL: r.URL, Kind: KindBooks, Licence: "not known"}
+	stem := f.Name
+	for _, packed := range []string{".bz2", ".gz", ".zst"} {
+		stem = strings.TrimSuffix(stem, packed)
+	}
+	if strings.HasSuffix(stem, ".xml") || strings.Contains(f.Name, ".xml-p") {
+		f.Kind = KindWiki
+	}
 	if r.SHA256 != "" {
 		f.Checksum, f.ChecksumSource = Checksum("sha256:"+strings.ToLower(r.SHA256)), "the command line"
 	}
 	return &List{Files: []File{f}}, nil
-}
-
-// kindOfName guesses the kind of a file by its name: KindWiki for XML, else
-// KindBooks.
-func kindOfName(name string) string {
-	stem := name
-	for _, packed := range []string{".bz2", ".gz", ".zst"} {
-		stem = strings.TrimSuffix(stem, packed)
-	}
-	if strings.HasSuffix(stem, ".xml") || strings.Contains(name, ".xml-p") {
-		return KindWiki
-	}
-	return KindBooks
 }
 
 // maxName is the maximum length of a file name in bytes.

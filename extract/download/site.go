@@ -33,14 +33,6 @@ var sites = []site{
 		hosts: []string{"www.gutenberg.org", "gutenberg.org", "aleph.pglaf.org", "gutenberg.pglaf.org", "aleph.gutenberg.org"}},
 }
 
-func siteByName(name string) (site, bool) {
-	i := slices.IndexFunc(sites, func(s site) bool { return s.name == name })
-	if i < 0 {
-		return site{}, false
-	}
-	return sites[i], true
-}
-
 // A manner holds the limits for requests to a host.
 type manner struct {
 	connections int

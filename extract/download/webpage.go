@@ -121,19 +121,12 @@ func (t *transfer) checkContent(r *response) (io.Reader, error) {
 	if !wantsPage(name) && looksLikePage(head) {
 		return nil, newPageError(t.file.Name)
 	}
-	if unverified && len(head) > 0 && !beginsLike(head, path.Ext(name)) {
-		return nil, &contentError{fmt.Sprintf("the response is not a %s file: open the URL in a browser to see what it is", path.Ext(name))}
-	}
-	return body, nil
-}
-
-// beginsLike reports whether head, the first bytes of a file, matches the file
-// extension ending. It is true for an extension that is not in magics.
-func beginsLike(head []byte, ending string) bool {
+	ending := path.Ext(name)
+	begins := func(s string) bool { return bytes.HasPrefix(head, []byte(s)) }
 	for _, m := range magics {
-		if slices.Contains(m.endings, ending) {
-			return slices.ContainsFunc(m.begins, func(s string) bool { return bytes.HasPrefix(head, []byte(s)) })
+		if unverified && len(head) > 0 && slices.Contains(m.endings, ending) && !slices.ContainsFunc(m.begins, begins) {
+			return nil, &contentError{fmt.Sprintf("the response is not a %s file: open the URL in a browser to see what it is", ending)}
 		}
 	}
-	return true
+	return body, nil
 }
