@@ -174,7 +174,7 @@ func TestDifferentBooksOfTheSameBytesAreRefusedAndAskedForAgain(t *testing.T) {
 	c := s.config(out)
 	r := stage.Runner{Name: "direct", Workers: 2}
 	_, err := Download(t.Context(), r, c)
-	if !errors.Is(err, download.ErrRefused) || !strings.Contains(err.Error(), "pg7.txt and pg8.txt came as the same 52 bytes") {
+	if !errors.Is(err, download.ErrRefused) || !strings.Contains(err.Error(), "pg7.txt and pg8.txt have the same 52 bytes") {
 		t.Fatalf("got %v, want the two books named", err)
 	}
 	for name := range contents(t, out) {

@@ -185,7 +185,7 @@ func TestAPoolWithstandsStrangers(t *testing.T) {
 				most = s.pool.o.Workers - 1
 			}
 			said := s.attack("symbol", s.victim)
-			if !s.alive(s.victim) || d.token && !strings.Contains(said, "is no function of a stage") || !d.token && strings.Contains(said, "answer") {
+			if !s.alive(s.victim) || d.token && !strings.Contains(said, "is not a function of a stage") || !d.token && strings.Contains(said, "answer") {
 				t.Errorf("symbol: the victim is there: %v: %s", s.alive(s.victim), said)
 			}
 			if said := s.attack("start", ""); !strings.Contains(said, fmt.Sprintf("workers started: %d\n", most)) && !d.token {

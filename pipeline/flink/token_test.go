@@ -101,10 +101,10 @@ func TestAPoolStartsNoMoreWorkersThanItMay(t *testing.T) {
 	}
 	for _, url := range []string{"10.0.0.1:80", "example.org:80", "unix:/run/x", "dns:///example.org", "[::2]:1", "127.0.0.1"} {
 		r, err := p.StartWorker(t.Context(), &fnpb.StartWorkerRequest{ProvisionEndpoint: &pipepb.ApiServiceDescriptor{Url: url}})
-		if err != nil || !strings.Contains(r.GetError(), "of its own machine alone") {
+		if err != nil || !strings.Contains(r.GetError(), "only to the TaskManager of its own machine") {
 			t.Errorf("%s: %v %v", url, r, err)
 		}
-		if _, err := dialLocal(t.Context(), url, time.Millisecond); err == nil || !strings.Contains(err.Error(), "of its own machine alone") {
+		if _, err := dialLocal(t.Context(), url, time.Millisecond); err == nil || !strings.Contains(err.Error(), "only to the TaskManager of its own machine") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
