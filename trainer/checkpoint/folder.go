@@ -92,7 +92,10 @@ type fileEntry struct {
 // config.json, model.safetensors, and the files of the tokenizer if t has any.
 // The folder is created or replaced atomically.
 func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
-	specs := trainer.Tensors(c, h)
+	return writeModel(dir, c, h, t, trainer.Tensors(c, h), weights)
+}
+
+func writeModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, specs []trainer.TensorSpec, weights iter.Seq2[trainer.Tensor, error]) error {
 	err := replaceFolder(dir, floatBytes*elements(specs), func(f *folder) error { return f.writeTensors(c, h, t, specs, weights) })
 	if err != nil {
 		return fmt.Errorf("write model %s: %w", dir, err)
@@ -100,30 +103,26 @@ func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weig
 	return nil
 }
 
-// WriteEncoder writes the encoder of p to the folder dir as transformers'
-// BertModel, without heads: embeddings, layers, and the pooler if p has one.
-func WriteEncoder(dir string, t Tokenizer, p *Pretrained) error {
-	var specs []trainer.TensorSpec
-	for _, s := range trainer.Tensors(p.Config, trainer.Heads{NSP: true}) {
-		pooler := strings.HasPrefix(s.Name, "bert.pooler.")
-		if strings.HasPrefix(s.Name, "bert.") && (!pooler || p.names[s.Name] != "") {
-			specs = append(specs, s)
-		}
+// Write writes p with the heads h to a folder, as [WriteModel] does. Without heads it
+// writes the encoder as transformers' BertModel: embeddings, layers, and the pooler if
+// p has one.
+func (p *Pretrained) Write(dir string, h trainer.Heads, t Tokenizer) error {
+	specs := trainer.Tensors(p.Config, h)
+	if h == (trainer.Heads{}) {
+		specs = slices.DeleteFunc(trainer.Tensors(p.Config, trainer.Heads{NSP: true}), func(s trainer.TensorSpec) bool {
+			return !strings.HasPrefix(s.Name, "bert.") || strings.HasPrefix(s.Name, "bert.pooler.") && p.names[s.Name] == ""
+		})
 	}
-	weights := func(yield func(trainer.Tensor, error) bool) {
+	return writeModel(dir, p.Config, h, t, specs, func(yield func(trainer.Tensor, error) bool) {
+		var data []float32
 		for _, s := range specs {
-			if t, err := p.Tensor(s.Name, nil); !yield(t, err) || err != nil {
+			t, err := p.Tensor(s.Name, data)
+			if !yield(t, err) || err != nil {
 				return
 			}
+			data = t.Data
 		}
-	}
-	err := replaceFolder(dir, floatBytes*elements(specs), func(f *folder) error {
-		return f.writeTensors(p.Config, trainer.Heads{}, t, specs, weights)
 	})
-	if err != nil {
-		return fmt.Errorf("write model %s: %w", dir, err)
-	}
-	return nil
 }
 
 // Folder returns the path of the checkpoint of a step in the output directory
@@ -292,19 +291,20 @@ func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, sp
 	return f.writeJSON(tokenizerFile, tokenizerConfig(c, t))
 }
 
-// Prefixes of the tensor names in optimizer.safetensors.
-const (
-	firstPrefix  = "m."
-	secondPrefix = "v."
+// momentKinds are the moments in optimizer.safetensors, in the order of the file, and
+// momentPrefix the prefixes of their tensors' names.
+var (
+	momentKinds  = []trainer.Kind{trainer.FirstMoment, trainer.SecondMoment}
+	momentPrefix = map[trainer.Kind]string{trainer.FirstMoment: "m.", trainer.SecondMoment: "v."}
 )
 
 // writeOptimizer writes the optimizer's moments of all parameters to one file:
 // all first moments, then all second moments.
 func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Snapshot) error {
 	var both []trainer.TensorSpec
-	for _, prefix := range []string{firstPrefix, secondPrefix} {
+	for _, kind := range momentKinds {
 		for _, s := range specs {
-			s.Name = prefix + s.Name
+			s.Name = momentPrefix[kind] + s.Name
 			both = append(both, s)
 		}
 	}
@@ -315,16 +315,12 @@ func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Snapshot) 
 // names in optimizer.safetensors.
 func moments(m trainer.Snapshot) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
-		for t, err := range m.Tensors(trainer.FirstMoment) {
-			t.Name = firstPrefix + t.Name
-			if !yield(t, err) || err != nil {
-				return
-			}
-		}
-		for t, err := range m.Tensors(trainer.SecondMoment) {
-			t.Name = secondPrefix + t.Name
-			if !yield(t, err) || err != nil {
-				return
+		for _, kind := range momentKinds {
+			for t, err := range m.Tensors(kind) {
+				t.Name = momentPrefix[kind] + t.Name
+				if !yield(t, err) || err != nil {
+					return
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -200,7 +201,7 @@ func appendHeader(dst []byte, metadata map[string]string, entries []Entry) ([]by
 	if b.Len() > maxHeader {
 		return nil, fmt.Errorf("header of %d bytes: too large", b.Len())
 	}
-	dst = appendUint64(dst, uint64(b.Len()))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(b.Len()))
 	return append(dst, b.Bytes()...), nil
 }
 
@@ -227,11 +228,4 @@ func writeEntry(b *bytes.Buffer, e Entry) error {
 	b.WriteByte(':')
 	b.Write(v)
 	return nil
-}
-
-func appendUint64(dst []byte, v uint64) []byte {
-	for i := range 8 {
-		dst = append(dst, byte(v>>(8*i)))
-	}
-	return dst
 }

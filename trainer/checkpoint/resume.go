@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -79,10 +80,7 @@ func stepFolders(out string) ([]string, error) {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { // numbers of more than eight digits have longer names
-		if len(a) != len(b) {
-			return len(a) - len(b)
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
 	return names, nil
 }
@@ -202,19 +200,12 @@ func (s State) Check(run State) error {
 		errs = append(errs, fmt.Errorf("schedule: %w", err))
 	}
 	check("optimizer", s.Optimizer, run.Optimizer)
-	for _, name := range slices.Sorted(maps.Keys(union(s.Options, run.Options))) {
+	names := maps.Collect(maps.All(s.Options))
+	maps.Copy(names, run.Options)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		check(name, strconv.Quote(s.Options[name]), strconv.Quote(run.Options[name]))
 	}
 	return errors.Join(errs...)
-}
-
-func union(a, b map[string]string) map[string]string {
-	u := maps.Clone(a)
-	if u == nil {
-		u = map[string]string{}
-	}
-	maps.Copy(u, b)
-	return u
 }
 
 // Weights opens the weights of the checkpoint. Close the result after use.
@@ -230,17 +221,6 @@ func (c *Checkpoint) Restore(m trainer.Model) error {
 }
 
 func (c *Checkpoint) restore(m trainer.Model) error {
-	if err := c.loadWeights(m); err != nil {
-		return err
-	}
-	if err := c.LoadMoments(m, c.State.Heads); err != nil {
-		return err
-	}
-	m.SetState(c.State.Model)
-	return nil
-}
-
-func (c *Checkpoint) loadWeights(m trainer.Model) error {
 	p, err := c.Weights()
 	if err != nil {
 		return err
@@ -250,7 +230,14 @@ func (c *Checkpoint) loadWeights(m trainer.Model) error {
 	if err != nil {
 		return err
 	}
-	return report.Complete()
+	if err := report.Complete(); err != nil {
+		return err
+	}
+	if err := c.LoadMoments(m, c.State.Heads); err != nil {
+		return err
+	}
+	m.SetState(c.State.Model)
+	return nil
 }
 
 // LoadMoments loads the optimizer's moments into m, a model with the heads h,
@@ -263,8 +250,8 @@ func (c *Checkpoint) LoadMoments(m trainer.Model, h trainer.Heads) error {
 		return err
 	}
 	defer s.Close()
-	for prefix, kind := range map[string]trainer.Kind{firstPrefix: trainer.FirstMoment, secondPrefix: trainer.SecondMoment} {
-		report, err := m.Load(kind, prefixed(s, prefix))
+	for _, kind := range momentKinds {
+		report, err := m.Load(kind, prefixed(s, momentPrefix[kind]))
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -121,12 +122,7 @@ func NewSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 // of size bytes without gap or overlap, and fills s.byName.
 func (s *Safetensors) checkLayout(size int64) error {
 	slices.SortStableFunc(s.Entries, func(a, b Entry) int {
-		switch { // an empty tensor has the same offset as the tensor after it
-		case a.Begin != b.Begin:
-			return sign(a.Begin - b.Begin)
-		default:
-			return sign(a.End - b.End)
-		}
+		return cmp.Or(cmp.Compare(a.Begin, b.Begin), cmp.Compare(a.End, b.End)) // an empty tensor has the same offset as the tensor after it
 	})
 	at := int64(0)
 	for i, e := range s.Entries {
@@ -140,16 +136,6 @@ func (s *Safetensors) checkLayout(size int64) error {
 		return fmt.Errorf("tensors of %d bytes in a data part of %d", at, size)
 	}
 	return nil
-}
-
-func sign(d int64) int {
-	switch {
-	case d < 0:
-		return -1
-	case d > 0:
-		return 1
-	}
-	return 0
 }
 
 // Close closes a file opened by [OpenSafetensors].

@@ -17,7 +17,7 @@ import (
 
 // file puts a header and data together as the format says.
 func file(header string, data []byte) []byte {
-	return append(append(appendUint64(nil, uint64(len(header))), header...), data...)
+	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), data...)
 }
 
 func parse(b []byte) (*Safetensors, error) { return NewSafetensors(bytes.NewReader(b), int64(len(b))) }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"pretext/internal/store"
 	"pretext/trainer"
@@ -158,7 +159,7 @@ type tensorFlowWeights struct {
 // open opens the data files that contain the model's variables. The file names
 // end in the number of data files, so open counts them first.
 func (w *tensorFlowWeights) open() error {
-	found, err := filepath.Glob(escapeGlob(w.prefix) + ".data-?????-of-?????")
+	found, err := filepath.Glob(escapeGlob.Replace(w.prefix) + ".data-?????-of-?????")
 	if err != nil {
 		return err
 	}
@@ -177,17 +178,7 @@ func (w *tensorFlowWeights) open() error {
 }
 
 // escapeGlob escapes the special characters of [filepath.Glob] in a path.
-func escapeGlob(path string) string {
-	var b []byte
-	for i := range len(path) {
-		switch path[i] {
-		case '*', '?', '[', '\\':
-			b = append(b, '\\')
-		}
-		b = append(b, path[i])
-	}
-	return string(b)
-}
+var escapeGlob = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`)
 
 func (w *tensorFlowWeights) close() error {
 	var errs []error
@@ -233,10 +224,7 @@ func decodeVariable(name string, raw []byte, stored []int64, dst []float32) (tra
 	n := len(raw) / 4
 	dst = slices.Grow(dst[:0], n)[:n]
 	at := func(i int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])) }
-	shape := make([]int, len(stored))
-	for i, d := range stored {
-		shape[i] = int(d)
-	}
+	shape := ints(stored)
 	if _, transpose := trainer.GoogleName(name); !transpose {
 		for i := range dst {
 			dst[i] = at(i)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -324,7 +325,7 @@ func (g *Group) linkEnded(l *link, err error) {
 	case g.welcome == nil && g.o.Rank == 0:
 		g.o.logf("rank %d (%s) has ended before the run began; waiting for it to start again", l.rank, l.host)
 		l.conn.Close()
-		g.removeLink(l)
+		g.links = slices.DeleteFunc(g.links, func(other *link) bool { return other == l })
 	case err == io.EOF || isReset(err):
 		g.fail(g.lost(l.rank, "ended without a message: it was killed or has crashed, see its log"))
 	default:
@@ -456,14 +457,5 @@ func (g *Group) shutdown() {
 	g.readers.Wait()
 	for _, l := range g.links {
 		l.conn.Close()
-	}
-}
-
-func (g *Group) removeLink(gone *link) {
-	for i, l := range g.links {
-		if l == gone {
-			g.links = append(g.links[:i], g.links[i+1:]...)
-			return
-		}
 	}
 }

@@ -265,15 +265,17 @@ func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *co
 // sourceOf returns a cache entry in which only the fields that identify f are
 // set.
 func (s *Shards) sourceOf(ctx context.Context, f *File) (e cacheEntry, err error) {
-	if f.part != nil {
-		return s.partEntry(ctx, f)
+	e = cacheEntry{Format: cacheFormat, Name: f.name, Bytes: f.Bytes}
+	if f.part != nil { // its side-car has the hash of the values
+		sideCar, err := store.ReadSmall(ctx, f.Path+sharding.SideCarSuffix, store.Parts)
+		e.Ends = sharding.Hash(sideCar)
+		return e, err
 	}
 	file, err := s.open(ctx, f)
 	if err != nil {
 		return e, err
 	}
 	defer file.Close()
-	e = cacheEntry{Format: cacheFormat, Name: f.name, Bytes: f.Bytes}
 	e.Ends, err = sharding.EndsHash(file)
 	return e, err
 }

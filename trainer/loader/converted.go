@@ -14,16 +14,23 @@ import (
 )
 
 // openConverted opens shards in the format of another library. parts are all of
-// them, in the order of the shards from which they were made.
+// them, in the order of the shards from which they were made. The options of the
+// conversion say how the examples were made; those of TFRecord files without a
+// manifest, and of folders of earlier versions, have form and lengths alone.
 func openConverted(d *sharding.Dataset, parts []examples.Part, opts Options) (*Shards, error) {
 	folder, err := store.Open(d.Path)
 	if err != nil {
 		return nil, err
 	}
 	s := &Shards{folder: folder}
-	if err := s.readConverted(parts[0]); err != nil {
-		return nil, err
+	o, _ := parts[0].Options()
+	if o.Examples != nil {
+		if err := s.readOptions(o.Examples); err != nil {
+			return nil, fmt.Errorf("read %s of %s: %w: %w", sharding.ManifestName, parts[0].Path, sharding.ErrFormat, err)
+		}
 	}
+	s.form = cmp.Or(o.Form, records.Pairs)
+	s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq = o.MaxSeqLength, o.MaxPredictionsPerSeq
 	for i, part := range parts {
 		if opts.Split == "" || opts.Split == part.Split {
 			s.files = append(s.files, File{Path: part.Path, Split: part.Split, Bytes: part.Bytes, Records: part.Count,
@@ -34,21 +41,6 @@ func openConverted(d *sharding.Dataset, parts []examples.Part, opts Options) (*S
 		return nil, none(folder, opts)
 	}
 	return s, nil
-}
-
-// readConverted sets s.form, s.made and s.lower from the options of the conversion
-// that wrote part. Of TFRecord files without a manifest, and of folders of earlier
-// versions, they have form and lengths alone.
-func (s *Shards) readConverted(part examples.Part) error {
-	o, _ := part.Options()
-	if o.Examples != nil {
-		if err := s.readOptions(o.Examples); err != nil {
-			return fmt.Errorf("read %s of %s: %w: %w", sharding.ManifestName, part.Path, sharding.ErrFormat, err)
-		}
-	}
-	s.form = cmp.Or(o.Form, records.Pairs)
-	s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq = o.MaxSeqLength, o.MaxPredictionsPerSeq
-	return nil
 }
 
 // readPart yields the examples of a converted shard, as read does those of a
@@ -87,17 +79,6 @@ func (f *File) partRecords(ctx context.Context) io.ReadCloser {
 		w.CloseWithError(out.Close()) // io.EOF for nil
 	}()
 	return r
-}
-
-// partEntry returns the cache entry of a converted shard with only those fields
-// that identify it: its size, and the hash of its side-car, which has the hash
-// of the values.
-func (s *Shards) partEntry(ctx context.Context, f *File) (e cacheEntry, err error) {
-	sideCar, err := store.ReadSmall(ctx, f.Path+sharding.SideCarSuffix, store.Parts)
-	if err != nil {
-		return e, err
-	}
-	return cacheEntry{Format: cacheFormat, Name: f.name, Bytes: f.Bytes, Ends: sharding.Hash(sideCar)}, nil
 }
 
 // partRatio estimates the size of a converted shard as TFRecord divided by its

@@ -29,14 +29,39 @@ func (s *Shards) fillCache(ctx context.Context, to filling) (*copied, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = to.copyAndIndex(ctx, stream, &entry)
-	if err := errors.Join(err, close()); err != nil {
+	if err := errors.Join(to.copyAndIndex(ctx, stream, &entry), close()); err != nil {
 		return nil, err
 	}
 	if err := store.WriteFile(ctx, to.cache, cacheCar(to.file.name), sharding.Marshal(entry)); err != nil {
 		return nil, err
 	}
 	return &copied{folder: to.cache, entry: entry}, nil
+}
+
+// copyAndIndex writes the index of a stream of records and completes the entry.
+// If entry.Copied is set, it also writes the stream itself.
+func (to filling) copyAndIndex(ctx context.Context, stream io.Reader, entry *cacheEntry) error {
+	index, err := to.cache.Create(ctx, cacheIndex(to.file.name))
+	if err != nil {
+		return err
+	}
+	defer index.Abort()
+	if entry.Copied {
+		data, err := to.cache.Create(ctx, cacheData(to.file.name))
+		if err != nil {
+			return err
+		}
+		defer data.Abort()
+		if err := to.index(ctx, io.TeeReader(stream, data), index, entry); err != nil {
+			return err
+		}
+		if err := data.Replace(nil); err != nil {
+			return err
+		}
+	} else if err := to.index(ctx, stream, index, entry); err != nil {
+		return err
+	}
+	return index.Replace(nil)
 }
 
 // stream returns the records of a file as an uncompressed stream of TFRecord, and
@@ -68,33 +93,6 @@ func (to filling) ends(err error) (reason string, ok bool) {
 		return corrupt.Reason, true
 	}
 	return "", false
-}
-
-// copyAndIndex writes the index of a stream of records and completes the entry.
-// If entry.Copied is set, it also writes the stream itself.
-func (to filling) copyAndIndex(ctx context.Context, stream io.Reader, entry *cacheEntry) error {
-	index, err := to.cache.Create(ctx, cacheIndex(to.file.name))
-	if err != nil {
-		return err
-	}
-	defer index.Abort()
-	var data store.Writer
-	if entry.Copied {
-		if data, err = to.cache.Create(ctx, cacheData(to.file.name)); err != nil {
-			return err
-		}
-		defer data.Abort()
-		stream = io.TeeReader(stream, data)
-	}
-	if err := to.index(ctx, stream, index, entry); err != nil {
-		return err
-	}
-	if data != nil {
-		if err := data.Replace(nil); err != nil {
-			return err
-		}
-	}
-	return index.Replace(nil)
 }
 
 // index writes an index line for each record of a stream, and sets the size,

@@ -66,16 +66,24 @@ func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Inde
 	x := &Index{shards: s, files: make([]fileIndex, 0, len(s.files))}
 	for i := range s.files {
 		f := &s.files[i]
-		read := s.scan
+		var one fileIndex
+		var err error
+		name, _ := sharding.ParseShardName(f.name)
 		switch {
 		case f.copied != nil:
-			read = s.readCopied
+			one, err = parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
+			if lost := f.copied.entry.Lost; err == nil && lost != nil {
+				err = lost.fault(f) // together with the index of the records before it
+			}
 		case f.part != nil:
 			return nil, &CompressedError{File: f.Path, Compression: converted}
-		case s.manifest != nil:
-			read = s.readIndex
+		case s.manifest == nil:
+			one, err = s.scan(ctx, f)
+		case f.name == name.Records(true):
+			return nil, &CompressedError{File: f.Path, Compression: "gzip"}
+		default:
+			one, err = parseIndex(ctx, s.folder, name.IndexFile(), f.Bytes)
 		}
-		one, err := read(ctx, f)
 		if tail := f.tail(err); tail != nil && quarantine != nil {
 			err = quarantine(tail)
 		} else if err == nil {
@@ -150,29 +158,8 @@ func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 	}
 }
 
-// readIndex reads the .idx file of a shard. The frames in the index must cover
-// the shard from the first byte to the last without gaps.
-func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error) {
-	name, _ := sharding.ParseShardName(f.name)
-	if f.name == name.Records(true) {
-		return x, &CompressedError{File: f.Path, Compression: "gzip"}
-	}
-	return parseIndex(ctx, s.folder, name.IndexFile(), f.Bytes)
-}
-
-// readCopied reads the index of a file from a cache. If the file has an
-// unreadable tail, it returns the error of the tail together with the index of
-// the records before it.
-func (s *Shards) readCopied(ctx context.Context, f *File) (fileIndex, error) {
-	x, err := parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
-	if err == nil && f.copied.entry.Lost != nil {
-		err = f.copied.entry.Lost.fault(f)
-	}
-	return x, err
-}
-
 // parseIndex reads the index file name in folder; bytes is the length of the
-// indexed file.
+// indexed file, which its frames must cover without gaps.
 func parseIndex(ctx context.Context, folder sharding.Folder, name string, bytes int64) (x fileIndex, err error) {
 	file, err := folder.Open(ctx, name)
 	if err != nil {

@@ -2,13 +2,11 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
 	"pretext/internal/humanize"
 	"pretext/internal/store"
-	"pretext/sharding"
 	"pretext/trainer/loader"
 )
 
@@ -36,20 +34,6 @@ func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Write
 	}
 	c.shards, err = c.shards.Cached(ctx, dir, loader.CacheOptions{SkipDamage: skip})
 	return err
-}
-
-// sweepCache removes temporary files of killed runs from the cache. The caller
-// must hold the lock of the output directory.
-func sweepCache(dir string) error {
-	var errs []error
-	for _, split := range []string{sharding.Train, sharding.Eval} {
-		folder, err := store.Open(cacheBelow(dir, split))
-		if err != nil {
-			return err
-		}
-		errs = append(errs, store.Sweep(folder))
-	}
-	return errors.Join(errs...)
 }
 
 // cacheBelow returns the directory of a split's cache. Each split has its own,

@@ -81,7 +81,7 @@ func (c *classification) read() (fine finetuneTask, err error) {
 		c.task.Labels = own
 	}
 	name, _ := c.task.File(glue.Train)
-	b, err := readTaskFile(filepath.Join(c.o.DataDir, name))
+	train, hash, err := c.readTable(glue.Train)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !c.hasTable():
 		return fine, usagef("--data-dir %s: no table of task %s, such as %s", c.o.DataDir, c.task.Name, name)
@@ -92,16 +92,27 @@ func (c *classification) read() (fine finetuneTask, err error) {
 	case err != nil:
 		return fine, err
 	default:
-		if fine, err = c.training(filepath.Join(c.o.DataDir, name), b); err != nil {
+		description, err := json.Marshal(c.task)
+		if err != nil {
 			return fine, err
+		}
+		fine = finetuneTask{
+			train: train.examples, count: train.examples.Len(), data: hash,
+			options: map[string]string{"task": string(description), "max_seq_length": strconv.Itoa(c.o.MaxSeqLength)},
 		}
 	}
 	if err := c.task.Validate(); err != nil {
 		return fine, failure.Usage(err)
 	}
 	fine.heads, fine.labels = c.task.Heads(), c.task.Labels
-	if err := c.readTables(); err != nil {
-		return fine, err
+	c.tables = map[glue.Split]*table{}
+	for _, split := range c.task.Splits() {
+		t, _, err := c.readTable(split)
+		if err == nil {
+			c.tables[split] = t
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fine, err
+		}
 	}
 	if slices.ContainsFunc(c.task.Splits(), c.measurable) {
 		fine.evaluate = func(ctx context.Context) (map[string]float64, error) {
@@ -121,49 +132,26 @@ func (c *classification) hasTable() bool {
 	})
 }
 
-// training reads the training table at path, whose content is b.
-func (c *classification) training(path string, b []byte) (fine finetuneTask, err error) {
-	var rows []glue.Row
-	if c.task, rows, err = c.task.Read(path, b, glue.Train); err != nil {
-		return fine, err
+// readTable reads the table of a split. err matches [fs.ErrNotExist] if there is none.
+func (c *classification) readTable(split glue.Split) (t *table, hash string, err error) {
+	name, _ := c.task.File(split)
+	path := filepath.Join(c.o.DataDir, name)
+	b, err := readTaskFile(path)
+	if err != nil {
+		return nil, "", err
+	}
+	task, rows, err := c.task.Read(path, b, split)
+	if err != nil {
+		return nil, "", err
+	}
+	if split == glue.Train {
+		c.task = task // it may have learned the classes
 	}
 	examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.MaxSeqLength)
 	if err != nil {
-		return fine, failure.Usage(err)
+		return nil, "", failure.Usage(err)
 	}
-	description, err := json.Marshal(c.task)
-	if err != nil {
-		return fine, err
-	}
-	return finetuneTask{
-		train: examples, count: examples.Len(), data: hashOf(b),
-		options: map[string]string{"task": string(description), "max_seq_length": strconv.Itoa(c.o.MaxSeqLength)},
-	}, nil
-}
-
-func (c *classification) readTables() error {
-	c.tables = map[glue.Split]*table{}
-	for _, split := range c.task.Splits() {
-		name, _ := c.task.File(split)
-		path := filepath.Join(c.o.DataDir, name)
-		b, err := readTaskFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		_, rows, err := c.task.Read(path, b, split)
-		if err != nil {
-			return err
-		}
-		examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.MaxSeqLength)
-		if err != nil {
-			return failure.Usage(err)
-		}
-		c.tables[split] = &table{rows, examples}
-	}
-	return nil
+	return &table{rows, examples}, hashOf(b), nil
 }
 
 // measurable reports whether a split has a table with labels.

@@ -36,7 +36,7 @@ func Import(path, vocab, out string) (dir string, err error) {
 		return "", err
 	}
 	if !m.HasMoments() {
-		return out, m.write(out, heads, tokenizer)
+		return out, m.Write(out, heads, tokenizer)
 	}
 	if err := heads.Validate(); err != nil {
 		return "", usagef("%s: has moments of an optimizer but no head: %w", path, err)
@@ -130,30 +130,7 @@ func Export(path, out string) (err error) {
 		return err
 	}
 	tokenizer.Labels = m.Labels
-	return m.write(out, heads, tokenizer)
-}
-
-// write writes a model as a folder that transformers loads; a model without a
-// head becomes a BertModel.
-func (m ModelFiles) write(out string, heads trainer.Heads, t checkpoint.Tokenizer) error {
-	if heads == (trainer.Heads{}) {
-		return checkpoint.WriteEncoder(out, t, m.Pretrained)
-	}
-	return checkpoint.WriteModel(out, m.Config, heads, t, inOrder(m.Pretrained, heads))
-}
-
-// inOrder yields the tensors of a model in the order in which files hold them.
-func inOrder(p *checkpoint.Pretrained, heads trainer.Heads) iter.Seq2[trainer.Tensor, error] {
-	return func(yield func(trainer.Tensor, error) bool) {
-		var data []float32
-		for _, s := range trainer.Tensors(p.Config, heads) {
-			t, err := p.Tensor(s.Name, data)
-			if !yield(t, err) || err != nil {
-				return
-			}
-			data = t.Data
-		}
-	}
+	return m.Write(out, heads, tokenizer)
 }
 
 // wantEmpty returns an error if the directory is not empty.

@@ -151,15 +151,21 @@ func (c *Corpus) suits(maxSeqLength int, attendAcross bool) error {
 func (c *Corpus) folder() string { return store.Dir(c.shards.Files()[0].Path) }
 
 // readVocab reads the vocabulary beside the records or, if there is none, the file
-// given. It returns a usage error if there is one and another file is given.
+// given. It returns a usage error if there is one and another file is given, or if the
+// first examples have ids that are not in the file given.
 func (c *Corpus) readVocab(ctx context.Context, given string) error {
 	file := c.shards.Made().Tokenizer
 	path := store.Join(c.folder(), c.shards.Made().TokenFile())
 	own, err := store.ReadSmall(ctx, path, store.Tokens)
 	switch {
 	case err == nil && given != "":
-		if err := c.compareVocab(ctx, given, path, own); err != nil {
+		raw, err := store.ReadSmall(ctx, given, store.Tokens)
+		if err != nil {
 			return err
+		}
+		if !bytes.Equal(raw, own) {
+			return usagef("--vocab %s (SHA-256 %.8s…) is not the vocabulary that the data was made with, %s (SHA-256 %.8s…): leave --vocab out",
+				given, sharding.Hash(raw), path, sharding.Hash(own))
 		}
 		given = ""
 	case errors.Is(err, fs.ErrNotExist) && file == nil && given == "":
@@ -175,18 +181,15 @@ func (c *Corpus) readVocab(ctx context.Context, given string) error {
 	if err := c.readWords(path, given); err != nil || given == "" {
 		return err
 	}
-	return c.checkIDs(ctx, given)
-}
-
-// compareVocab returns a usage error unless the file given has the content own, that
-// of the vocabulary at path, which lies beside the records.
-func (c *Corpus) compareVocab(ctx context.Context, given, path string, own []byte) error {
-	raw, err := store.ReadSmall(ctx, given, store.Tokens)
-	if err != nil || bytes.Equal(raw, own) {
-		return err
-	}
-	return usagef("--vocab %s (SHA-256 %.8s…) is not the vocabulary that the data was made with, %s (SHA-256 %.8s…): leave --vocab out",
-		given, sharding.Hash(raw), path, sharding.Hash(own))
+	return c.sample(ctx, func(r loader.Record) error {
+		for _, id := range r.Example.InputIDs {
+			if int(id) >= c.vocab.Len() {
+				return usagef("--vocab %s has %d tokens, but record %d of %s has the id %d: give the vocabulary that the records were made with",
+					given, c.vocab.Len(), r.Index, r.File, id)
+			}
+		}
+		return nil
+	})
 }
 
 // readWords reads the vocab.txt or tokenizer.json at path. given is the path if
@@ -211,7 +214,10 @@ func (c *Corpus) readWords(path, given string) error {
 	if c.vocab, err = tokenize.ReadVocab(path, t.Vocab); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	c.tokenizer = c.asMade(t)
+	if lower := c.shards.DoLowerCase(); lower != nil { // the manifest says how the text was tokenized
+		t.LowerCase, t.StripAccents, t.TokenizeChineseChars = *lower, nil, nil
+	}
+	c.tokenizer = t
 	return nil
 }
 
@@ -238,29 +244,6 @@ func (c *Corpus) sample(ctx context.Context, look func(r loader.Record) error) e
 		}
 	}
 	return nil
-}
-
-// checkIDs returns a usage error if the first examples have ids that are not in the
-// vocabulary given.
-func (c *Corpus) checkIDs(ctx context.Context, given string) error {
-	return c.sample(ctx, func(r loader.Record) error {
-		for _, id := range r.Example.InputIDs {
-			if int(id) >= c.vocab.Len() {
-				return usagef("--vocab %s has %d tokens, but record %d of %s has the id %d: give the vocabulary that the records were made with",
-					given, c.vocab.Len(), r.Index, r.File, id)
-			}
-		}
-		return nil
-	})
-}
-
-// asMade returns t with do_lower_case as in the manifest of the records;
-// without a manifest it returns t unchanged.
-func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
-	if lower := c.shards.DoLowerCase(); lower != nil {
-		t.LowerCase, t.StripAccents, t.TokenizeChineseChars = *lower, nil, nil
-	}
-	return t
 }
 
 // dataHash returns a hash that identifies the data: the hash of the manifest,

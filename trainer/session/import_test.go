@@ -22,7 +22,7 @@ func TestABareEncoderIsImported(t *testing.T) {
 	}
 	defer m.Close()
 	bare := filepath.Join(fastDir(t), "bare")
-	if err := checkpoint.WriteEncoder(bare, checkpoint.Tokenizer{}, m.Pretrained); err != nil {
+	if err := m.Write(bare, trainer.Heads{}, checkpoint.Tokenizer{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := withoutPrefix(filepath.Join(bare, "model.safetensors")); err != nil {

@@ -17,13 +17,6 @@ const giveModel = "give a run of train-bert, a checkpoint, a transformers folder
 // hubName matches the name of a model on the Hugging Face Hub.
 var hubName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._]*-[A-Za-z0-9._-]+$`)
 
-// isHubName reports whether a path where nothing is may be a model's name: "data/a-b" is
-// not, if there is a directory data.
-func isHubName(path string) bool {
-	_, err := os.Stat(filepath.Dir(path))
-	return hubName.MatchString(path) && (err != nil || !strings.Contains(path, "/"))
-}
-
 // tensorFlowPart matches the name of one of the files of a TensorFlow checkpoint. Its
 // group is the prefix.
 var tensorFlowPart = regexp.MustCompile(`^(.+)\.(index|meta|data-\d{5}-of-\d{5})$`)
@@ -31,8 +24,9 @@ var tensorFlowPart = regexp.MustCompile(`^(.+)\.(index|meta|data-\d{5}-of-\d{5})
 // checkModel returns a usage error if there is clearly no model at path.
 func checkModel(path string) error {
 	info, err := os.Stat(path)
+	_, noParent := os.Stat(filepath.Dir(path)) // of "data/a-b", which is a path if there is a directory data
 	switch {
-	case os.IsNotExist(err) && isHubName(path):
+	case os.IsNotExist(err) && hubName.MatchString(path) && (noParent != nil || !strings.Contains(path, "/")):
 		return usagef("%s: no such file or folder; if that is the name of a model on the Hugging Face Hub, download its folder (config.json, model.safetensors, vocab.txt) and give that", path)
 	case os.IsNotExist(err):
 		return usagef("%s: no such file or folder: %s", path, giveModel)

@@ -81,9 +81,6 @@ func (q *quarantine) skip(bad error) error {
 	return nil
 }
 
-// digest returns a text that identifies all examples skipped so far.
-func (q *quarantine) digest() string { return fmt.Sprintf("%d, hash %x", q.n, q.hash.Sum64()) }
-
 // take returns the first examples (first) and the number of all examples (n)
 // that were skipped since the last call of take.
 func (q *quarantine) take() (first []Damage, n int64) {

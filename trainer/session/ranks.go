@@ -201,5 +201,5 @@ func (s agreeingSource) Step(position int64, sequences int) (trainer.Share, erro
 	if err != nil {
 		return share, err
 	}
-	return share, s.group.Agree(map[string]string{"corrupt examples so far": s.damage.digest()})
+	return share, s.group.Agree(map[string]string{"corrupt examples so far": fmt.Sprintf("%d, hash %x", s.damage.n, s.damage.hash.Sum64())})
 }

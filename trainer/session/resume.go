@@ -25,9 +25,18 @@ type origin struct {
 // resume looks for a checkpoint to resume from.
 func (r *run) resume() error {
 	c, err := newest(r.o.Out)
-	if err == nil && c == nil && r.o.ResumeFrom != "" {
-		c, err = branchFrom(r.o.ResumeFrom)
-		r.branch = err == nil
+	if err == nil && c == nil && r.o.ResumeFrom != "" { // a checkpoint of another run
+		m, err := OpenModel(r.o.ResumeFrom)
+		if err != nil {
+			return fmt.Errorf("--resume-from: %w", err)
+		}
+		if c = m.Phase; c == nil {
+			err = usagef("--resume-from %s: not a checkpoint of train-bert; --init starts from other models", r.o.ResumeFrom)
+		}
+		if err := errors.Join(err, m.Close()); err != nil {
+			return err
+		}
+		r.branch = true
 	}
 	if err != nil || c == nil {
 		return err
@@ -60,19 +69,6 @@ func (r *run) resume() error {
 		}
 	}
 	return nil
-}
-
-// branchFrom opens a checkpoint of another run, or the newest checkpoint of that
-// run.
-func branchFrom(path string) (*checkpoint.Checkpoint, error) {
-	m, err := OpenModel(path)
-	if err != nil {
-		return nil, fmt.Errorf("--resume-from: %w", err)
-	}
-	if m.Phase == nil {
-		return nil, errors.Join(usagef("--resume-from %s: not a checkpoint of train-bert; --init starts from other models", path), m.Close())
-	}
-	return m.Phase, m.Close()
 }
 
 // multipleOf returns the multiple of micro-batches of a run that resumes. A

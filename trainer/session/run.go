@@ -205,8 +205,15 @@ func (r *run) cacheData(ctx context.Context) error {
 	dir := r.o.Cache
 	if dir == "" {
 		dir = filepath.Join(r.o.Out, cacheName)
-		if r.leads() {
-			if err := sweepCache(dir); err != nil {
+		for _, split := range []string{sharding.Train, sharding.Eval} {
+			if !r.leads() { // nor has the lock of the directory
+				break
+			}
+			folder, err := store.Open(cacheBelow(dir, split))
+			if err == nil {
+				err = store.Sweep(folder) // temporary files of killed runs
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -99,7 +99,7 @@ func settleTokenizer(t checkpoint.Tokenizer, where string, config tokenizerConfi
 	case bert == nil:
 	case v == nil:
 		v = bert.Vocab()
-		t.Vocab = vocabFile(v)
+		t.Vocab = []byte(strings.Join(tokensOf(v), "\n") + "\n")
 	case !slices.Equal(tokensOf(v), tokensOf(bert.Vocab())):
 		return t, usagef("%s: %s and %s hold different tokens: remove the one that is not the model's", where, sharding.VocabName, sharding.TokenizerName)
 	}
@@ -120,11 +120,6 @@ func tokensOf(v *tokenize.Vocab) []string {
 		out[i] = v.Token(int32(i))
 	}
 	return out
-}
-
-// vocabFile returns the content of a vocab.txt for the vocabulary.
-func vocabFile(v *tokenize.Vocab) []byte {
-	return []byte(strings.Join(tokensOf(v), "\n") + "\n")
 }
 
 // A tokenizerConfig holds the fields of tokenizer_config.json; nil if there is
@@ -215,7 +210,10 @@ func TokenizerFor(folder, given string, lower *bool) (t checkpoint.Tokenizer, er
 		if where == "" {
 			where = store.Join(folder, sharding.TokenizerName)
 		}
-		return t, notWordPiece(where, t.File)
+		if _, err := hf.Load(where, t.File); err != nil {
+			return t, failure.Usage(err)
+		}
+		return t, usagef("%s: not WordPiece: predict and finetune tokenize text as BERT does only", where)
 	case t.Vocab == nil:
 		return t, usagef("no %s or %s beside the model: give --vocab-file FILE, the one it was trained with", sharding.VocabName, sharding.TokenizerName)
 	}
@@ -223,14 +221,6 @@ func TokenizerFor(folder, given string, lower *bool) (t checkpoint.Tokenizer, er
 		t.LowerCase = *lower
 	}
 	return t, nil
-}
-
-// notWordPiece returns why text cannot be tokenized with a tokenizer.json.
-func notWordPiece(path string, file []byte) error {
-	if _, err := hf.Load(path, file); err != nil {
-		return failure.Usage(err)
-	}
-	return usagef("%s: not WordPiece: predict and finetune tokenize text as BERT does only", path)
 }
 
 // NewTokenizer returns the tokenizer of a vocabulary. With a tokenizer.json it

@@ -181,7 +181,7 @@ func TestWrittenTokenizersAreReadBack(t *testing.T) {
 		{Vocab: []byte(uncased), LowerCase: true, File: []byte(tokenizerJSON(t, uncased, nil))},
 	} {
 		out := filepath.Join(fastDir(t), "out")
-		if err := m.write(out, heads, want); err != nil {
+		if err := m.Write(out, heads, want); err != nil {
 			t.Fatal(err)
 		}
 		got, err := tokenizerBeside(out)
