@@ -66,8 +66,8 @@ type Place uint8
 // Places, which may be combined.
 const (
 	Summary Place = 1 << iota // what a stage prints at its end
-	Stats                     // the figures of documents in prepare-data stats
-	Card                      // the figures of documents on a dataset card
+	Stats                     // prepare-data stats, if it is not 0
+	Card                      // the dataset card, if it is not 0
 )
 
 // Units of counts.
@@ -171,6 +171,20 @@ func Stage(name string, list []Count) {
 		}
 	}
 	stages[name] = list
+}
+
+// Stages returns the names of all stages of this program, sorted.
+func Stages() []string { return slices.Sorted(maps.Keys(stages)) }
+
+// Shown yields the counts of a stage that are shown at a place and are not 0 in c.
+func Shown(stage string, in Place, c Counts) iter.Seq2[Count, int64] {
+	return func(yield func(Count, int64) bool) {
+		for _, k := range stages[stage] {
+			if n := k.Of(c); n != 0 && k.In&in != 0 && !yield(k, n) {
+				return
+			}
+		}
+	}
 }
 
 // OfStage returns the counts of a stage in the order in which they are shown; none

@@ -5,7 +5,7 @@ import "pretext/counts"
 // Counts of a folder of documents, whatever its sources are.
 var (
 	Documents = counts.Declare("documents", counts.About{Label: "documents", In: counts.Summary,
-		Meaning: "documents: written by extract, left by filter; read by the other stages, by vocab and examples without those of the other split"})
+		Meaning: "written by extract, left by filter; read by the other stages, by vocab and examples without those of the other split"})
 	Blocks    = counts.Declare("blocks", counts.About{Meaning: "blocks of the documents files"})
 	TextBytes = counts.Declare("text_bytes", counts.About{Label: "bytes of text", Unit: counts.Bytes, In: counts.Summary, Meaning: "text of the documents"})
 	Rejects   = counts.DeclareFamily[Reject]("reject", counts.About{Meaning: "what did not become a document, by REASON: " +

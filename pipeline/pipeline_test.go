@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,13 +111,42 @@ func run(t *testing.T, r stage.Runner, c RunConfig) []StageSummary {
 	return stages
 }
 
+// verify verifies a data set, and that its stages declare all counts of the manifests.
 func verify(t *testing.T, path string) *dataset.Result {
 	t.Helper()
+	onlyDeclaredCounts(t, path)
 	v, err := dataset.Dataset(context.Background(), path, dataset.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
+}
+
+func onlyDeclaredCounts(t *testing.T, path string) {
+	t.Helper()
+	err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != sharding.ManifestName {
+			return err
+		}
+		folder, err := store.Open(filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		m, err := sharding.ReadManifest(t.Context(), folder)
+		if err != nil {
+			return nil // verify reports it
+		}
+		for key := range m.Counts.All() {
+			declared := func(k counts.Count) bool { return k.Has(key) }
+			if !slices.ContainsFunc(counts.OfStage(m.Stage), declared) {
+				t.Errorf("%s: stage %s does not declare the count %s", path, m.Stage, key)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func TestBytesDoNotDependOnWorkersOrRunner(t *testing.T) {

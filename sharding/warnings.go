@@ -94,7 +94,8 @@ func (m *Manifest) warningText(w Warning) string {
 	figure := func(of string) string {
 		return fmt.Sprintf("%s of the %s (%s of %s, limit %s)", percent(w.value()), of, humanize.Count(w.Count), humanize.Count(w.Of), percent(w.Limit))
 	}
-	options := FlattenOptions(m.Options)
+	var o ExamplesOptions
+	_ = json.Unmarshal(m.Options, &o) // those of other stages and corrupt ones have no values for the text
 	switch w.Code {
 	case WarnRejects:
 		return fmt.Sprintf("%s: %s were rejected: %s", w.Subject, figure(m.what()), m.rejectsText(w.Subject))
@@ -118,15 +119,19 @@ func (m *Manifest) warningText(w Warning) string {
 		if w.Of > 0 {
 			found = fmt.Sprintf("%s of its entries with letters have a capital, limit %s", percent(w.value()), percent(w.Limit))
 		}
-		return fmt.Sprintf("the vocabulary is cased (%s) but text is lower-cased, so those entries never occur: %s", found, lowerCaseText(options, false))
+		return fmt.Sprintf("the vocabulary is cased (%s) but text is lower-cased, so those entries never occur: %s", found, o.lowerCaseText(false))
 	case WarnUncasedVocab:
-		return fmt.Sprintf("the vocabulary is uncased but text is not lower-cased: [UNK] is %s: %s", figure("tokens"), lowerCaseText(options, true))
+		return fmt.Sprintf("the vocabulary is uncased but text is not lower-cased: [UNK] is %s: %s", figure("tokens"), o.lowerCaseText(true))
 	case WarnLostMarks:
-		return m.lostMarksText(w)
+		if o.LostMarks == nil {
+			o.LostMarks = &LostMarks{Losing: w.Count, Words: w.Of}
+		}
+		return fmt.Sprintf("the vocabulary is uncased, so %s: use a cased vocabulary or tokenizer, with --do-lower-case=false for a vocab.txt, "+
+			"or leave out --vocab and --do-lower-case: prepare-data run trains one that keeps marks", o.LostMarks.Describe())
 	case WarnFewPredictions:
-		return fmt.Sprintf("--max-predictions-per-seq %s leaves %s of the predictions that --masked-lm-prob %s asks for (limit %s): %s of the tokens are masked: give --max-predictions-per-seq %s",
-			options["max_predictions_per_seq"], percent(w.value()), options["masked_lm_prob"], percent(w.Limit),
-			percent(Warning{Count: Masked.Of(m.Counts), Of: RecordTokens.Of(m.Counts)}.value()), enoughPredictions(options))
+		return fmt.Sprintf("--max-predictions-per-seq %d leaves %s of the predictions that --masked-lm-prob %s asks for (limit %s): %s of the tokens are masked: give --max-predictions-per-seq %s",
+			o.MaxPredictionsPerSeq, percent(w.value()), plain(o.MaskedLMProb), percent(w.Limit),
+			percent(Warning{Count: Masked.Of(m.Counts), Of: RecordTokens.Of(m.Counts)}.value()), o.enoughPredictions())
 	case WarnLongSentences:
 		return fmt.Sprintf("a sentence has %.0f tokens on average (limit %.0f): sentences were not found: "+
 			"the language needs another --sentence-splitter, or a sentence a line and newline", w.value(), w.Limit)
@@ -143,7 +148,7 @@ func (m *Manifest) warningText(w Warning) string {
 			"give --nsp-negatives shard, or fewer --shards", figure("examples"), percent(w.Limit-LimitGuess))
 	case WarnEmptySplit:
 		return fmt.Sprintf("the %s split has no examples (--eval-fraction %s of %d documents): give another --eval-fraction or --split-seed, or more documents",
-			w.Subject, options["eval_fraction"], extract.Documents.Of(m.Counts))
+			w.Subject, plain(o.Fraction), extract.Documents.Of(m.Counts))
 	}
 	return fmt.Sprintf("%s: %s %s", w.Code, w.Subject, percent(w.value())) // a code of a later version
 }
@@ -157,18 +162,6 @@ func (m *Manifest) unknownText() string {
 		"from the documents; one that was trained from Chinese or Japanese needs a larger --vocab-size and --limit-alphabet"
 }
 
-// lostMarksText explains a [WarnLostMarks].
-func (m *Manifest) lostMarksText(w Warning) string {
-	var o struct {
-		LostMarks LostMarks `json:"lost_marks"`
-	}
-	if err := json.Unmarshal(m.Options, &o); err != nil {
-		return err.Error()
-	}
-	return fmt.Sprintf("the vocabulary is uncased, so %s: use a cased vocabulary or tokenizer, with --do-lower-case=false for a vocab.txt, "+
-		"or leave out --vocab and --do-lower-case: prepare-data run trains one that keeps marks", o.LostMarks.Describe())
-}
-
 // Describe returns both figures in words.
 func (m LostMarks) Describe() string {
 	types := Warning{Count: m.Merged, Of: m.Types}
@@ -177,8 +170,8 @@ func (m LostMarks) Describe() string {
 }
 
 // lowerCaseText explains how to switch lower-casing on or off.
-func lowerCaseText(options map[string]string, lower bool) string {
-	if _, ok := options["tokenizer.model"]; ok {
+func (o ExamplesOptions) lowerCaseText(lower bool) string {
+	if o.Tokenizer != nil {
 		return fmt.Sprintf(`set "lowercase": %t in the normalizer of tokenizer.json`, lower)
 	}
 	if lower {
@@ -268,14 +261,15 @@ func (m *Manifest) rejectsText(source string) string {
 // enoughPredictions returns the max_predictions_per_seq that suffices to
 // predict the fraction masked_lm_prob of an example of max_seq_length tokens,
 // or "more" if the options are unknown.
-func enoughPredictions(options map[string]string) string {
-	length, err1 := strconv.Atoi(options["max_seq_length"])
-	prob, err2 := strconv.ParseFloat(options["masked_lm_prob"], 64)
-	if err1 != nil || err2 != nil {
+func (o ExamplesOptions) enoughPredictions() string {
+	if o.MaxSeqLength == 0 {
 		return "more"
 	}
-	return strconv.Itoa(int(float64(float64(length)*prob) + 0.5))
+	return strconv.Itoa(int(float64(float64(o.MaxSeqLength)*o.MaskedLMProb) + 0.5))
 }
+
+// plain formats an option without an exponent.
+func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // percent formats a fraction as a percentage with three significant digits.
 func percent(f float64) string { return strconv.FormatFloat(100*f, 'g', 3, 64) + " %" }

@@ -9,8 +9,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/extract/wiki/facts"
+	"pretext/internal/humanize"
 	"pretext/sharding"
 )
 
@@ -36,6 +38,7 @@ type DocumentStats struct {
 	Wikis    []Name `json:"wikis,omitempty"`
 
 	Pages    int64  `json:"pages,omitempty"` // number of pages in the dumps
+	Counted         // what else the manifest counts
 	Rejected int64  `json:"rejected"`
 	Rejects  []Name `json:"rejects"`           // number of rejects by reason
 	Dropped  []Name `json:"dropped_templates"` // templates that gave no text, the 100 most used
@@ -47,6 +50,28 @@ type DocumentStats struct {
 	FromHTML bool `json:"from_html,omitempty"`
 
 	Notes int64 `json:"notes"` // number of notes in the side-cars, such as invalid bytes in a source
+}
+
+// Counted are the stage and the counts of a manifest, of which a text shows those that
+// their declarations name.
+type Counted struct {
+	Stage  string          `json:"-"`
+	Counts sharding.Counts `json:"-"` // [Stage].Counts has them
+}
+
+// A Figure is a count as it is shown.
+type Figure struct{ Name, Value string }
+
+// Figures returns what prepare-data stats and a dataset card show.
+func (c Counted) Figures(in counts.Place) (list []Figure) {
+	for k, n := range counts.Shown(c.Stage, in, c.Counts) {
+		value := humanize.Count(n)
+		if k.Unit == counts.Bytes {
+			value = humanize.Bytes(n)
+		}
+		list = append(list, Figure{k.Name(), value})
+	}
+	return list
 }
 
 // A Name is a language, source, reason or template, and how often it occurs.
@@ -210,6 +235,7 @@ func (d *DocumentStats) set(t *documentTally, opts Options) {
 // fromManifest adds the counts of rejects and dropped templates in the
 // manifest, and of notes in the side-cars.
 func (d *DocumentStats) fromManifest(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) error {
+	d.Counted = Counted{f.manifest.Stage, f.manifest.Counts}
 	d.Pages, d.FromHTML = facts.Pages.Of(f.manifest.Counts), facts.HTMLBytes.Of(f.manifest.Counts) > 0
 	rejects, dropped := names{}, names{}
 	for reason, n := range extract.Rejects.Members(f.manifest.Counts) {

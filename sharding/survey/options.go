@@ -28,6 +28,20 @@ func OptionList(raw json.RawMessage) (list []Option) {
 	return list
 }
 
+// Examples returns the options with which the examples of a stage were made, those of
+// converted shards too. ok is false if they are not known.
+func (s Stage) Examples() (o sharding.ExamplesOptions, ok bool) {
+	raw := s.Options
+	if s.Stage == sharding.StageConvert {
+		var c sharding.ConvertOptions
+		if json.Unmarshal(raw, &c) != nil {
+			return o, false
+		}
+		raw = c.Examples
+	}
+	return o, json.Unmarshal(raw, &o) == nil
+}
+
 // A MixedSource is a row of the table of a mix.
 type MixedSource struct {
 	sharding.MixRow

@@ -387,7 +387,7 @@ func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 	return rate.limit(Limits{Expected: expected, Low: expected * 0.999, High: expected, Why: "what the options demand of the lengths"})
 }
 
-func bins(c counts) []Bin {
+func bins(c histogram) []Bin {
 	list := []Bin{}
 	for value, n := range c {
 		if n > 0 {
@@ -399,7 +399,7 @@ func bins(c counts) []Bin {
 
 // top returns the most frequent tokens. Tokens of equal frequency are ordered
 // by id.
-func (s *recordSurvey) top(words counts, total int64) []Token {
+func (s *recordSurvey) top(words histogram, total int64) []Token {
 	ids := []int{}
 	for id, n := range words {
 		if n > 0 {

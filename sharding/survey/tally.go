@@ -21,29 +21,29 @@ type tally struct {
 	forms        []records.Form // of the records
 	seq, preds   int            // maximum lengths of input_ids and masked_lm_positions
 
-	lengths counts // number of records by number of tokens
-	masks   counts // number of records by number of predictions
-	words   counts // number of original tokens by id, without special tokens
-	other   int64  // number of such tokens with an id above maxTalliedID
-	kept    int64  // number of predicted tokens that are unchanged
-	became  counts // number of other predicted tokens, by the id that replaced them
-	firsts  counts // number of records by id of their first token, [CLS]
-	lasts   counts // number of records by id of their last token, [SEP]
-	wrongID int64  // ids that are negative or too large to count in became, firsts, lasts
+	lengths histogram // number of records by number of tokens
+	masks   histogram // number of records by number of predictions
+	words   histogram // number of original tokens by id, without special tokens
+	other   int64     // number of such tokens with an id above maxTalliedID
+	kept    int64     // number of predicted tokens that are unchanged
+	became  histogram // number of other predicted tokens, by the id that replaced them
+	firsts  histogram // number of records by id of their first token, [CLS]
+	lasts   histogram // number of records by id of their last token, [SEP]
+	wrongID int64     // ids that are negative or too large to count in became, firsts, lasts
 }
 
-// counts is a histogram over small numbers, indexed by number.
-type counts []int64
+// A histogram counts small numbers, indexed by number.
+type histogram []int64
 
 // add counts a number, which is neither negative nor above maxTalliedID.
-func (c *counts) add(i int) {
+func (c *histogram) add(i int) {
 	if i >= len(*c) {
 		*c = append(*c, make([]int64, i+1-len(*c))...)
 	}
 	(*c)[i]++
 }
 
-func (c *counts) merge(other counts) {
+func (c *histogram) merge(other histogram) {
 	if len(other) > len(*c) {
 		*c = append(*c, make([]int64, len(other)-len(*c))...)
 	}
@@ -53,7 +53,7 @@ func (c *counts) merge(other counts) {
 }
 
 // mode returns the number counted most often. ok is false if nothing was counted.
-func (c counts) mode() (most int, ok bool) {
+func (c histogram) mode() (most int, ok bool) {
 	for i, n := range c {
 		if n > c[most] {
 			most = i
@@ -63,14 +63,14 @@ func (c counts) mode() (most int, ok bool) {
 }
 
 // at returns how often i was counted.
-func (c counts) at(i int) int64 {
+func (c histogram) at(i int) int64 {
 	if i < 0 || i >= len(c) {
 		return 0
 	}
 	return c[i]
 }
 
-func (c counts) sum() (n int64) {
+func (c histogram) sum() (n int64) {
 	for _, v := range c {
 		n += v
 	}
@@ -171,7 +171,7 @@ func (t *tally) addTokens(e *records.Example, n, predicted int) {
 	}
 }
 
-func (t *tally) special(c *counts, id int32) {
+func (t *tally) special(c *histogram, id int32) {
 	if id < 0 || id >= maxTalliedID {
 		t.wrongID++
 		return

@@ -1,10 +1,10 @@
 // Gencommands writes the output of --help of all commands to the end of
-// docs/commands.md.
+// docs/commands.md, and the table of counts to the end of docs/file-format.md.
 //
 //	go generate ./cmd/internal/gencommands
 package main
 
-//go:generate go run . ../../../docs/commands.md
+//go:generate go run . ../../../docs/commands.md ../../../docs/file-format.md
 
 import (
 	"fmt"
@@ -29,8 +29,11 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("usage: gencommands FILE.md")
+	if len(args) != 2 {
+		return fmt.Errorf("usage: gencommands COMMANDS.md FORMAT.md")
+	}
+	if err := writeCounts(args[1]); err != nil {
+		return err
 	}
 	page, err := os.ReadFile(args[0])
 	if err != nil {

@@ -69,7 +69,11 @@ func (r *repetition) add(stage survey.Stage) {
 // addFormat adds the flag --format for converted shards, if they are in the directory
 // to which run writes them.
 func (r *repetition) addFormat(stage survey.Stage) {
-	format := plainValue(sharding.FlattenOptions(stage.Options)["format"])
+	var o sharding.ConvertOptions
+	if json.Unmarshal(stage.Options, &o) != nil {
+		return
+	}
+	format := o.Format
 	name, _, _ := strings.Cut(filepath.ToSlash(stage.Folder), "/")
 	if part := "--format " + format; name == format && !slices.Contains(r.parts, part) {
 		r.parts = append(r.parts, part)

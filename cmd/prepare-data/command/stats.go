@@ -15,6 +15,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/cmd/internal/onefile"
+	"pretext/counts"
 	"pretext/internal/humanize"
 	"pretext/sharding"
 	"pretext/sharding/survey"
@@ -190,8 +191,8 @@ func printDocumentStats(t io.Writer, d *survey.DocumentStats) {
 		name += " in " + d.Folder
 	}
 	fmt.Fprintf(t, "%s\t%s\t%s of text in %s, %s\n", name, humanize.Count(d.Documents), humanize.Bytes(d.TextBytes), files(d.Files), humanize.Bytes(d.Bytes))
-	if d.Pages > 0 {
-		fmt.Fprintf(t, "  pages\t%s\t\n", humanize.Count(d.Pages))
+	for _, f := range d.Figures(counts.Stats) {
+		fmt.Fprintf(t, "  %s\t%s\t\n", f.Name, f.Value)
 	}
 	for _, r := range d.Rejects {
 		fmt.Fprintf(t, "  rejected: %s\t%s\t\n", r.Name, humanize.Count(r.Count))

@@ -25,6 +25,7 @@ var changes = []struct {
 	traces string
 	in     []string // folders to search; none: the whole module
 }{
+	{section: "A count in the manifest", traces: `XMLBytes`},
 	{section: "A learning-rate schedule", traces: `WSD|"wsd"|DecaySteps|"decay-steps"`},
 	{section: "An output format", traces: `webdataset|"webdataset"`},
 	{section: "A kind of error", traces: `ExitDoesNotFit|doesNotFit|"does-not-fit"`},

@@ -30,6 +30,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"pretext/counts"
 	"pretext/internal/humanize"
 	"pretext/internal/store"
 	"pretext/sharding/survey"
@@ -132,7 +133,7 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if v.Front, err = marshal(f); err != nil {
 		return fmt.Errorf("write card: %w", err)
 	}
-	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "url": plainURL, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "things": things, "options": survey.OptionList, "feature": features, "kind": kind, "container": container, "parser": parser, "python": pythonString, "shell": ShellWord}).Parse(cardText)
+	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "url": plainURL, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "figures": func(d *survey.DocumentStats) []survey.Figure { return d.Figures(counts.Card) }, "things": things, "options": survey.OptionList, "feature": features, "kind": kind, "container": container, "parser": parser, "python": pythonString, "shell": ShellWord}).Parse(cardText)
 	if err != nil {
 		panic("BUG: card.md: " + err.Error())
 	}

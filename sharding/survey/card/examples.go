@@ -50,12 +50,9 @@ func exact(s *survey.Stats) bool {
 		return false
 	}
 	for _, stage := range s.Stages {
-		options := sharding.FlattenOptions(stage.Options)
-		switch stage.Stage {
-		case sharding.StageExamples:
-			return options["nsp_negatives"] == ""
-		case sharding.StageConvert:
-			return options["examples.recipe"] != "" && options["examples.nsp_negatives"] == ""
+		switch o, ok := stage.Examples(); stage.Stage {
+		case sharding.StageExamples, sharding.StageConvert:
+			return ok && o.NSPNegatives == "" && (o.Recipe != "" || stage.Stage == sharding.StageExamples)
 		}
 	}
 	return false

@@ -99,11 +99,11 @@ func (v *view) addFiles() {
 	v.Check = "."
 	for _, stage := range v.Stages {
 		if sharding.Records.Of(stage.Counts) > 0 {
-			options := sharding.FlattenOptions(stage.Options)
-			v.Gzip = options["compression"] == `"gzip"`
+			o, _ := stage.Examples()
+			v.Gzip = o.Compression == sharding.CompressionGzip
 			pattern := escapeGlob(slashed(stage.Folder)) + "train-*.tfrecord"
-			if _, binned := options["length_bins"]; binned { // one length: that of the last bin
-				pattern = escapeGlob(slashed(stage.Folder)) + "train_" + options["max_seq_length"] + "-*.tfrecord"
+			if len(o.LengthBins) > 0 { // one length: that of the last bin
+				pattern = fmt.Sprintf("%strain_%d-*.tfrecord", escapeGlob(slashed(stage.Folder)), o.MaxSeqLength)
 			}
 			if v.Gzip {
 				pattern += ".gz"
