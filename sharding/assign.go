@@ -20,16 +20,16 @@ type Assignment struct {
 	Inputs    []Input
 	Shards    int
 	TextBytes int64 // size of the text of all shards together
-	ReadBytes int64 // size of the text of the blocks that they read
+	ReadBytes int64 // size of the text of all blocks that the shards read
 
-	files  []unitFile // of all inputs, in source order, each as often as there are passes over it
+	files  []unitFile // files of all inputs in source order, repeated for each pass over them
 	first  []uint32   // number of each file's first unit
-	used   []uint32   // bytes of text that are used of each unit; nil: all. A unit with 0 is not assigned
+	used   []uint32   // bytes of each unit's text that are used; nil: all. A unit with 0 is not assigned
 	blocks []uint32   // numbers of the units of shard 0, then of shard 1, and so on, each in source order
 	ends   []uint32   // where each shard's units end in blocks
 
-	lines  []line  // of documents for random segments; nil without [pretrain.NegativesCorpus]
-	shares []int64 // with lines: bytes of text of the shards before each, and of all
+	lines  []line  // documents from which random segments are drawn; nil without [pretrain.NegativesCorpus]
+	shares []int64 // with lines: number of bytes of text before each shard's, and of all
 }
 
 // A unitFile is a documents file in one pass over it.
@@ -100,7 +100,7 @@ func (a *Assignment) assign(o ExamplesOptions) error {
 	return nil
 }
 
-// text returns the bytes of text that are used of a block of a file in a.files.
+// text returns the number of used bytes in the text of a block of a file in a.files.
 func (a *Assignment) text(file, block int) int64 {
 	if a.used == nil {
 		return a.files[file].Blocks[block].TextBytes
@@ -149,12 +149,12 @@ func (a *Assignment) deal(order []dealt, total int) {
 	}
 }
 
-// copies has, for each shard, the number plus 1 of the last unit whose block the
-// shard has in another pass.
+// copies prevents a shard from getting a block twice. For each shard it has the
+// number, plus 1, of the last unit whose block the shard got in another pass.
 type copies []uint32
 
-// mark notes the shards that have the block of a unit in another pass. It returns a
-// function that reports whether a shard has it; nil if none has, or all have.
+// mark records the shards that got the block of a unit in another pass. It returns a
+// function that reports whether a shard did; nil if none did, or all.
 func (c copies) mark(a *Assignment, owner []uint32, unit uint32) func(shard uint32) bool {
 	if a.used == nil {
 		return nil // there is one pass
@@ -184,7 +184,7 @@ func (a *Assignment) place(unit uint32) (file, number int) {
 // A dealt unit is a unit in the order of assignment.
 type dealt struct {
 	key   uint64 // first bytes of its hash
-	block uint32 // its number among all units
+	block uint32 // number of the unit
 }
 
 // shuffled returns all units in the order of SHA-256(seed, file, block), and in
@@ -210,7 +210,7 @@ func (a *Assignment) shuffled(seed uint64, total int) []dealt {
 	return order
 }
 
-// hash returns the hash of one of the file's blocks in its pass.
+// hash returns the hash of a block of the file in its pass.
 func (f *unitFile) hash(seed uint64, block int) [sha256.Size]byte {
 	in := binary.BigEndian.AppendUint64(make([]byte, 0, 32), seed)
 	in = binary.BigEndian.AppendUint64(in, uint64(f.number))
@@ -260,8 +260,8 @@ func (a *Assignment) Task(shard int) ShardTask {
 	return t
 }
 
-// A ShardSize is the text of a shard, in bytes, with that of its negatives. A block grows beyond its usual
-// size only if it is a single long document.
+// A ShardSize is the size of a shard's text and of its negatives, in bytes. A block
+// exceeds its usual size only if it is a single long document.
 type ShardSize struct{ TextBytes, LargestBlock int64 }
 
 // Sizes returns the size of each shard.
@@ -313,10 +313,9 @@ func (e *TooManyShardsError) Error() string {
 // Usage marks the error as a usage error, so that commands exit with code 2.
 func (e *TooManyShardsError) Usage() bool { return true }
 
-// loadHeap is a heap of shards, the next shard to get a block on top. It orders
-// shards by assigned bytes, then by number of blocks and by index, so that
-// every shard gets a first block before any shard gets a second block of equal
-// size.
+// loadHeap is a heap whose first element is the shard that gets the next block.
+// Shards are ordered by assigned bytes, then by number of blocks and by index, so
+// that every shard gets a first block before any gets a second block of equal size.
 type loadHeap []load
 
 type load struct {
@@ -329,8 +328,8 @@ func (l load) before(other load) bool {
 	return cmp.Or(cmp.Compare(l.bytes, other.bytes), cmp.Compare(l.blocks, other.blocks), cmp.Compare(l.shard, other.shard)) < 0
 }
 
-// least returns the index of the first shard, in h's order, at or below index i of
-// the heap that does not have a block; -1 if all have it. If has is nil, none has.
+// least returns the index in the heap of the first shard, in h's order, at or below
+// index i that does not have a block; -1 if all have it. If has is nil, none has.
 func (h loadHeap) least(i int, has func(shard uint32) bool) int {
 	if i >= len(h) {
 		return -1
@@ -345,8 +344,8 @@ func (h loadHeap) least(i int, has func(shard uint32) bool) int {
 	return left
 }
 
-// add assigns a block of some bytes to the shard at index i and moves that down to
-// its place.
+// add assigns a block of the given size to the shard at index i and moves the shard
+// down to its place.
 func (h loadHeap) add(i int, bytes int64) {
 	top := h[i]
 	top.bytes += bytes

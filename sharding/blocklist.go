@@ -80,8 +80,8 @@ func (l BlockList) MarshalJSON() ([]byte, error) {
 	return append(out, '"'), nil
 }
 
-// pack appends the integers of the string form. A file's name is what it has in
-// common with the name before it, at both ends, and what is between.
+// pack appends the integers of the string form. A file's name is encoded by its
+// common beginning and end with the name before it, and the text in between.
 func (l BlockList) pack(dst []byte) []byte {
 	last := ""
 	for _, f := range l {
@@ -107,8 +107,8 @@ func (l BlockList) pack(dst []byte) []byte {
 	return dst
 }
 
-// commonEnds returns how many bytes at the beginning of b are those of a, and
-// how many of the rest at its end.
+// commonEnds returns the length of the common beginning of a and b, and of the common
+// end of the rest.
 func commonEnds(a, b string) (head, tail int) {
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
@@ -164,8 +164,8 @@ func unpackBlocks(packed []byte) (BlockList, error) {
 }
 
 const (
-	minBlockBytes = 5       // of a packed block: a byte a number
-	maxFolders    = 1 << 20 // documents folders of a run
+	minBlockBytes = 5       // minimum size of a packed block: one byte for each number
+	maxFolders    = 1 << 20 // maximum number of documents folders of a run
 )
 
 var errBlocks = errors.New("blocks: not a list of packed blocks")

@@ -65,14 +65,13 @@ func readBlocks(ctx context.Context, folder Folder, name string) ([]extract.Bloc
 	return body.Blocks, nil
 }
 
-// blockKeys are the keys of a block in a side-car, in the form in which it is
-// written.
+// blockKeys are the JSON keys of a block in a side-car, exactly as they are written.
 var blockKeys = [...]string{`{"offset":`, `,"length":`, `,"raw_length":`, `,"documents":`, `,"text_bytes":`}
 
-// cutBlockTable parses the table of blocks at the end of a side-car, if it is
-// exactly in the form in which it is written, and returns the side-car without
-// it. Otherwise blocks is nil, and rest is raw. A corpus may have millions of
-// blocks, which package json parses ten times slower.
+// cutBlockTable parses the table of blocks at the end of a side-car, and returns the
+// side-car without it. If the table is not exactly in the form in which it is
+// written, blocks is nil and rest is raw. It exists because package json takes ten
+// times longer, and a corpus may have millions of blocks.
 func cutBlockTable(raw []byte) (rest []byte, blocks []extract.Block) {
 	const key = `"blocks":[`
 	start := bytes.LastIndex(raw, []byte(key))

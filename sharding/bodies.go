@@ -12,7 +12,7 @@ import (
 // DocumentsBody is the part of a side-car (the JSON file beside a data file)
 // that is specific to documents files.
 type DocumentsBody struct {
-	SourceSHA256 string           `json:"source_sha256,omitempty"` // hash of the range of bytes of the dump that the task read
+	SourceSHA256 string           `json:"source_sha256,omitempty"` // hash of the bytes of the dump that the task read
 	Dropped      map[string]int64 `json:"dropped_templates,omitempty"`
 	Slack        int64            `json:"dropped_slack,omitempty"` // upper bound of the error of each number in Dropped
 	// Holes counts templates of the wiki Wiki that were dropped from sentences, by
@@ -50,7 +50,8 @@ type ShardBody struct {
 	WithoutPunkt map[string]int64 `json:"without_punkt,omitempty"`
 
 	// Followed counts examples by the document of segment B, with
-	// [pretrain.NegativesCorpus]; of some documents if the corpus has many.
+	// [pretrain.NegativesCorpus]. If the corpus has many documents, it counts only
+	// some of them.
 	Followed []pretrain.Followed `json:"followed,omitempty"`
 }
 

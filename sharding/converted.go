@@ -15,7 +15,7 @@ const StageConvert = "convert"
 // ConvertOptions are the options in the manifest of converted shards.
 type ConvertOptions struct {
 	Format               string `json:"format"`
-	Split                string `json:"split,omitempty"` // the only one converted; "" for all
+	Split                string `json:"split,omitempty"` // the only split that was converted; "" for all
 	MaxSeqLength         int    `json:"max_seq_length"`
 	MaxPredictionsPerSeq int    `json:"max_predictions_per_seq"`
 
@@ -25,12 +25,12 @@ type ConvertOptions struct {
 	// depend on it; 0 for others, and if it is unknown.
 	VocabSize int `json:"vocab_size,omitempty"`
 
-	// Examples are the options in the manifest of the shards, as they are there. They
-	// are absent if the shards have no manifest, and in folders of earlier versions.
+	// Examples are the options in the manifest of the shards, unchanged. They are
+	// absent if the shards have no manifest, and in folders of earlier versions.
 	Examples json.RawMessage `json:"examples,omitempty"`
 }
 
-// Validate returns an error if no examples can have such lengths.
+// Validate returns an error if the lengths are impossible for examples.
 func (o ConvertOptions) Validate() error {
 	masks := o.Form == "" || o.Form.Masks()
 	if o.MaxSeqLength < 1 && o.Form != records.Tokens || masks && o.MaxPredictionsPerSeq < 1 {

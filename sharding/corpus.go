@@ -11,7 +11,7 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// Counts of the documents that examples are made of.
+// Names of counts of the documents from which examples are made.
 var (
 	Sentences     = counts.Declare("sentences", counts.About{Label: "sentences", In: counts.Summary, Meaning: "sentences with at least one token; not counted with the recipe tokens"})
 	Tokens        = counts.Declare("tokens", counts.About{Label: "tokens", In: counts.Summary, Meaning: "tokens of the documents"})
@@ -44,12 +44,12 @@ func (c *Corpus) Reset() {
 // An Encoder tokenizes documents and finds their sentences. It must not be used by
 // several goroutines at once.
 //
-// With any WordPiece vocabulary each sentence is tokenized alone, with a tokenizer.json
-// as the recipe says, see [pretrain.Recipe].
+// With a WordPiece vocabulary it tokenizes each sentence alone. With another
+// tokenizer.json the recipe decides, see [pretrain.Recipe].
 type Encoder struct {
 	options   ExamplesOptions
 	recipe    pretrain.Recipe
-	whole     bool   // tokenize whole texts
+	whole     bool   // tokenize whole texts, not single sentences
 	unknown   int32  // id of [UNK]
 	spelling  []bool // by id, see [Tokenizer.spelling]
 	sentences *sentence.LanguageSplitter
@@ -108,7 +108,7 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 	return nil
 }
 
-// An addition is a document that is added to a corpus, with its counts.
+// An addition is a document being added to a corpus, with its counts.
 type addition struct {
 	*Encoder
 	corpus                              *Corpus
@@ -159,7 +159,7 @@ func (a *addition) wholeText(doc *extract.Document) error {
 	return nil
 }
 
-// sentence adds a sentence. Without tokens it is none.
+// sentence adds a sentence, unless it has no tokens.
 func (a *addition) sentence(ids []int32) error {
 	if len(ids) == 0 {
 		return nil

@@ -21,8 +21,8 @@ const (
 	ShardsFolder    = "shards"
 )
 
-// Directories that stages make in their own, see docs/file-format.md. They are
-// finished stage folders themselves.
+// Directories that stages make inside their own, see docs/file-format.md. Each is a
+// finished stage folder itself.
 const (
 	ImportedFolder   = "imported"   // documents made from files that pretext did not write
 	SignaturesFolder = "signatures" // text signatures by which a filter finds duplicates; also the name of that stage

@@ -21,14 +21,14 @@ func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning,
 	return Known{}.Warnings(ctx, folder, m)
 }
 
-// Known is what the maker of a folder knows of its files, so that they need not be
-// read for the warnings. The zero value is nothing.
+// Known holds facts about a folder that its maker knows, so that they need not be
+// read from files for the warnings. The zero value holds none.
 type Known struct {
 	Facts     *Facts     // sum of all side-cars' Facts; nil if they are not known
 	Tokenizer *Tokenizer // of the folder's vocabulary or tokenizer; nil if it is not loaded
 }
 
-// Warnings is [DeriveWarnings] with what is known already.
+// Warnings returns the same as [DeriveWarnings], using the known facts.
 func (k Known) Warnings(ctx context.Context, folder Folder, m *Manifest) (list []Warning, err error) {
 	switch m.Stage {
 	case "extract":
@@ -114,7 +114,7 @@ func sourceWarnings(m *Manifest, ignored []extract.Reject) (list []Warning) {
 	return list
 }
 
-// exceeds reports whether the figure of a warning is above its limit.
+// exceeds reports whether a warning's figure is outside its limit.
 func exceeds(w Warning) bool { return float64(w.Count) > w.Limit*float64(w.Of) }
 
 // exampleWarnings returns the warnings for a folder of shards.
@@ -223,10 +223,10 @@ func (k Known) casingWarnings(ctx context.Context, folder Folder, m *Manifest, o
 	return nil, nil
 }
 
-// Facts are what the warnings need of the side-cars of shards.
+// Facts are the facts in the side-cars of shards that warnings need.
 type Facts struct {
-	Predictions  int64               // that the records may have
-	Wanted       int64               // that they should have
+	Predictions  int64               // number of predictions for which the records have room
+	Wanted       int64               // number of predictions that the options ask for
 	WithoutPunkt map[string]int64    // see [ShardBody]
 	Followed     []pretrain.Followed `json:",omitempty"` // sorted by ID
 }
@@ -291,7 +291,7 @@ func (k Known) sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, 
 	return append(list, guessLabels(facts.Followed).warnings()...), nil
 }
 
-// readFacts adds up the facts of all shards from their side-cars.
+// readFacts reads the side-cars of all shards and adds up their facts.
 func readFacts(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (*Facts, error) {
 	facts := new(Facts)
 	for _, f := range m.RecordFiles() {

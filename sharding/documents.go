@@ -131,8 +131,8 @@ func (l BlockList) Documents(ctx context.Context, locations []string, read func(
 	return l.documents(ctx, locations, read, func(*FileBlocks) {})
 }
 
-// documents is Documents. It calls begin with each file before the file's
-// documents.
+// documents implements Documents. It also calls begin before the documents of each
+// file.
 func (l BlockList) documents(ctx context.Context, locations []string, read func(textBytes int64), begin func(*FileBlocks)) iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r, err := extract.NewBlockReader()

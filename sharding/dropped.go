@@ -50,8 +50,8 @@ func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*Dropped
 // holeSums adds up the holes of side-cars by wiki.
 type holeSums map[string]*WikiHoles
 
-// add adds the holes of one side-car. Of two first pages of a template, the one
-// added first stays.
+// add adds the holes in one side-car. If a template has a first page already, that
+// page is kept.
 func (h holeSums) add(body DocumentsBody) {
 	if body.Wiki == "" {
 		return

@@ -26,7 +26,7 @@ var (
 )
 
 // An otherPlanError reports a manifest that does not belong to the plan of its
-// folder. For a reader the folder is not finished.
+// folder. Readers treat the folder as unfinished.
 type otherPlanError struct{ folder string }
 
 func (e *otherPlanError) Error() string {
@@ -39,8 +39,8 @@ func (e *otherPlanError) Is(target error) bool { return target == ErrUnfinished 
 // Damaged marks the error for exit codes.
 func (e *otherPlanError) Damaged() bool { return true }
 
-// A newerError is a [*failure.Newer] that matches [ErrFormat], so that every reader stops
-// at it; it is not marked as damaged.
+// A newerError is a [*failure.Newer] that also matches [ErrFormat], so that every
+// reader stops at it. It is not marked as corrupt.
 type newerError struct{ *failure.Newer }
 
 func (newerError) Is(target error) bool { return target == ErrFormat }

@@ -44,8 +44,8 @@ func Refused(text string) error { return &network{errors.New(text), true} }
 // [errors.Is].
 func Locked(text string) error { return &locked{errors.New(text)} }
 
-// Lasting returns an error that would happen again if the same work were repeated.
-// It has no kind. It matches only itself in [errors.Is].
+// Lasting returns an error that would happen again if the same work were repeated. It
+// has no kind. It matches only itself in [errors.Is].
 func Lasting(text string) error { return &lasting{errors.New(text)} }
 
 // DoesNotFit returns an error for a machine with too little memory or disk

@@ -35,14 +35,14 @@ const (
 // A kind is one kind of errors.
 type kind struct {
 	name   string
-	system bool // the operating system's errors: without a method, and known by their number in a report
+	system bool // errors of the operating system: they have no method, and a report identifies them by their number
 	exit   int
-	help   string // the exit code's meaning, for users; "": another entry has it
+	help   string // meaning of the exit code, for users; "" if another entry has it
 	is     func(error) bool
-	mark   func(error) error // returns an error of the kind that wraps the given one
+	mark   func(error) error // wraps an error so that it is of this kind
 }
 
-// kinds lists all kinds. The first that an error is of decides, so the order matters: an
+// kinds lists all kinds. An error that is of several is of the first in the list: an
 // interrupted download exits as interrupted, and a refused connection (EACCES) as a
 // network error.
 var kinds = []kind{
@@ -62,18 +62,18 @@ var kinds = []kind{
 	{"missing", true, ExitUsage, "", matches(fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR), with(fs.ErrNotExist)}, // a path that was given
 }
 
-// IsUsage reports whether an error is one of wrong usage.
+// IsUsage reports whether err means that the user made a mistake.
 func IsUsage(err error) bool {
 	return has(func(e interface{ Usage() bool }) bool { return e.Usage() })(err)
 }
 
-// IsDamaged reports whether an error is one of corrupt data.
+// IsDamaged reports whether err means that data is corrupt.
 func IsDamaged(err error) bool {
 	return has(func(e interface{ Damaged() bool }) bool { return e.Damaged() })(err)
 }
 
-// has returns a function that reports whether the first E in an error's tree has
-// the property.
+// has returns a function that reports whether the first error of type E in an error's
+// tree has the property.
 func has[E any](property func(E) bool) func(error) bool {
 	return func(err error) bool {
 		var e E
@@ -93,8 +93,8 @@ func with(target error) func(error) error {
 	return func(err error) error { return fmt.Errorf("%w (%w)", err, target) }
 }
 
-// Kind returns the name of the kind of err, by which another process gives an error of
-// its own the same exit code, see [OfKind]. It is "" if err is of none.
+// Kind returns the name of the kind of err, or "" if it has none. Another process can
+// give an error of its own the same kind with [OfKind].
 func Kind(err error) string {
 	for _, k := range kinds {
 		if k.is(err) {
@@ -104,8 +104,8 @@ func Kind(err error) string {
 	return ""
 }
 
-// OfKind returns an error that wraps err and is of the kind of that name. It returns err
-// if there is no such kind.
+// OfKind returns an error that wraps err and is of the kind with the given name. If
+// there is no such kind, it returns err.
 func OfKind(name string, err error) error {
 	for _, k := range kinds {
 		if k.name == name {
@@ -128,7 +128,7 @@ func ExitCode(err error) int {
 	return ExitOther
 }
 
-// ExitCodes returns what the exit codes mean, as text for users: "0 ok, 1 other, …".
+// ExitCodes returns the meanings of the exit codes for users: "0 ok, 1 other, …".
 func ExitCodes() string {
 	list := []kind{{exit: ExitOK, help: "ok"}, {exit: ExitOther, help: "other"}}
 	for _, k := range kinds {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A Newer is the error for a file in a version of its format that a later version of this
-// program wrote. It is a usage error: the file may be sound, so it is neither reported as
-// damaged nor made again.
+// A Newer is the error for a file whose format version is higher than this program
+// knows, because a later version of the program wrote it. It is a usage error: the
+// file may be sound, so it is neither reported as corrupt nor made again.
 type Newer struct {
 	Version, Known int // of the format; the highest one that this program reads
 }
@@ -27,7 +27,7 @@ func CheckVersion(version, known int) error {
 	return nil
 }
 
-// CheckMagic returns a [*Newer] if got begins with magic, but with a higher version: the
+// CheckMagic returns a [*Newer] if got equals magic except for a higher version, the
 // digit before the line feed at its end.
 func CheckMagic(got, magic string) error {
 	stem := magic[:len(magic)-2]

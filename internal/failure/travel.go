@@ -12,20 +12,20 @@ import (
 	"syscall"
 )
 
-// A Report is an error of another process: a worker of a cluster. Programs
-// between the two keep only an error's text, so [Mark] puts the report into a
-// text and [Find] takes it out again.
+// A Report describes an error of another process: a worker of a cluster. Programs
+// between the two keep only an error's text, so [Mark] writes the report into a text,
+// and [Find] reads it from there.
 type Report struct {
 	Text      string   `json:"text"`
 	Where     string   `json:"where,omitempty"` // the process: its host and log file
 	Permanent bool     `json:"permanent"`       // the same task would fail again
 	Kinds     []string `json:"kinds,omitempty"` // names of methods, see the package comment
-	Errno     uint64   `json:"errno,omitempty"` // of the operating system OS
+	Errno     uint64   `json:"errno,omitempty"` // error number of the operating system OS
 	OS        string   `json:"os,omitempty"`
 	Causes    []cause  `json:"causes,omitempty"`
 }
 
-// A cause is one error of a tree of wrapped errors. Both processes run the same
+// A cause is one error in a tree of wrapped errors. Both processes run the same
 // program, so type and text identify a sentinel.
 type cause struct {
 	Type string `json:"type"`
@@ -39,8 +39,8 @@ const (
 	maxCauses = 32
 )
 
-// NewReport describes err for another process. where names this process to the
-// user. An error that another process reported stays that report.
+// NewReport describes err for another process. where describes this process to the
+// user. If err is itself reported by another process, NewReport returns that report.
 func NewReport(err error, where string) Report {
 	if e := (*reported)(nil); errors.As(err, &e) {
 		return e.r
@@ -99,8 +99,8 @@ func permanent(err error) bool {
 // isLasting reports whether err would happen again if the same work were repeated.
 var isLasting = has(func(e interface{ Lasting() bool }) bool { return e.Lasting() })
 
-// Err returns the reported error: [errors.Is] and the methods of its kind answer
-// as they did in the process that reported it.
+// Err returns the reported error. [errors.Is] and the methods of its kind give the
+// same answers as in the process that reported it.
 func (r Report) Err() error {
 	err := error(&reported{r})
 	for _, k := range kinds {

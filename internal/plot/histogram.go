@@ -21,8 +21,8 @@ type Histogram struct {
 	Unit func(float64) string // writes a tick of the x axis; nil: as a number
 }
 
-// Filled returns the number of bars that are not empty, and the last such bar.
-// If there are fewer than two, a sentence is clearer than a histogram.
+// Filled returns the number of bars that are not empty, and the last of them. With
+// fewer than two, write a sentence instead of drawing a histogram.
 func (h Histogram) Filled() (n int, last Bar) {
 	for _, b := range h.Bars {
 		if b.N > 0 {
@@ -37,7 +37,7 @@ const (
 	histogramWidth  = 420
 	histogramHeight = 230
 	widestBar       = 48
-	yTicks          = 6 // of the y axis, at most
+	yTicks          = 6 // maximum number of ticks on the y axis
 )
 
 // wholeSteps returns the lowest tick of the y axis that is at least most.

@@ -11,7 +11,7 @@ import (
 	"pretext/internal/store"
 )
 
-// folder returns what a directory is.
+// folder returns the kind of a directory.
 func folder(ctx context.Context, location string) Kind {
 	entries, err := store.ReadDir(ctx, location)
 	if err != nil {
@@ -45,7 +45,7 @@ func folder(ctx context.Context, location string) Kind {
 	return byEndings(entries)
 }
 
-// stageFolder returns what the folder of a stage holds.
+// stageFolder returns the kind of a stage's folder.
 func stageFolder(ctx context.Context, location string) Kind {
 	var recipe struct {
 		Stage string `json:"stage"`
@@ -59,7 +59,7 @@ func stageFolder(ctx context.Context, location string) Kind {
 	return map[string]Kind{"download": Downloads, "extract": Documents, "filter": Documents, "vocab": VocabFolder, "examples": Shards, "convert": Converted}[recipe.Stage]
 }
 
-// hasStage reports whether a directory below location is that of a stage.
+// hasStage reports whether any directory below location is a stage's folder.
 func hasStage(ctx context.Context, location, name string) bool {
 	for _, file := range []string{"manifest.json", "plan.json"} {
 		if _, err := store.Stat(ctx, store.Join(location, name, file)); err == nil {
@@ -69,7 +69,7 @@ func hasStage(ctx context.Context, location, name string) bool {
 	return false
 }
 
-// endings are the ends of file names by what the files are.
+// endings maps kinds of files to the ends of their names.
 var endings = []struct {
 	kind Kind
 	ends []string
@@ -84,8 +84,8 @@ var endings = []struct {
 	{WeightsFolder, []string{".pt", ".pth", ".ckpt"}},
 }
 
-// byEndings returns what most files of a directory are, by their names; "" if that is no
-// known kind.
+// byEndings returns the kind of most files of a directory, judged by their names; ""
+// if it is unknown.
 func byEndings(entries []fs.DirEntry) Kind {
 	counts := map[Kind]int{}
 	files := 0

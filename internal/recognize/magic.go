@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// magics are the first bytes of files.
+// magics are the first bytes of files of each kind.
 var magics = []struct {
 	magic string
 	kind  Kind
@@ -24,8 +24,7 @@ var magics = []struct {
 	{"\n\x0e\n\x05<unk>", SentencePiece}, {"\n\x0e\n\x05<pad>", SentencePiece},
 }
 
-// Magic returns what a file is by its first bytes, without looking into it; "" if
-// they are not known.
+// Magic returns the kind of a file by its first bytes only; "" if they are unknown.
 func Magic(head []byte) Kind {
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.magic)) {
@@ -41,7 +40,7 @@ func Magic(head []byte) Kind {
 	return ""
 }
 
-// zipped returns what a zip archive is, by the name of its first member.
+// zipped returns the kind of a zip archive, judged by the name of its first member.
 func zipped(head []byte) Kind {
 	const fixed = 30 // bytes of the header before the name
 	if len(head) < fixed {
@@ -63,8 +62,8 @@ func zipped(head []byte) Kind {
 	return Zip
 }
 
-// isSafetensors reports whether head begins a file of weights: the length of a JSON
-// object, and the object.
+// isSafetensors reports whether head is the beginning of a safetensors file: the
+// length of a JSON object, then the object.
 func isSafetensors(head []byte) bool {
 	return len(head) > 10 && head[8] == '{' && head[9] == '"' && binary.LittleEndian.Uint64(head) < 100<<20
 }
@@ -77,7 +76,8 @@ func IsTar(head []byte) bool {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// isRecords reports whether head begins with the length of a record and its checksum.
+// isRecords reports whether head begins with the length of a record and a matching
+// checksum.
 func isRecords(head []byte) bool {
 	if len(head) < 12 {
 		return false

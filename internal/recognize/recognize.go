@@ -17,8 +17,8 @@ import (
 	"pretext/internal/store"
 )
 
-// A Kind is what a file or directory is, in words that continue "it is". "" means that
-// it was not recognized.
+// A Kind is the kind of a file or directory, in words that continue "it is". "" means
+// that it was not recognized.
 type Kind string
 
 // Kinds of files.
@@ -81,7 +81,8 @@ const (
 	WeightsFolder   Kind = "a folder of PyTorch files"
 )
 
-// Path returns what is at a location; "" if it does not exist or was not recognized.
+// Path returns the kind of the file or directory at a location; "" if it does not
+// exist or was not recognized.
 func Path(ctx context.Context, location string) Kind {
 	info, err := store.Stat(ctx, location)
 	if err != nil {
@@ -98,14 +99,16 @@ func Path(ctx context.Context, location string) Kind {
 	return File(f, f.Size())
 }
 
-// headBytes is the number of bytes that decide what a file is, after decompression.
+// headBytes is the number of bytes, after decompression, by which a file is
+// recognized.
 const headBytes = 64 << 10
 
-// packedBytes is the number of bytes that are decompressed at most for that: bzip2 has
-// blocks of up to 900,000 bytes, which may be a little longer compressed.
+// packedBytes is the maximum number of compressed bytes that are read for that: bzip2
+// has blocks of up to 900,000 bytes, which may be a little longer compressed.
 const packedBytes = 1 << 20
 
-// File returns what a file of size bytes is. It looks into compressed files.
+// File returns the kind of a file with size bytes. It decompresses the beginning of
+// compressed files.
 func File(r io.ReaderAt, size int64) Kind {
 	if size == 0 {
 		return Empty
@@ -126,7 +129,7 @@ func File(r io.ReaderAt, size int64) Kind {
 	return packing
 }
 
-// Content returns what a file is, by its first bytes after decompression.
+// Content returns the kind of a file from its first bytes after decompression.
 func Content(head []byte) Kind {
 	switch {
 	case IsTar(head):

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// patterns are compiled when they are first used: most processes recognize nothing.
+// patterns compiles the regular expressions when they are first used, because most
+// processes do not need them.
 var patterns = sync.OnceValue(func() (p struct{ index, checksum, sqlStart, sqlWord, page, root *regexp.Regexp }) {
 	p.index = regexp.MustCompile(`^\d+:\d+:[^\n]`)
 	p.checksum = regexp.MustCompile(`^[0-9a-f]{32,64} [ *]\S`)
@@ -20,8 +21,8 @@ var patterns = sync.OnceValue(func() (p struct{ index, checksum, sqlStart, sqlWo
 	return p
 })
 
-// markup returns what a file is that begins with text, which is not compressed: one of
-// the files that are published with dumps, HTML, JSON or XML. A dump itself is XML.
+// markup returns the kind of a file that begins with text, uncompressed: one of the
+// files that are published with dumps, HTML, JSON or XML. A dump itself is XML.
 func markup(text []byte) Kind {
 	p, text := patterns(), text[:min(len(text), headBytes)]
 	plain := bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
@@ -69,7 +70,7 @@ func isJSON(text []byte) bool {
 	return strings.IndexByte(`{"]-0123456789`, inner[0]) >= 0
 }
 
-// jsonKind returns what a JSON file is.
+// jsonKind returns the kind of a JSON file.
 func jsonKind(text []byte) Kind {
 	has := func(key string) bool { return bytes.Contains(text[:min(len(text), 4<<10)], []byte(`"`+key+`"`)) }
 	switch {
@@ -81,7 +82,8 @@ func jsonKind(text []byte) Kind {
 	return JSON
 }
 
-// RootElement returns the name of the first element of XML text; "" if it is no XML.
+// RootElement returns the name of the first element of XML text; "" if the text is
+// not XML.
 func RootElement(text []byte) string {
 	if root := patterns().root.FindSubmatch(text); root != nil {
 		return string(root[1])
@@ -89,13 +91,13 @@ func RootElement(text []byte) string {
 	return ""
 }
 
-// isDump reports whether text begins as a dump of MediaWiki does.
+// isDump reports whether text is the beginning of a MediaWiki dump.
 func isDump(text []byte) bool {
 	name := RootElement(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 	return name == "mediawiki" || name == "page" && bytes.Contains(text, []byte("<revision>"))
 }
 
-// isVocab reports whether text begins as BERT's vocabularies do.
+// isVocab reports whether text is the beginning of a BERT vocabulary.
 func isVocab(text []byte) bool {
 	first, _, _ := strings.Cut(string(text[:min(len(text), 16)]), "\n")
 	return strings.TrimSuffix(first, "\r") == "[PAD]"

@@ -9,10 +9,11 @@ import (
 	"unicode"
 )
 
-// secretPath returns the path of an address without what is known to be secret: what
-// follows ";" in a segment, user:password@ as in an address within an address, the value
-// of a name such as "token", in name=value or as the next segment, and segments that look
-// like keys. File names with an extension stay, since they name what is downloaded.
+// secretPath returns the path of an address without the parts that are known to be
+// secret: text after ";" in a segment; user:password@, as in an address within an
+// address; the value of a name such as "token", in name=value or in the next segment;
+// and segments that look like keys. File names with an extension are kept, because
+// they name the downloaded file.
 func secretPath(s string) string {
 	segments := strings.Split(s, "/")
 	named := false // the segment before is the name of a secret
@@ -41,8 +42,8 @@ func secretPath(s string) string {
 	return strings.Join(segments, "/")
 }
 
-// Name returns the file name at the end of the path of an address, unescaped, without what
-// is secret in it.
+// Name returns the file name at the end of the path of an address, unescaped, without
+// secret parts.
 func Name(escaped string) string {
 	name := path.Base(secretPath(escaped))
 	name, _, _ = strings.Cut(name, ";"+word)
@@ -64,7 +65,7 @@ func parameters(s string) string {
 	return s[:at] + ";" + word
 }
 
-// secretNames matches names of values that are secret.
+// secretNames matches names whose values are secret.
 var secretNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^([a-z0-9]+[-_])?(token|secret|signature|sig|password|passwd|pwd|api[-_]?key|access[-_]?key|auth|authorization|bearer|credentials?|session[-_]?id|jsessionid|jwt|sas)$`)
 })
@@ -75,9 +76,9 @@ var keys = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(gh[a-z]_|github_pat_|glpat-|hf_|sk-|xox[a-z]-|AKIA|ASIA)[A-Za-z0-9_-]{10,}$|^bot[0-9]+:|^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$`)
 })
 
-// looksRandom reports whether a segment is a key rather than a name: at least 20 letters
-// and digits in no order. Hexadecimal digits are more often those of a commit or a
-// checksum.
+// looksRandom reports whether a segment is probably a key and not a name: at least 20
+// letters and digits in no order. Hexadecimal digits are not counted, because they
+// are usually a commit or a checksum.
 func looksRandom(s string) bool {
 	if len(s) < 20 {
 		return false

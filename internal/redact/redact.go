@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// word replaces what was removed.
+// word stands in place of removed text.
 const word = "redacted"
 
 // URL returns an address without user, query and fragment, and without what is secret
@@ -53,9 +53,9 @@ func URL(address string) string {
 	return scheme + rest
 }
 
-// userEnd returns the index of the "@" behind the user of an address without its
-// scheme; -1 if there is none. A password with characters that should have been escaped
-// is known by a port that is no number.
+// userEnd returns the index of the "@" after the user in an address without its
+// scheme; -1 if there is none. If a password contains characters that should have
+// been escaped, the part after the first "@" has a port that is not a number.
 func userEnd(rest string) int {
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -107,8 +107,8 @@ var addresses = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://(?:` + in + `*` + last + `|[` + quote + `]` + last + `)+`)
 })
 
-// users matches user:password@host, user@host:port and the user@host that could not be
-// looked up, in text that is no URL.
+// users matches user:password@host, user@host:port, and the user@host of an address
+// that was not found, in text that is not a URL.
 var users = sync.OnceValue(func() *regexp.Regexp {
 	const user = "[^\\s\"'<>`=(\\[/@]+"
 	return regexp.MustCompile(`\blookup [^\s@]+@|` + user + "(?::[^\\s\"'<>`]+@[A-Za-z0-9\\[]|@[A-Za-z0-9.\\[][A-Za-z0-9.:\\[\\]-]*:[0-9]+)")

@@ -42,7 +42,7 @@ type Bucket interface {
 	Begin(ctx context.Context, key string) (Upload, error)
 	// Upload uploads a part; the first has number 1. It returns the part's tag.
 	Upload(ctx context.Context, u Upload, number int, data []byte) (tag string, err error)
-	// Complete makes the object of an upload visible.
+	// Complete finishes an upload, which makes its object visible.
 	Complete(ctx context.Context, u Upload, tags []string, when Condition) (Object, error)
 	// Cancel removes an incomplete upload and its parts.
 	Cancel(ctx context.Context, u Upload) error
@@ -56,17 +56,17 @@ type Object struct {
 	Size     int64
 	Version  string    // changes with the content: the ETag
 	Modified time.Time // by the server's clock
-	Now      time.Time // of the answer, by the server's clock; only of [Bucket.Get]
+	Now      time.Time // time of the answer by the server's clock; only from [Bucket.Get]
 }
 
 // A Part is a range of an object's bytes.
 type Part struct {
 	Offset  int64
-	Length  int64  // at least 1; may reach over the object's end
+	Length  int64  // at least 1; may exceed the object's end
 	Version string // if not "", the object must have this version
 }
 
-// A Condition is what must hold for a write. The zero value always does.
+// A Condition is required for a write. The zero value always holds.
 type Condition struct {
 	Absent  bool   // no object has the key
 	Version string // the object has this version
@@ -88,9 +88,9 @@ var ErrTransient = errors.New("temporary failure")
 // openers are the functions that open buckets, by scheme.
 var openers sync.Map
 
-// Register makes [Open] accept locations of a scheme. open returns the client of
-// a bucket; each bucket is opened once. Only programs call it, so that the
-// library links no client of an object store.
+// Register makes [Open] accept locations with a scheme. open returns the client of a
+// bucket; it is called once for each bucket. Only programs call Register, so that the
+// library does not link a client of an object store.
 func Register(scheme string, open func(bucket string) (Bucket, error)) { openers.Store(scheme, open) }
 
 // buckets are the open buckets, by URL.
@@ -119,21 +119,22 @@ func bucketOf(scheme, name string) (*bucket, error) {
 	return b.(*bucket), nil
 }
 
-// A bucket is a Bucket whose requests are retried and counted.
+// A bucket is a Bucket that retries and counts requests.
 type bucket struct {
 	Bucket
 	url     string
 	reached atomic.Bool // a request has succeeded
-	gone    atomic.Bool // none has, and one was retried in vain
+	gone    atomic.Bool // no request has succeeded, and one failed after all retries
 	probed  sync.Mutex
 	sound   bool // see probe
 }
 
-// patience bounds how long requests are retried: for as long as a server takes
-// to restart, but a server that never answered is more likely a wrong address.
+// patience is the maximum time for which a request is retried: the time in which a
+// server restarts. For a server that has never answered it is shorter, because the
+// address is probably wrong.
 var patience = struct{ first, longest, total, unreached time.Duration }{100 * time.Millisecond, 5 * time.Second, 2 * time.Minute, 5 * time.Second}
 
-// A requestError is the error of a request that was retried in vain.
+// A requestError is the error of a request that failed after all retries.
 type requestError struct {
 	url string
 	err error
@@ -146,7 +147,8 @@ func (e *requestError) Unwrap() error { return e.err }
 // Network marks the error for exit codes.
 func (e *requestError) Network() bool { return true }
 
-// try makes a request of a kind about a key until it succeeds or fails for good.
+// try repeats a request until it succeeds or fails permanently. kind and key describe
+// it.
 func try[T any](ctx context.Context, b *bucket, kind, key string, do func() (T, error)) (T, error) {
 	for w := newWait(b); ; {
 		count(kind, 0)
@@ -170,7 +172,7 @@ func try[T any](ctx context.Context, b *bucket, kind, key string, do func() (T, 
 	}
 }
 
-// A wait is the pauses between the attempts of one request.
+// A wait makes the pauses between the attempts of a request.
 type wait struct {
 	b     *bucket
 	since time.Time
@@ -179,7 +181,7 @@ type wait struct {
 
 func newWait(b *bucket) *wait { return &wait{b, time.Now(), patience.first} }
 
-// next waits before another attempt. It returns false if there is none.
+// next waits before the next attempt. It returns false if there is none.
 func (w *wait) next(ctx context.Context) bool {
 	total := patience.total
 	if !w.b.reached.Load() {
@@ -199,13 +201,14 @@ func (w *wait) next(ctx context.Context) bool {
 	return true
 }
 
-// traffic are the requests of this process to object stores.
+// traffic counts the requests of this process to object stores.
 var traffic struct {
 	sync.Mutex
 	counts map[string]int64
 }
 
-// count counts a request, or bytes of a kind if bytes is not 0.
+// count adds a request of a kind to the counts or, if bytes is not 0, that number of
+// bytes.
 func count(kind string, bytes int64) {
 	traffic.Lock()
 	defer traffic.Unlock()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// dir is a folder of the local file system.
+// A dir is a folder of the local file system.
 type dir string
 
 func (d dir) String() string { return string(d) }
@@ -60,7 +60,7 @@ func OpenRegular(path string) (*os.File, error) {
 	return f.File, nil
 }
 
-// ModeName says what an entry of a directory is.
+// ModeName describes the kind of a directory entry, such as "a directory".
 func ModeName(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
@@ -111,14 +111,13 @@ func (d dir) List(context.Context) ([]fs.FileInfo, error) {
 	return infos, nil
 }
 
-// hidden reports whether a file is none of a data set: temporary files, locks, and
-// what file managers of macOS and Windows leave in the folders that they show.
+// hidden reports whether a file does not belong to a data set: temporary files,
+// locks, and the files that the file managers of macOS and Windows create.
 func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.EqualFold(name, "Thumbs.db") || strings.EqualFold(name, "desktop.ini")
 }
 
-// Remove syncs the folder, so that removals survive a power failure in their
-// order.
+// Remove syncs the folder, so that several removals survive a power failure in order.
 func (d dir) Remove(_ context.Context, name string) error {
 	if err := at(StepRemove, d.path(name)); err != nil {
 		return err
@@ -156,7 +155,8 @@ func (d dir) Create(_ context.Context, name string) (Writer, error) {
 	return d.newWriter(f, name, d.path(name)), nil
 }
 
-// checkName accepts a plain file name that is not a temporary one.
+// checkName returns an error unless a name is a plain file name and not that of a
+// temporary file.
 func checkName(name string) error {
 	if name != filepath.Base(name) || strings.Trim(name, ".") == "" || strings.HasPrefix(name, TempPrefix) || strings.HasPrefix(name, PartialPrefix) {
 		return errors.New("not a plain file name")
@@ -192,9 +192,9 @@ func (f *dirFile) ReadAt(p []byte, off int64) (int, error) {
 
 type fsMode = fs.FileMode
 
-// identified makes info remember which file it describes. On Windows it would look
-// that up under the file's name when it is first compared, and by then the name may be
-// that of another.
+// identified makes info remember which file it describes. On Windows this would be
+// looked up by the file's name at the first comparison, when another file may have
+// that name.
 func identified(info fs.FileInfo, err error) (fs.FileInfo, error) {
 	if err == nil {
 		os.SameFile(info, info)

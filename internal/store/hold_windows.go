@@ -31,8 +31,8 @@ func isHeld(path string) bool {
 	return errors.Is(lockBeyond(f), windows.ERROR_LOCK_VIOLATION)
 }
 
-// openShared opens an existing file that others may rename and remove while it is open,
-// which those of package os are not.
+// openShared opens an existing file so that other processes may rename and remove it,
+// which files opened by package os do not allow.
 func openShared(path string, access uint32) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -46,8 +46,8 @@ func openShared(path string, access uint32) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// lockBeyond locks one byte that no file has: a lock of this system keeps others
-// from reading what is locked. It does not wait.
+// lockBeyond locks one byte beyond the end of any file, because a lock on Windows
+// prevents others from reading the locked bytes. It does not wait.
 func lockBeyond(f *os.File) error {
 	beyond := windows.Overlapped{Offset: 1<<32 - 1, OffsetHigh: 1<<31 - 1}
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &beyond)

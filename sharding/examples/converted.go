@@ -60,8 +60,8 @@ func (c *Converted) part(ctx context.Context, stem string, body sharding.Convert
 	return p, nil
 }
 
-// Splits returns the parts of folders of converted shards that were found together
-// at a path. It returns a usage error unless they are splits of one conversion.
+// Splits returns the parts of several folders of converted shards that were found at
+// one path. It returns a usage error unless the folders are splits of one conversion.
 func Splits(path string, folders []*sharding.Stage, manifests []*sharding.Manifest) (parts []Part, err error) {
 	var names []string
 	same := true

@@ -72,9 +72,9 @@ func Files(ctx context.Context, paths []string) (parts []Part, err error) {
 	return parts, nil
 }
 
-// Open returns the parts of the converted shards at a path, and of no others: package
-// trainer/loader opens TFRecord files. There are none if d has no converted shards, or
-// shards from which they were made.
+// Open returns the parts of the converted shards at a path. It returns none if there
+// are no converted shards, or if the shards from which they were made are there too:
+// package trainer/loader opens TFRecord files.
 func Open(ctx context.Context, d *sharding.Dataset) ([]Part, error) {
 	var folders []*sharding.Stage
 	var manifests []*sharding.Manifest
@@ -163,7 +163,7 @@ func (p Part) tfrecords(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// Fault returns an error about a record with its place.
+// Fault adds the place of a record to an error about it.
 func (p Part) Fault(r Record, err error) error {
 	return &sharding.RecordError{File: p.Path, Record: r.Index, Offset: r.Offset, Err: err}
 }

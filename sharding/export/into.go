@@ -11,9 +11,10 @@ import (
 	"pretext/internal/store"
 )
 
-// into locks the folder out, which it creates if necessary, and calls write, which
-// writes the files called names. A folder with anything else in it is refused: text
-// beside the files of a data set, or of another export, damages both.
+// into locks the folder out, which it creates if necessary, and calls write to write
+// the files with the given names. If the folder contains anything else, into refuses
+// it, because text among the files of a data set or of another export would corrupt
+// both.
 func into(ctx context.Context, out string, names []string, write func(store.Folder) error) error {
 	if err := onlyHas(ctx, out, names); err != nil {
 		return err
@@ -30,7 +31,7 @@ func into(ctx context.Context, out string, names []string, write func(store.Fold
 	})
 }
 
-// onlyHas returns a usage error if there is anything in a folder but files with the
+// onlyHas returns a usage error if a folder contains anything but files with the
 // given names. Hidden files, such as a lock, do not count.
 func onlyHas(ctx context.Context, out string, names []string) error {
 	entries, err := store.ReadDir(ctx, out)

@@ -39,8 +39,8 @@ type learner struct {
 	record  []byte
 }
 
-// spell makes the list of words from those of c. Words of one token are not in
-// it: there is nothing to merge.
+// spell splits the words of c into tokens and lists those of at least two tokens,
+// because only in these can tokens be merged.
 func (l *learner) spell(ctx context.Context, c *corpus, s spelling) error {
 	l.list = l.empty
 	return c.most(ctx, c.maxWords, func(count int64, word []byte) error {

@@ -125,7 +125,7 @@ func appendChunks(list [][]byte, b []byte) [][]byte {
 	return list
 }
 
-// exchange makes the call c with the data of t. The caller holds g.mu.
+// exchange runs the collective c on the data of t. The caller holds g.mu.
 func (g *Group) exchange(c call, t transfer) error {
 	select {
 	case <-g.failed:

@@ -62,7 +62,7 @@ func (p *pen) release(mark int) { p.aside = p.aside[:mark] }
 type call struct {
 	*templates
 	rule  rendering.Rule
-	given span       // the name as it stands in the source
+	given span       // the template's name as written in the source
 	args  []argument // the first holds the name
 }
 
@@ -155,8 +155,9 @@ func (c *call) lastArgument(n int) span {
 	return last
 }
 
-// joined renders the non-empty positional arguments from number n on, with a
-// string between them: form, or its second of three parts, which "|" separates.
+// joined renders the non-empty positional arguments from number n on, separated by
+// form. If form has three parts, separated by "|", they come before, between and
+// after the arguments.
 func (c *call) joined(n int, form string) {
 	before, rest, _ := strings.Cut(form, "|")
 	between, after, ok := strings.Cut(rest, "|")

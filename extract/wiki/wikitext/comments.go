@@ -15,8 +15,8 @@ var (
 // more; its buffer is released.
 const maxKeptPage = 4 << 20
 
-// mayVanish reports whether src may have a comment or a tag that tells what
-// pages include ([comments.inclusionEnd]).
+// mayVanish reports whether src may contain a comment, or a tag that controls
+// inclusion ([comments.inclusionEnd]).
 func mayVanish(src []byte) bool {
 	for i := 0; ; i++ {
 		k := bytes.IndexByte(src[i:], '<')
@@ -30,8 +30,8 @@ func mayVanish(src []byte) bool {
 	}
 }
 
-// mayBeInclusion reports whether tag, the text after "<", may begin with the name
-// of a tag that tells what pages include. It is fast and may be wrong.
+// mayBeInclusion reports whether tag, the text after "<", may begin with the name of
+// a tag that controls inclusion. It is fast and may return true for other text.
 func mayBeInclusion(tag []byte) bool {
 	if len(tag) > 0 && tag[0] == '/' {
 		tag = tag[1:]
@@ -84,15 +84,15 @@ func (c *comments) inclusionEnd(i int, tag *openTag) int {
 	return i
 }
 
-// An openTag follows whether the text is inside a tag: after "<" and a letter,
-// without a ">" in the text that is kept.
+// An openTag tracks whether the text is inside a tag: after "<" and a letter, and
+// before the ">", ignoring removed text.
 type openTag struct {
 	src  []byte
 	open bool
-	seen int // the text before is known
+	seen int // the text before this offset was processed
 }
 
-// begin notes the "<" at src[i].
+// begin records the "<" at src[i].
 func (t *openTag) begin(i int) {
 	t.open, t.seen = i+1 < len(t.src) && class[t.src[i+1]]&classLetter != 0, i
 }
@@ -106,14 +106,14 @@ func (t *openTag) at(i int) bool {
 	return t.open
 }
 
-// skip notes that src[i:next] is removed.
+// skip records that src[i:next] is removed.
 func (t *openTag) skip(i, next int) {
 	t.at(i)
 	t.seen = next
 }
 
-// comments removes comments, and the tags that tell what pages include, before a
-// page is parsed. Its tags are those of the page with them.
+// comments removes comments, and the tags that control inclusion, before a page is
+// parsed. Its tags are found in the page before the removal.
 type comments struct {
 	tagFinder
 	clean      []byte // buffer: a page without its comments

@@ -15,8 +15,8 @@ const maxParts = 4
 // maxTargets is the maximum number of units to convert to.
 const maxTargets = 2
 
-// A part is a value of a quantity with what follows it: "5" and " to " of "5 to
-// 10 km", or "5" and "ft" of "5 ft 10 in".
+// A part is one value of a quantity, with the text after it: "5" with " to " in "5 to
+// 10 km", or "5" with "ft" in "5 ft 10 in".
 type part struct {
 	text     span   // rendered, in pen.aside
 	joint    joint  // before the next value of a range; zero after the last one
@@ -25,7 +25,7 @@ type part struct {
 	*measure        // of the unit without the power; nil if not known
 }
 
-// A quantity is a {{convert}}, parsed.
+// A quantity is a parsed {{convert}}.
 type quantity struct {
 	parts [maxParts]part
 	n     int                // parts in use
@@ -35,8 +35,8 @@ type quantity struct {
 	rounding          rounding
 	shortIn, shortOut bool    // symbols, not names
 	american          bool    // US spelling
-	display           []byte  // disp=: where the converted value goes
-	joins             [2]span // disp=x: what stands before and after it
+	display           []byte  // disp=: where the converted value is shown
+	joins             [2]span // disp=x: text before and after it
 	denominator       int     // frac=: of the fraction in a converted value, or 0
 	flip              bool    // the converted value comes first
 	adj               []byte  // adj=: how the quantity is joined to a noun
@@ -118,7 +118,7 @@ func (x *converter) putSpaced(p span) {
 // putAside writes text from x.aside.
 func (x *converter) putAside(p span) { x.text(x.aside[p.start:p.end]) }
 
-// around returns what stands before and after the converted value.
+// around returns the text before and after the converted value.
 func (x *converter) around() (before, after string) {
 	switch string(x.display) {
 	case "or":
@@ -218,8 +218,8 @@ func (x *converter) defaultTarget() (codes string, ok bool) {
 	return "ft", true
 }
 
-// unitAlone writes the unit of a quantity without its value: its name with
-// disp=unit, the symbol of the one that it is converted to with disp=unit2.
+// unitAlone writes only the unit of a quantity: its name for disp=unit, the symbol of
+// the target unit for disp=unit2.
 func (x *converter) unitAlone() {
 	m, short := x.last().measure, x.shortIn
 	if string(x.display) == "unit2" && x.nTo > 0 {
@@ -351,14 +351,14 @@ var smaller = map[string][]string{
 	"m": {"cm"}, "km": {"m"}, "nmi": {"yd"}, "deg": {"arcmin"}, "USgal": {"USqt"}, "bsh": {"pk"},
 }
 
-// A joint is what stands between two values of a range.
+// A joint is the text between two values of a range.
 type joint struct {
-	full   string // if the units are names: a label or a text
-	short  string // if they are symbols
+	full   string // with names of units: a label or a text
+	short  string // with symbols of units
 	repeat bool   // a symbol follows each value
 }
 
-// ranges maps the words that may join two values to what stands there.
+// ranges maps the words that may join two values to the text between them.
 var ranges = map[string]joint{
 	"to": {"to", "to", false}, "-": {"–", "–", false}, "–": {"–", "–", false}, "and": {"and", "and", false}, "or": {"or", "or", false},
 	"by": {"by", "by", false}, "x": {"by", " × ", true}, "xx": {" × ", " × ", true}, "×": {" × ", " × ", true}, "*": {" × ", " × ", true},
@@ -475,7 +475,7 @@ type unitForm struct {
 	amount   amount // for the plural of other languages
 }
 
-// unitText returns what stands before and after a number with a unit.
+// unitText returns the text before and after a number with a unit.
 func (c *call) unitText(m *measure, f unitForm) (before, after string) {
 	kind, form := rendering.UnitSymbol, ""
 	if !f.short && !m.symbol && c.wiki.table.Text(rendering.UnitName, m.name) != "" {

@@ -16,14 +16,14 @@ const (
 	maxTemplateAlias  = 4       // redirects from one template to the next
 )
 
-// An expansion counts what the expansion of templates has used of its limits on
-// a page.
+// An expansion counts how much of the limits the expansion of templates has used on a
+// page.
 type expansion struct {
 	depth, calls, bytes int
 	expanded            int // templates
 }
 
-// allow reports whether a text of n bytes may be expanded too, and counts it.
+// allow reports whether the limits allow to expand a text of n bytes, and counts it.
 func (x *expansion) allow(n int) bool {
 	if x.depth >= maxExpansionDepth || x.calls >= maxExpansions || x.bytes+n > maxExpandedBytes {
 		return false
@@ -37,9 +37,9 @@ func (x *expansion) allow(n int) bool {
 type expander struct {
 	budget *expansion   // of the page
 	opt    Options      // of inner
-	inner  *Scanner     // renders expanded templates; nil until the first
-	text   []byte       // buffer: the text of an expanded template
-	subst  substitution // buffer: replaces parameters
+	inner  *Scanner     // renders expanded templates; nil until it is needed
+	text   []byte       // buffer for the text of an expanded template
+	subst  substitution // replaces parameters; a buffer
 }
 
 // expand renders the template whose name is in given, and whose text is
@@ -80,7 +80,7 @@ func (t *templates) expand(given span, i, e int) (ok bool) {
 	return ok
 }
 
-// putExpanded renders wikitext that an expansion gave, and writes it in one line.
+// putExpanded renders the wikitext of an expansion and writes it on one line.
 func (t *templates) putExpanded(source []byte) {
 	x := &t.expander
 	if x.inner == nil {
@@ -118,7 +118,7 @@ func startsBlank(source []byte) bool {
 // its braces.
 type substitution struct {
 	braceFinder
-	page source // has the arguments
+	page source // page with the arguments
 	args []argument
 	out  []byte
 	left int // bytes that may be written; negative: too long

@@ -20,15 +20,15 @@ func (f *hiddenFinder) reset() {
 // <b class=thumb>. Most tags are shorter.
 const minHidingTag = len(`<b class=thumb>`)
 
-// hiddenClasses are classes of elements that readers do not see, or see beside the
+// hiddenClasses are classes of elements that are not shown, or shown beside the
 // prose: images with captions, boxes, notes above the text. Package wikihtml drops
 // them as well.
 var hiddenClasses = map[string]bool{"thumb": true, "thumbinner": true, "thumbcaption": true, "sortkey": true,
 	"infobox": true, "navbox": true, "hatnote": true, "dablink": true, "metadata": true}
 
-// hides reports whether an opening tag has a class whose elements are not prose, or
-// a style by which browsers do not display its element: sort keys and data for
-// programs are put on pages so.
+// hides reports whether an opening tag has a class of hiddenClasses, or a style by
+// which browsers do not display its element. Pages contain sort keys and data for
+// programs in such elements.
 func hides(tag []byte) bool {
 	if len(tag) < minHidingTag {
 		return false

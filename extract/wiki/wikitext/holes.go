@@ -17,7 +17,7 @@ type Hole struct {
 type holeTally struct {
 	uses  Tally
 	first map[string]string // name → title of a page
-	page  int               // holes of the last page
+	page  int               // number of holes in the last page
 }
 
 // losses counts the templates that were dropped.
@@ -42,7 +42,8 @@ func (h *holeTally) add(name []byte, n int, title string) {
 	}
 }
 
-// maxLine is how many bytes of a source line inSentence looks at on either side.
+// maxLine is the number of bytes on either side of a template that inSentence
+// examines.
 const maxLine = 1 << 10
 
 // inSentence reports whether the template src[i:e] belongs to a sentence, list
@@ -79,8 +80,8 @@ func inSentence(src []byte, i, e int) bool {
 	return len(after) > 0 || !endsSentence(last)
 }
 
-// attachedToText reports whether a template that follows before without a space
-// is text, not a footnote.
+// attachedToText reports whether a template that directly follows before, without a
+// space, is text and not a footnote.
 func attachedToText(before, after []byte) bool {
 	last, _ := utf8.DecodeLastRune(before)
 	next, _ := utf8.DecodeRune(after)
@@ -104,8 +105,8 @@ func endsSentence(r rune) bool {
 	return false
 }
 
-// isIdeographic reports whether r is of a script without spaces between words,
-// or a mark inside of such text.
+// isIdeographic reports whether r belongs to a script without spaces between words,
+// or is a mark inside such text.
 func isIdeographic(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) ||
 		r == 'ー' || r == '、' || r == '，' || r == '・' || r == '」' || r == '』' || r == '：'

@@ -213,7 +213,7 @@ func (f *finder) validTarget(l link) bool {
 // to 255 bytes, but a section name may follow.
 const maxTitleBytes = 1024
 
-// relative reports whether a title has a part "." or "..", which is not allowed.
+// relative reports whether a title contains a part "." or "..", which is not allowed.
 func relative(t []byte) bool {
 	if t[0] == '.' && (len(t) == 1 || string(t) == ".." || bytes.HasPrefix(t, []byte("./")) || bytes.HasPrefix(t, []byte("../"))) {
 		return true
@@ -383,9 +383,9 @@ func (f *finder) standsAlone(l link) bool {
 	return (i == 0 || f.src[i-1] == '\n') && (e == len(f.src) || f.src[e] == '\n')
 }
 
-// title renders the target of a link without a label. It decodes percent
-// escapes. escaped means that the target begins with a colon,
-// [[:Category:Birds]], which is not shown.
+// title renders the target of a link without a label. It decodes percent escapes.
+// escaped reports whether the target begins with a colon, as in [[:Category:Birds]],
+// which is not shown.
 func (lk *links) title(l link, escaped bool) {
 	i, e := l.target, l.targetEnd
 	for i < e && (isBlank(lk.in.src[i]) || escaped && lk.in.src[i] == ':') {

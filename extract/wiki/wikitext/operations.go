@@ -74,8 +74,8 @@ func operations() [rendering.OpVariable + 1]func(call) {
 }
 
 // opPair renders two arguments, c.rule.N and c.rule.N+1, of which the second may be
-// missing. c.rule.Text is the string before the first, "|", and the string before
-// the second; after another "|" the string after the second.
+// missing. c.rule.Text has two or three parts, separated by "|": the texts before the
+// first, before the second and after the second argument.
 func opPair(c call) {
 	before, rest, _ := strings.Cut(c.rule.Text, "|")
 	between, after, _ := strings.Cut(rest, "|")

@@ -302,9 +302,9 @@ func isConnector(p []byte) bool {
 	return false
 }
 
-// standsAlone reports whether white space or nothing follows the punctuation
-// mark of n bytes at the start of p. That is not so in ".5", ",5" and "...". A
-// mark of East Asian text (n > 1) always counts as alone.
+// standsAlone reports whether the punctuation mark of n bytes at the start of p is
+// followed by white space or nothing, unlike in ".5", ",5" and "...". A mark of East
+// Asian text (n > 1) always counts as alone.
 func standsAlone(p []byte, n int) bool {
 	return len(p) == n || n > 1 || p[n] == ' ' || p[n] == '\n'
 }

@@ -48,8 +48,8 @@ type programRun struct {
 // wholeRunName is the name of the whole run among the stages.
 const wholeRunName = "whole run"
 
-// compare runs two programs o.rounds times in turns. Each round begins with the
-// other program, so that neither always follows the other.
+// compare runs two programs in turns, o.rounds times. Every second round begins with
+// the other program, so that neither always runs second.
 func compare(ctx context.Context, o options, dir string, progress io.Writer) (*comparison, error) {
 	if len(o.runFlags) == 0 {
 		o.runFlags = []string{"--shards", "8"} // the default differs between versions
@@ -111,7 +111,7 @@ func hashFiles(dir string) (map[string][sha256.Size]byte, error) {
 	return sums, err
 }
 
-// differentRecords is the start of the verdict on two outputs with different
+// differentRecords is the beginning of the verdict if two outputs have different
 // records.
 const differentRecords = "DIFFERENT RECORDS"
 

@@ -17,8 +17,8 @@ import (
 	"pretext/pipeline/stage"
 )
 
-// limits are the parts of a run with one worker that more workers do not make
-// shorter. All times are in seconds.
+// limits are the parts of a run with one worker whose time does not shrink with more
+// workers, in seconds.
 type limits struct {
 	Records int64         `json:"records"`
 	Stages  []stageLimits `json:"stages"` // without stages that ran no task
@@ -32,7 +32,7 @@ type stageLimits struct {
 	Times stage.TaskTimes
 }
 
-// A limit is computed from one kind of time: of the processor, or by the clock.
+// A limit is computed from one kind of time: CPU time or elapsed time.
 type limit struct {
 	Whole    float64 `json:"whole"`    // of the process
 	Serial   float64 `json:"serial"`   // outside of all tasks
@@ -65,8 +65,8 @@ func measureLimits(ctx context.Context, o options, dir string) (*limits, error) 
 	return l, nil
 }
 
-// foldersOf are the directories, below that of the run, to which a stage and the
-// stages that it runs before write.
+// foldersOf maps a stage to the directories, below the run's, that it and the stages
+// it starts write to.
 var foldersOf = map[string][]string{"extract": {"documents/templates", "documents"}, "vocab": {"vocab"}, "examples": {"shards"}}
 
 // taskTimes reads the times of tasks from a stage's run.json. It returns nil if

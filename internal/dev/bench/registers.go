@@ -12,10 +12,10 @@ const registersName = "arithmetic in registers"
 // registersSteps take about 0.3 s.
 const registersSteps = 40_000_000
 
-// addRegisters adds the times of as many pieces of arithmetic as there are workers: by
-// one goroutine, one after the other, and by one goroutine each. The work has no
-// memory and no serial part, so what it loses with several is what the machine loses:
-// its processors share units, clock frequency or time with others.
+// addRegisters measures pure arithmetic, as much as there are workers: in one
+// goroutine, and in one goroutine for each. The work needs no memory and has no
+// serial part. So its loss of speed with several goroutines is that of the machine,
+// whose processors share units, clock frequency or time with others.
 func (c *scaling) addRegisters(steps int) {
 	s := c.Wall[registersName]
 	begun := time.Now()
@@ -35,8 +35,8 @@ func (c *scaling) addRegisters(steps int) {
 
 var registersSink atomic.Uint64 // so that the compiler keeps the work
 
-// registers does eight independent chains of arithmetic, which keep all units of a
-// processor busy.
+// registers computes eight independent chains of arithmetic, which keep all units of
+// a processor busy.
 func registers(steps int) {
 	a, b, c, d, e, f, g, h := uint64(1), uint64(2), uint64(3), uint64(4), uint64(5), uint64(6), uint64(7), uint64(8)
 	for range steps {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// scaling compares the time by the clock of prepare-data run with one worker and
-// with several. All times are in seconds, by round.
+// scaling compares the elapsed time of prepare-data run with one worker and with
+// several, in seconds by round.
 type scaling struct {
 	Workers int                `json:"workers"`
 	Load    []string           `json:"load"` // one-minute load average before the first round and after each

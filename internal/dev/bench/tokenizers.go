@@ -11,9 +11,8 @@ import (
 	"pretext/tokenize/hf"
 )
 
-// tokenizerKinds are the kinds of tokenizer.json that train_tokenizers.py makes,
-// and how many times as fast as Hugging Face's library ours must be on English
-// text.
+// tokenizerKinds are the kinds of tokenizer.json that train_tokenizers.py makes, with
+// the minimum ratio of our speed to that of Hugging Face's library on English text.
 var tokenizerKinds = []struct {
 	kind, name string
 	must       float64
@@ -42,7 +41,7 @@ func (b *peerBench) tokenizers() error {
 	return nil
 }
 
-// trained compares all kinds on some lines. of ends the names of the works.
+// trained compares all kinds of tokenizers on some lines. The works' names end in of.
 func (b *peerBench) trained(of string, units []string) error {
 	dir := filepath.Join(b.dir, fmt.Sprintf("%d.tokenizers", len(b.all)))
 	lines := dir + ".input"

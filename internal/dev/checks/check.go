@@ -12,15 +12,15 @@ import (
 // A check is one script, or the fuzz targets of one package.
 type check struct {
 	name  string
-	group string   // of several checks that are asked for by one name, or ""
-	args  []string // of bash, from the module's root
-	reads []string // see the package comment; with the script itself
-	// chance is true if what it finds depends on luck. A finding is printed, and the check
-	// is not green, but it does not fail a change that has nothing to do with it.
+	group string   // name by which several checks are run together, or ""
+	args  []string // arguments of bash, run in the module's root
+	reads []string // inputs, see the package comment; they include the script itself
+	// chance marks a check whose result depends on luck. A failure is printed, and
+	// the check is not recorded as green, but the command does not fail.
 	chance bool
 }
 
-// folder has the checks' files, below the module's root.
+// folder is the directory of the checks' files, relative to the module's root.
 const folder = "internal/dev/checks"
 
 // readChecks returns every check: the scripts by name, then the fuzz targets by package.
@@ -56,7 +56,7 @@ func readChecks(root string) ([]check, error) {
 
 var readsLine = regexp.MustCompile(`(?m)^# reads: (.*)$`)
 
-// declared returns the words of the lines "# reads:" of a script.
+// declared returns the words of the "# reads:" lines of a script.
 func declared(script string) (words []string, err error) {
 	for _, line := range readsLine.FindAllStringSubmatch(script, -1) {
 		words = append(words, strings.Fields(line[1])...)

@@ -21,19 +21,19 @@ import (
 	"pretext/internal/dev/realdata"
 )
 
-// inputs knows the files of the repository and which package imports which. Imports
-// are read from the files themselves, whatever their build tags: a hash so depends on
-// no module cache, and on no machine unless a check asks for it.
+// inputs holds the files of the repository and the imports of each package. Imports
+// are parsed from the files, whatever their build tags, so a hash does not depend on
+// a module cache. It depends on the machine only if a check asks for it.
 type inputs struct {
 	root    string
 	files   []string            // sorted, slash-separated, below root
 	inDir   map[string][]string // the files of a directory
-	imports map[string][]string // directory of a package → those that it imports
-	tests   map[string][]string // the same, of its tests
+	imports map[string][]string // directory of a package → directories of the packages that it imports
+	tests   map[string][]string // the same for its tests
 	sums    map[string]string   // hashes of files
 }
 
-// module is the path that imports of this module's packages begin with.
+// module is the prefix of the import paths of this module's packages.
 const module = "pretext/"
 
 func newInputs(root string) (*inputs, error) {
@@ -66,7 +66,7 @@ func newInputs(root string) (*inputs, error) {
 	return in, nil
 }
 
-// tracked returns the files that git knows or would add.
+// tracked returns the files that git tracks or would add.
 func tracked(root string) ([]string, error) {
 	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = root
@@ -83,8 +83,8 @@ func tracked(root string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// hash returns the hash of all that a check reads. It lists name and hash of each
-// input, in a fixed order.
+// hash returns the hash of all inputs of a check: of a list of their names and
+// hashes, in a fixed order.
 func (in *inputs) hash(c check) (string, error) {
 	items := map[string]string{"go": runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 	for _, word := range append([]string{"go.mod", "go.sum"}, c.reads...) {
@@ -99,7 +99,7 @@ func (in *inputs) hash(c check) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// add adds what a word of "# reads:" names to items, with hashes.
+// add adds the files that a word of "# reads:" names to items, with their hashes.
 func (in *inputs) add(items map[string]string, word string) error {
 	kind, rest, ok := strings.Cut(word, ":")
 	if !ok {
@@ -173,8 +173,9 @@ func (in *inputs) addPackages(items map[string]string, pattern string, tests boo
 	return nil
 }
 
-// ofPackage returns the files in the directory of a package, and those in directories
-// below that are no packages, which it may embed; never test data or Markdown.
+// ofPackage returns the files in the directory of a package. It adds files in
+// directories below it that are not packages, because the package may embed them, but
+// no test data or Markdown.
 func (in *inputs) ofPackage(dir string) (names []string) {
 	for _, d := range slices.Sorted(maps.Keys(in.inDir)) {
 		if d != dir && !strings.HasPrefix(d, dir+"/") || strings.Contains(d+"/", "/testdata/") || d != dir && in.belongs(d) != dir {
@@ -195,7 +196,8 @@ func (in *inputs) belongs(dir string) string {
 	return dir
 }
 
-// match returns the directories of the packages that DIR or DIR/... stands for.
+// match returns the directories of the packages that a pattern, DIR or DIR/...,
+// matches.
 func (in *inputs) match(pattern string) (dirs []string) {
 	below, all := strings.CutSuffix(pattern, "...")
 	for dir := range in.inDir {
@@ -209,7 +211,7 @@ func (in *inputs) match(pattern string) (dirs []string) {
 	return dirs
 }
 
-// addFiles adds the wanted files, but never what the checks themselves write.
+// addFiles adds those files that are wanted, except files that the checks write.
 func (in *inputs) addFiles(items map[string]string, names []string, want func(string) bool) error {
 	for _, name := range names {
 		if !want(name) || name == greenFile {
@@ -227,7 +229,7 @@ func (in *inputs) addFiles(items map[string]string, names []string, want func(st
 	return nil
 }
 
-// addData adds a file of the real data or all files of a directory there.
+// addData adds a file of the real data, or all files of a directory there.
 func addData(items map[string]string, name string) error {
 	root := filepath.Join(realdata.Root(), filepath.FromSlash(name))
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -241,7 +243,8 @@ func addData(items map[string]string, name string) error {
 	})
 }
 
-// addBlock adds the first code block below a heading: FILE#HEADING, with _ for spaces.
+// addBlock adds the first code block below a heading, which is given as FILE#HEADING
+// with _ for spaces.
 func (in *inputs) addBlock(items map[string]string, place string) error {
 	file, heading, _ := strings.Cut(place, "#")
 	text, err := os.ReadFile(filepath.Join(in.root, file))
@@ -258,7 +261,7 @@ func (in *inputs) addBlock(items map[string]string, place string) error {
 	return nil
 }
 
-// machine returns what may decide whether code that is right elsewhere is right here.
+// machine returns the facts about this machine that may change the result of a check.
 func machine() (string, error) {
 	text := runtime.GOOS + "/" + runtime.GOARCH
 	info, err := os.ReadFile("/proc/cpuinfo")

@@ -65,7 +65,7 @@ func moduleRoot() string {
 	return filepath.Join(filepath.Dir(file), "..", "..", "..")
 }
 
-// run runs the checks with these names, or all of them.
+// run runs the checks with the given names, or all checks.
 func (r *runner) run(ctx context.Context, names []string, jobs int) error {
 	all, err := readChecks(r.root)
 	if err != nil {

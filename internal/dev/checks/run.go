@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// A runner runs checks and keeps what it knows about them.
+// A runner runs checks and records their results.
 type runner struct {
 	root        string
 	force, list bool
 	inputs      *inputs
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the fields below
 	green map[string]string
 	out   io.Writer
 }
@@ -64,8 +64,8 @@ func (r *runner) skip(c check, hash string) bool {
 	return r.list || same && !r.force
 }
 
-// do runs a check and prints its output, and how long it took. If it succeeds and no
-// input has changed meanwhile, the hash is written down.
+// do runs a check, and prints its output and duration. If it succeeds and its inputs
+// did not change meanwhile, do records their hash.
 func (r *runner) do(ctx context.Context, c check, hash string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (r *runner) do(ctx context.Context, c check, hash string) error {
 	return writeGreen(r.root, r.green)
 }
 
-// again returns the hash of what a check reads now.
+// again computes the hash of the inputs of a check anew.
 func (r *runner) again(c check) (string, error) {
 	now, err := newInputs(r.root)
 	if err != nil {

@@ -20,20 +20,20 @@ import (
 	"pretext/internal/dev/realdata"
 )
 
-// A level is a kind of processor.
+// A level is a class of processors, by their vector instructions.
 type level struct{ name, godebug string }
 
-// levels turn everything off, and then on what the level has: features that the code
-// begins to ask for are off until they are named here. Go's library knows all of them;
-// a feature that it does not know would make it write a line at each start.
+// levels turn off all processor features, then turn on those of the level. So a
+// feature that the code starts to use is off until it is listed here. Go's library
+// must know a feature, or it prints a line at each start.
 var levels = []level{
 	{"AVX2", "cpu.all=off,cpu.sse3=on,cpu.ssse3=on,cpu.sse41=on,cpu.sse42=on,cpu.popcnt=on,cpu.pclmulqdq=on,cpu.aes=on," +
 		"cpu.avx=on,cpu.avx2=on,cpu.fma=on,cpu.bmi1=on,cpu.bmi2=on"},
 	{"no vector instructions", "cpu.all=off"},
 }
 
-// packages are those with vector code, and some on top of it whose results are
-// compared with those of other programs.
+// packages are the packages with vector code, and some above them whose results are
+// compared with other programs.
 var packages = []string{
 	"extract/bzip2", "extract/wiki/wikitext",
 	"internal/pyrandom", "internal/utf8scan", "tokenize",
@@ -41,8 +41,8 @@ var packages = []string{
 	"trainer/backendtest", "trainer/cpu", "trainer/cpu/internal/kernel", "trainer/dropout",
 }
 
-// skip matches tests that take long and use no vector code: those in float64, of
-// planted faults, and of text that templates give.
+// skip matches slow tests that use no vector code: those in float64, of planted
+// faults, and of text from templates.
 const skip = "^(TestRanksGiveTheWeightsOfOneRank|TestAttentionGradientEqualsFiniteDifferences|TestWholeModelGradientEqualsFiniteDifferences|" +
 	"TestEveryFaultFailsTheSuite|TestTemplatesWithEnglishNamesWriteNoEnglish)$"
 
@@ -85,8 +85,7 @@ func testAll() error {
 	return cmd.Run()
 }
 
-// missing returns a line about the code that no level runs on this processor, "" if
-// there is none.
+// missing returns a line about the code that no level runs on this processor, or "".
 func missing(has func(instructions string) bool) string {
 	var names []string
 	for _, name := range []string{"AVX2", "AVX-512 BW", "AVX-512 VBMI2", "AVX-512 VPCLMULQDQ"} {

@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// A Log records what happened in a folder, operation by operation.
+// A Log records the operations in a folder in order.
 type Log struct {
 	root     string
 	events   []event
 	contents map[digest][]byte
 }
 
-// Len returns the number of moments: operations that changed the folder.
+// Len returns the number of moments, that is, of operations that changed the folder.
 func (l *Log) Len() int { return len(l.events) }
 
-// At returns a description of moment i: the operation just done.
+// At describes moment i: the operation that has just been done.
 func (l *Log) At(i int) string {
 	return strings.ReplaceAll(l.events[i].String(), l.root+string(filepath.Separator), "")
 }
 
-// Held reports whether the file at a path relative to the root had this content
+// Held reports whether the file at a path relative to the root had the given content
 // at any moment.
 func (l *Log) Held(path string, content []byte) bool {
 	return slices.ContainsFunc(l.events, func(e event) bool {
@@ -43,7 +43,8 @@ func (l *Log) Restore(i int, dir string, fate Fate) error {
 	return d.write(root, dir, fate)
 }
 
-// A disk holds the durable state and the changes that are not durable yet.
+// A disk holds the durable state of a folder and the changes that are not durable
+// yet.
 type disk struct {
 	contents map[digest][]byte
 	names    map[int]map[string]int // durable names, by inode of the folder
@@ -82,8 +83,8 @@ func (l *Log) diskAt(i int) *disk {
 	return d
 }
 
-// settle applies each pending change of the names in a folder if keep returns
-// true, and drops it otherwise. in is the inode of the folder.
+// settle applies those pending changes of a folder's names for which keep returns
+// true, and drops the others. in is the inode of the folder.
 func (d *disk) settle(in int, keep func() bool) {
 	names := d.names[in]
 	if names == nil {
@@ -141,8 +142,8 @@ func (d *disk) write(in int, dir string, fate Fate) error {
 	return nil
 }
 
-// content returns the content of a file after the power failure: the part
-// unchanged since its last sync, and as much of the rest as fate keeps.
+// content returns the content of a file after the power failure: the part that has
+// not changed since its last sync, and as much of the rest as fate keeps.
 func (d *disk) content(inode int, fate Fate) []byte {
 	now := d.contents[d.now[inode]]
 	sum, synced := d.safe[inode]

@@ -54,8 +54,8 @@ type Fate struct {
 	Data func(now []byte, safe int) []byte
 }
 
-// Fates are the worst cases, each alone. "Names without bytes" is the effect of
-// delayed allocation on a file that was renamed before it was synced.
+// Fates are the worst cases. "Names without bytes" is what delayed allocation does to
+// a file that was renamed before it was synced.
 var Fates = []Fate{
 	{"nothing unsynced survives", never, func(now []byte, safe int) []byte { return now[:safe] }},
 	{"names survive without bytes", always, func(now []byte, safe int) []byte { return now[:safe] }},
@@ -139,8 +139,8 @@ type event struct {
 // A tree is the state of the folder, by path relative to the root.
 type tree map[string]node
 
-// A node is a file or folder with a number (inode). A node that keeps its
-// number under another name was renamed.
+// A node is a file or folder, identified by a number (inode). A node that has the
+// same number under another name was renamed.
 type node struct {
 	inode  int
 	info   os.FileInfo
@@ -163,8 +163,8 @@ func reads(step store.Step) bool {
 	return step == store.StepOpen || step == store.StepRead || step == store.StepStat || step == store.StepList
 }
 
-// look compares the folder with its previous state and appends e, with the
-// changes found, to the log.
+// look compares the folder with its previous state, and appends e to the log with the
+// changes found.
 func (r *Recorder) look(e event) {
 	if r.err != nil || reads(e.step) {
 		return
@@ -184,9 +184,9 @@ func (r *Recorder) look(e event) {
 	}
 }
 
-// follow sets the inode of the file or folder that e is about. Operations are
-// reported with the final name of a file, under which two may be open at once;
-// the last one created is closed first.
+// follow sets the inode of the file or folder of e. Operations report the final name
+// of a file, under which two temporary files may be open at once; the last one
+// created is closed first.
 func (r *Recorder) follow(e *event) {
 	stack := r.open[e.path]
 	switch e.step {

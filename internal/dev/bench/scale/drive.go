@@ -12,7 +12,7 @@ import (
 	"pretext/sharding"
 )
 
-// drive plans a stage of shards and runs a job of empty tasks.
+// drive plans a stage of shards and runs a job whose tasks do nothing.
 func drive(ctx context.Context, c config, documents string) error {
 	o := sharding.DefaultExamplesOptions()
 	o.Shards = c.shards
@@ -55,8 +55,8 @@ func drive(ctx context.Context, c config, documents string) error {
 	return nil
 }
 
-// makeShards makes the directory of the stage with an empty file for each that
-// the tasks would write, since the manifest step looks whether all are there.
+// makeShards makes the directory of the stage with an empty file for each file of the
+// tasks, because the manifest step checks that all exist.
 func makeShards(c config) (out string, err error) {
 	out = filepath.Join(c.dir, "out")
 	if err := os.RemoveAll(out); err != nil {
@@ -84,7 +84,7 @@ func init() {
 		New: stage.New(func(env *stage.Env, o sharding.ExamplesOptions) stage.Worker { return &worker{env, o} })})
 }
 
-// A worker returns for each task a result as that of a shard.
+// A worker returns the result of a shard for each task, without doing it.
 type worker struct {
 	*stage.Env
 	options sharding.ExamplesOptions

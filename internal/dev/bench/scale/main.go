@@ -43,8 +43,8 @@ type config struct {
 	dir                   string
 }
 
-// writeUnsynced writes a file without syncing it: input of the benchmark is made
-// anew after a power failure.
+// writeUnsynced writes a file without syncing it: a file of the benchmark need not
+// survive a power failure.
 func writeUnsynced(folder store.Folder, name string, data []byte) error {
 	if err := os.MkdirAll(folder.String(), 0o777); err != nil {
 		return err
@@ -52,7 +52,7 @@ func writeUnsynced(folder store.Folder, name string, data []byte) error {
 	return os.WriteFile(filepath.Join(folder.String(), name), data, 0o666)
 }
 
-// A lap prints what the parts of a run took.
+// A lap measures and prints the times of the parts of a run.
 type lap struct {
 	start, begin time.Time
 	cpu, used    time.Duration

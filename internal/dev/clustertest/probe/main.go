@@ -31,16 +31,16 @@ type plan struct{}
 
 // work configures the workers.
 type work struct {
-	Gate string // file for which tasks wait once two are done; "" for none
-	Seen string // directory where each attempt of a task leaves a file; "" for none
-	Once string // file that task 1 creates before it fails, the first time; "" for none
-	Fail string // how task 1 fails, a key of fails; "" for not at all
+	Gate string // file for which the tasks wait after two are done; "" for none
+	Seen string // directory in which each attempt of a task leaves a file; "" for none
+	Once string // file that task 1 creates when it fails, so that it fails only once; "" for none
+	Fail string // how task 1 fails, a key of fails; "" if it does not
 }
 
 // errDamaged is an error as the stages have them.
 var errDamaged = failure.Damaged("corrupt probe")
 
-// fails are the errors that a task may return.
+// fails are the errors with which a task may fail.
 var fails = map[string]error{
 	"other":      errors.New("something failed"),
 	"usage":      failure.Usagef("option %d is wrong", 7),
@@ -112,7 +112,7 @@ func (w *worker) wait(ctx context.Context) error {
 	return nil
 }
 
-// fail returns the error that a task has to fail with.
+// fail returns the error with which a task has to fail.
 func (w *worker) fail(index int) error {
 	if index != 1 || w.Fail == "" {
 		return nil
@@ -178,7 +178,7 @@ func run(ctx context.Context, args []string) error {
 	return err
 }
 
-// serve is a worker pool of this program.
+// serve runs a worker pool of this program.
 func serve(ctx context.Context, address string) error {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
