@@ -12,7 +12,7 @@ import (
 )
 
 // CheckGroups fails the test if a flag of a large command has no heading, or a
-// heading lists a flag that no command has or that another heading lists too.
+// heading lists a flag or setting that no command has or that another heading lists too.
 func CheckGroups(t *testing.T, root *cobra.Command, groups []cli.Group) {
 	t.Helper()
 	known := map[string]bool{}
@@ -37,6 +37,24 @@ func CheckGroups(t *testing.T, root *cobra.Command, groups []cli.Group) {
 				t.Errorf("%s: --%s is under another heading too", g.Heading, name)
 			}
 			listed = append(listed, name)
+		}
+	}
+	for _, g := range groups {
+		for _, entry := range g.Settings {
+			name, only, some := strings.Cut(entry, "@")
+			switch {
+			case !some && !known[name]:
+				t.Errorf("%s: no command has the setting %s", g.Heading, name)
+			case !some && slices.Contains(listed, name):
+				t.Errorf("%s: %s stands elsewhere too", g.Heading, name)
+			case !some:
+				listed = append(listed, name)
+			}
+			for _, path := range strings.Split(only, ",") {
+				if c, _, err := root.Find(strings.Fields(path)); some && (err != nil || c.Flags().Lookup(name) == nil) {
+					t.Errorf("%s: %q has no option %s: %v", g.Heading, path, name, err)
+				}
+			}
 		}
 	}
 }

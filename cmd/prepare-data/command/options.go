@@ -29,7 +29,7 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Readi
 	fs.StringVar(&w.Language, "language", "", "language of all sources, such as en; default: the one that each source names")
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces whose pages are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
-	fs.Float64Var(&w.MaxHoles, "max-holes", w.MaxHoles, "reject pages with more dropped templates per sentence than this, 0 to 1; 1: keep all")
+	fs.Float64Var(&w.MaxHoles, "max-holes", w.MaxHoles, "reject pages with more dropped templates per sentence than this, such as 0.1: one in ten sentences; 1: keep all")
 	fs.Var(expandFlag{o}, "expand-templates", "expand templates that the command templates does not list by the dump's own template pages, in sentences and list items: auto (if the dump has them) or off")
 	t := &w.Wikitext
 	fs.BoolVar(&t.Headings, "headings", t.Headings, "keep headings, each on a line of its own")

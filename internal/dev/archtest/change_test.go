@@ -29,6 +29,7 @@ var changes = []struct {
 	{section: "A learning-rate schedule", traces: `WSD|"wsd"|DecaySteps|"decay-steps"`},
 	{section: "An output format", traces: `webdataset|"webdataset"`},
 	{section: "A kind of error", traces: `ExitDoesNotFit|doesNotFit|"does-not-fit"`},
+	{section: "A flag or a setting", traces: `"keep-disambiguations"`},
 	{section: "A rule of the filter", traces: `loremIpsum|"max-lorem-ipsum"`},
 	{section: "A kernel for the GPU", traces: `"norm_forward"`},
 }
