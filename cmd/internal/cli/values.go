@@ -12,6 +12,52 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// A Value is the value of a flag that functions read and show. It implements
+// pflag.Value.
+type Value struct {
+	Kind string                  // the type in help texts
+	Read func(text string) error // sets the value, or adds one to a list
+	Show func() []string         // the values, as they would be typed
+}
+
+// Set implements pflag.Value.
+func (v *Value) Set(text string) error { return v.Read(text) }
+
+// Type implements pflag.Value.
+func (v *Value) Type() string { return v.Kind }
+
+// String implements pflag.Value.
+func (v *Value) String() string { return strings.Join(v.Show(), ",") }
+
+// GetSlice returns the values of a list one by one.
+func (v *Value) GetSlice() []string { return v.Show() }
+
+// Optional is the value of a flag of a number or a switch. If it is not given, or is the
+// text of unset, *to is nil.
+func Optional[T any](to **T, kind, unset string, parse func(string) (T, error)) *Value {
+	return &Value{
+		Kind: kind,
+		Read: func(text string) error {
+			*to = nil
+			if text == unset && unset != "" {
+				return nil
+			}
+			v, err := parse(text)
+			*to = &v
+			return err
+		},
+		Show: func() []string {
+			if *to == nil {
+				return []string{unset}
+			}
+			return []string{fmt.Sprint(**to)}
+		},
+	}
+}
+
+// ParseFloat is strconv.ParseFloat for 64 bits.
+func ParseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
+
 // wrongValue returns the error for an invalid value of a flag. It says what the flag
 // takes and, if the intention is clear, how to write it.
 func wrongValue(f *pflag.Flag, value string, cause error) error {

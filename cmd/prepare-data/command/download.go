@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/extract/download"
 	"pretext/internal/version"
 	"pretext/pipeline"
@@ -75,8 +76,8 @@ func (f *downloadFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.language, "gutenberg", "", "download the Project Gutenberg books in this language, such as en; all: in every language")
 	fs.IntVar(&f.limit, "gutenberg-limit", 0, "maximum number of books, in the order of the catalogue; 0: no limit")
 	fs.IntSliceVar(&f.ids, "gutenberg-ids", nil, "`numbers` of the books to download")
-	fs.Var(&urlList{&f.urls}, "url", "file to download; append #sha256=DIGITS to have its checksum verified; may be repeated")
-	fs.Var(&sumList{&f.urls}, "sha256", "SHA-256 checksum of the file of the preceding --url")
+	fs.Var(urlList(&f.urls), "url", "file to download; append #sha256=DIGITS to have its checksum verified; may be repeated")
+	fs.Var(sumList(&f.urls), "sha256", "SHA-256 checksum of the file of the preceding --url")
 	o := &f.client
 	fs.StringVar(&o.Contact, "contact", "", "your e-mail address or web page, sent to each server with every request; Wikimedia asks for one")
 	fs.StringArrayVar(&f.mirrors, "mirror", nil, "download from a mirror: `SITE=URL`, where SITE is wikimedia or gutenberg")
@@ -158,45 +159,37 @@ func product() string {
 	return "pretext-prepare-data/" + strings.Trim(version.String(), "()")
 }
 
-// urlList is the value of --url. A URL may end in #sha256=DIGITS, so that a settings
+// urlList returns the value of --url. A URL may end in #sha256=DIGITS, so that a settings
 // file can contain the checksum too.
-type urlList struct{ to *[]download.Request }
-
-func (l *urlList) Set(s string) error {
-	address, sum, _ := strings.Cut(s, "#sha256=")
-	*l.to = append(*l.to, download.Request{Kind: download.URL, URL: address, SHA256: strings.ToLower(sum)})
-	return nil
+func urlList(to *[]download.Request) *cli.Value {
+	return &cli.Value{
+		Kind: "url",
+		Read: func(s string) error {
+			address, sum, _ := strings.Cut(s, "#sha256=")
+			*to = append(*to, download.Request{Kind: download.URL, URL: address, SHA256: strings.ToLower(sum)})
+			return nil
+		},
+		Show: func() (urls []string) {
+			for _, r := range *to {
+				s := r.URL
+				if r.SHA256 != "" {
+					s += "#sha256=" + r.SHA256
+				}
+				urls = append(urls, s)
+			}
+			return urls
+		},
+	}
 }
 
-func (l *urlList) Type() string   { return "url" }
-func (l *urlList) String() string { return strings.Join(l.GetSlice(), ",") }
-
-// GetSlice returns the values as they would be typed.
-func (l *urlList) GetSlice() (urls []string) {
-	if l.to == nil {
-		return nil
-	}
-	for _, r := range *l.to {
-		s := r.URL
-		if r.SHA256 != "" {
-			s += "#sha256=" + r.SHA256
+// sumList returns the value of --sha256: it sets the checksum of the preceding --url.
+func sumList(to *[]download.Request) *cli.Value {
+	return &cli.Value{Kind: "digits", Show: func() []string { return nil }, Read: func(s string) error {
+		n := len(*to)
+		if n == 0 || (*to)[n-1].SHA256 != "" {
+			return fmt.Errorf("%s: give it directly after the --url whose checksum it is", s)
 		}
-		urls = append(urls, s)
-	}
-	return urls
+		(*to)[n-1].SHA256 = strings.ToLower(s)
+		return nil
+	}}
 }
-
-// sumList is the value of --sha256: it sets the checksum of the preceding --url.
-type sumList struct{ to *[]download.Request }
-
-func (l *sumList) Set(s string) error {
-	n := len(*l.to)
-	if n == 0 || (*l.to)[n-1].SHA256 != "" {
-		return fmt.Errorf("%s: give it directly after the --url whose checksum it is", s)
-	}
-	(*l.to)[n-1].SHA256 = strings.ToLower(s)
-	return nil
-}
-
-func (l *sumList) Type() string   { return "digits" }
-func (l *sumList) String() string { return "" }

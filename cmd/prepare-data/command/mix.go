@@ -17,11 +17,20 @@ import (
 
 // addMix adds the flags of mixes: how often each source is read.
 func addMix(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
-	fs.Var(&sourceNumbers{mix: o, in: func(m *sharding.Mix) *map[string]float64 { return &m.Weights }}, "weight",
+	fs.Var(sourceNumbers(o, func(m *sharding.Mix) *map[string]float64 { return &m.Weights }), "weight",
 		"weight of a source, SOURCE=W: with enwiki=3 and books=1 three quarters of all tokens are of enwiki; every source needs one, 0 leaves a source out; may be repeated")
-	fs.Var(&sourceNumbers{mix: o, in: func(m *sharding.Mix) *map[string]float64 { return &m.Epochs }}, "epochs",
+	fs.Var(sourceNumbers(o, func(m *sharding.Mix) *map[string]float64 { return &m.Epochs }), "epochs",
 		"number of times that the documents of a source are read, SOURCE=N: 2.5 reads all twice, and documents with half of the tokens once more; default: once; may be repeated")
-	fs.Var(alphaFlag{o}, "language-alpha", "exponent of the shares of languages, 0 to 1: 0.7 (XLM) or 0.3 (XLM-R) give small languages more, 1 leaves the shares as they are")
+	var given *float64
+	alpha := cli.Optional(&given, "float64", "", func(text string) (float64, error) {
+		a, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return 0, errors.New("must be a number from 0 to 1")
+		}
+		mixOf(o).LanguageAlpha = &a
+		return a, nil
+	})
+	fs.Var(alpha, "language-alpha", "exponent of the shares of languages, 0 to 1: 0.7 (XLM) or 0.3 (XLM-R) give small languages more, 1 leaves the shares as they are")
 }
 
 // mixOf returns the mix in the options, and creates it if there is none.
@@ -32,57 +41,27 @@ func mixOf(o *sharding.ExamplesOptions) *sharding.Mix {
 	return o.Mix
 }
 
-// sourceNumbers is the value of a flag SOURCE=NUMBER.
-type sourceNumbers struct {
-	mix   *sharding.ExamplesOptions
-	in    func(*sharding.Mix) *map[string]float64 // the map to fill
-	given []string
-}
-
-func (n *sourceNumbers) Set(text string) error {
-	name, number, ok := strings.Cut(text, "=")
-	v, err := strconv.ParseFloat(number, 64)
-	if !ok || name == "" || err != nil {
-		return errors.New("must be SOURCE=NUMBER, such as enwiki=2")
-	}
-	values := n.in(mixOf(n.mix))
-	if _, twice := (*values)[name]; twice {
-		return fmt.Errorf("source %s is given twice", name)
-	}
-	if *values == nil {
-		*values = map[string]float64{}
-	}
-	(*values)[name] = v
-	n.given = append(n.given, text)
-	return nil
-}
-
-func (n *sourceNumbers) Type() string { return "source=number" }
-
-func (n *sourceNumbers) String() string { return strings.Join(n.given, ",") }
-
-// GetSlice returns all values, for settings.
-func (n *sourceNumbers) GetSlice() []string { return n.given }
-
-// alphaFlag is the value of --language-alpha.
-type alphaFlag struct{ o *sharding.ExamplesOptions }
-
-func (f alphaFlag) Set(text string) error {
-	a, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return errors.New("must be a number from 0 to 1")
-	}
-	mixOf(f.o).LanguageAlpha = &a
-	return nil
-}
-
-func (f alphaFlag) Type() string { return "float64" }
-
-func (f alphaFlag) String() string {
-	if f.o == nil || f.o.Mix == nil || f.o.Mix.LanguageAlpha == nil {
-		return ""
-	}
-	return strconv.FormatFloat(*f.o.Mix.LanguageAlpha, 'g', -1, 64)
+// sourceNumbers returns the value of a flag SOURCE=NUMBER, which fills the map in of the
+// mix.
+func sourceNumbers(o *sharding.ExamplesOptions, in func(*sharding.Mix) *map[string]float64) *cli.Value {
+	var given []string
+	return &cli.Value{Kind: "source=number", Show: func() []string { return given }, Read: func(text string) error {
+		name, number, ok := strings.Cut(text, "=")
+		v, err := strconv.ParseFloat(number, 64)
+		if !ok || name == "" || err != nil {
+			return errors.New("must be SOURCE=NUMBER, such as enwiki=2")
+		}
+		values := in(mixOf(o))
+		if _, twice := (*values)[name]; twice {
+			return fmt.Errorf("source %s is given twice", name)
+		}
+		if *values == nil {
+			*values = map[string]float64{}
+		}
+		(*values)[name] = v
+		given = append(given, text)
+		return nil
+	}}
 }
 
 // printMix writes the table of a mix, if there is one.

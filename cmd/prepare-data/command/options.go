@@ -1,9 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,15 +22,15 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Readi
 	o := &r.Extract
 	*o = pipeline.DefaultExtractOptions()
 	addTemplates(fs, (*[]string)(&r.Templates))
-	fs.Var(&sourceList{sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz, or a directory or pattern of them; may be repeated")
-	fs.Var(&sourceList{sources, pipeline.KindWikiHTML}, "wiki-html", "pages of a wiki as HTML: a snapshot of Wikimedia Enterprise (.tar.gz, .ndjson), or a directory or pattern of them, or of .html files; may be repeated")
-	fs.Var(&sourceList{sources, pipeline.KindBooks}, "books", "book, directory, pattern, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
+	fs.Var(sourceList(sources, pipeline.KindWiki), "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz, or a directory or pattern of them; may be repeated")
+	fs.Var(sourceList(sources, pipeline.KindWikiHTML), "wiki-html", "pages of a wiki as HTML: a snapshot of Wikimedia Enterprise (.tar.gz, .ndjson), or a directory or pattern of them, or of .html files; may be repeated")
+	fs.Var(sourceList(sources, pipeline.KindBooks), "books", "book, directory, pattern, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
 	w := &o.Wiki
 	fs.StringVar(&w.Language, "language", "", "language of all sources, such as en; default: the one that each source names")
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces whose pages are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
 	fs.Float64Var(&w.MaxHoles, "max-holes", w.MaxHoles, "reject pages with more dropped templates per sentence than this, such as 0.1: one in ten sentences; 1: keep all")
-	fs.Var(expandFlag{o}, "expand-templates", "expand templates that the command templates does not list by the dump's own template pages, in sentences and list items: auto (if the dump has them) or off")
+	fs.Var(expandFlag(o), "expand-templates", "expand templates that the command templates does not list by the dump's own template pages, in sentences and list items: auto (if the dump has them) or off")
 	t := &w.Wikitext
 	fs.BoolVar(&t.Headings, "headings", t.Headings, "keep headings, each on a line of its own")
 	fs.BoolVar(&t.Lists, "lists", t.Lists, "keep list items, each on a line of its own")
@@ -44,52 +44,32 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Readi
 	fs.StringVar(&b.Column, "column", "", "column of Parquet files that contains the text; default: text")
 	fs.BoolVar(&b.KeepBoilerplate, "keep-boilerplate", b.KeepBoilerplate, "keep Project Gutenberg's header and licence in the text of a book")
 	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "minimum length of the text of a page, in characters; shorter pages are rejected")
-	fs.Var(levelFlag{o}, "documents-level", "compression of the extracted documents: 0 (none: twice the disk space, less CPU time) to 4 (smallest)")
+	fs.Var(levelFlag(o), "documents-level", "compression of the extracted documents: 0 (none: twice the disk space, less CPU time) to 4 (smallest)")
 }
 
-// levelFlag is the value of --documents-level.
-type levelFlag struct{ o *pipeline.ExtractOptions }
-
-func (f levelFlag) Set(text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		return errors.New("must be a number")
-	}
-	f.o.SetLevel(extract.Level(n))
-	return f.o.DocumentsLevel().Validate()
+// levelFlag returns the value of the setting documents-level.
+func levelFlag(o *pipeline.ExtractOptions) *cli.Value {
+	return &cli.Value{Kind: "int", Show: func() []string { return []string{strconv.Itoa(int(o.DocumentsLevel()))} }, Read: func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return errors.New("must be a number")
+		}
+		o.SetLevel(extract.Level(n))
+		return o.DocumentsLevel().Validate()
+	}}
 }
 
-func (f levelFlag) Type() string { return "int" }
-
-func (f levelFlag) String() string {
-	if f.o == nil {
-		return "" // pflag calls it on the zero value
-	}
-	return strconv.Itoa(int(f.o.DocumentsLevel()))
-}
-
-// expandFlag is the value of --expand-templates.
-type expandFlag struct{ o *pipeline.ExtractOptions }
-
-func (f expandFlag) Set(text string) error {
-	switch text {
-	case "auto":
-		f.o.ExpandTemplates = pipeline.ExpandAuto
-	case "off":
-		f.o.ExpandTemplates = pipeline.ExpandOff
-	default:
-		return errors.New("must be auto or off")
-	}
-	return nil
-}
-
-func (f expandFlag) Type() string { return "string" }
-
-func (f expandFlag) String() string {
-	if f.o == nil || f.o.ExpandTemplates == pipeline.ExpandAuto {
-		return "auto"
-	}
-	return f.o.ExpandTemplates
+// expandFlag returns the value of the setting expand-templates.
+func expandFlag(o *pipeline.ExtractOptions) *cli.Value {
+	modes := map[string]string{"auto": pipeline.ExpandAuto, "off": pipeline.ExpandOff}
+	return &cli.Value{Kind: "string", Show: func() []string { return []string{cmp.Or(o.ExpandTemplates, "auto")} }, Read: func(text string) error {
+		mode, ok := modes[text]
+		if !ok {
+			return errors.New("must be auto or off")
+		}
+		o.ExpandTemplates = mode
+		return nil
+	}}
 }
 
 // addTemplates adds the flag for files of rendering data.
@@ -102,33 +82,24 @@ func shareLanguage(o *pipeline.ExtractOptions) {
 	o.Books.Lang, o.Text.Lang = o.Wiki.Language, o.Wiki.Language
 }
 
-// sourceList is the value of a source flag. It appends to a list that all source flags
-// share, so that sources keep the order of the command line.
-type sourceList struct {
-	to   *[]pipeline.Source
-	kind string
-}
-
-func (l *sourceList) Set(path string) error {
-	*l.to = append(*l.to, pipeline.Source{Kind: l.kind, Path: path})
-	return nil
-}
-
-func (l *sourceList) Type() string { return "path" }
-
-func (l *sourceList) String() string { return strings.Join(l.GetSlice(), ",") }
-
-// GetSlice returns the values of this flag, without those of other source flags.
-func (l *sourceList) GetSlice() (paths []string) {
-	if l.to == nil {
-		return nil
+// sourceList returns the value of a source flag. It appends to a list that all source
+// flags share, so that sources keep the order of the command line.
+func sourceList(to *[]pipeline.Source, kind string) *cli.Value {
+	return &cli.Value{
+		Kind: "path",
+		Read: func(path string) error {
+			*to = append(*to, pipeline.Source{Kind: kind, Path: path})
+			return nil
+		},
+		Show: func() (paths []string) {
+			for _, s := range *to {
+				if s.Kind == kind {
+					paths = append(paths, s.Path)
+				}
+			}
+			return paths
+		},
 	}
-	for _, s := range *l.to {
-		if s.Kind == l.kind {
-			paths = append(paths, s.Path)
-		}
-	}
-	return paths
 }
 
 // addExamples adds the flags of create_pretraining_data.py, with hyphens, and the flags

@@ -56,7 +56,7 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 	fs.IntVar(&o.Length, "max-seq-length", o.Length, "number of tokens in a made-up example (of 128, 20 are predicted), or in a sequence that is cut from a record of documents")
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "tokens of the vocabulary, without --data")
 	addTrainingDevice(fs, &o.Device)
-	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "with --data: maximum number of tokens in a micro-batch; auto: a number suited to the device")
+	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "with --data: maximum number of tokens in a micro-batch; auto: a number suited to the device")
 	fs.IntVar(&o.Readers, "readers", 0, "number of threads that read examples ahead")
 	fs.StringVar(&o.Device.ISA, "isa", "", "instruction set of the CPU: avx512, avx2 or plain; default: the fastest available")
 	fs.IntVar(&o.Rounds, "rounds", o.Rounds, "number of rounds; the median is printed")

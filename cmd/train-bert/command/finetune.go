@@ -2,10 +2,13 @@ package command
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/trainer/session"
 )
 
@@ -17,14 +20,14 @@ func (f *finetuneFlags) add(fs *pflag.FlagSet, o *session.FinetuneOptions) {
 	fs.StringVar(&o.Model, "model", "", "start from random weights instead: a size such as tiny, or a config.json; needs --vocab-file")
 	fs.StringVarP(&o.Out, "out", "o", "", "directory for checkpoints, predictions and eval.json (required)")
 	fs.StringVar(&o.VocabFile, "vocab-file", "", "vocab.txt or tokenizer.json, if the model's folder has none")
-	fs.Var(&autoBool{&o.DoLowerCase}, "do-lower-case", "lower-case the text: true, false, or auto: as the model's files say")
+	fs.Var(autoBool(&o.DoLowerCase), "do-lower-case", "lower-case the text: true, false, or auto: as the model's files say")
 	fs.IntVar(&o.Recipe.Batch, "train-batch-size", o.Recipe.Batch, "examples per step")
 	fs.Float64Var(&o.Recipe.Rate, "learning-rate", o.Recipe.Rate, "peak learning rate")
 	fs.Float64Var(&o.Recipe.Epochs, "num-train-epochs", o.Recipe.Epochs, "passes over the training set")
 	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", 0, "number of steps, instead of epochs; 0: as many as --num-train-epochs takes")
 	fs.Float64Var(&o.Recipe.Warmup, "warmup-proportion", o.Recipe.Warmup, "fraction of the steps in which the learning rate rises")
 	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum tokens of an example; longer ones are truncated")
-	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, not the result")
+	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, not the result")
 	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "random seed of the new head's weights, the order of examples and dropout")
 	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints; 0: only at the end")
@@ -44,34 +47,15 @@ func (f *finetuneFlags) report(cmd *cobra.Command, o *session.FinetuneOptions) (
 	return c.clear
 }
 
-// autoBool is a flag that takes true, false or auto. For auto, *to is nil.
-type autoBool struct{ to **bool }
-
-// Set implements pflag.Value.
-func (b *autoBool) Set(s string) error {
-	yes, no := true, false
-	switch s {
-	case "auto":
-		*b.to = nil
-	case "true", "1":
-		*b.to = &yes
-	case "false", "0":
-		*b.to = &no
-	default:
-		return fmt.Errorf("%q: must be true, false or auto", s)
-	}
-	return nil
-}
-
-// Type implements pflag.Value.
-func (b *autoBool) Type() string { return "true|false|auto" }
-
-// String implements pflag.Value.
-func (b *autoBool) String() string {
-	if b.to == nil || *b.to == nil {
-		return "auto"
-	}
-	return fmt.Sprint(**b.to)
+// autoBool returns the value of a flag that takes true, false or auto. For auto, *to is
+// nil.
+func autoBool(to **bool) *cli.Value {
+	return cli.Optional(to, "true|false|auto", "auto", func(s string) (bool, error) {
+		if v, err := strconv.ParseBool(s); err == nil && slices.Contains([]string{"true", "1", "false", "0"}, s) {
+			return v, nil
+		}
+		return false, fmt.Errorf("%q: must be true, false or auto", s)
+	})
 }
 
 func newFinetune() *cobra.Command {

@@ -29,7 +29,7 @@ type predictOptions struct {
 	length            int
 	stride, query     int
 	answers           squad.PredictOptions
-	tokens            tokenCount
+	tokens            int
 	device            session.Device
 	text, pair        string
 	question, context string
@@ -79,14 +79,14 @@ func (o *predictOptions) add(cmd *cobra.Command) {
 	fs.IntVar(&o.defaults.TopK, "top-k", o.defaults.TopK, "tokens to list for each mask")
 	fs.IntVar(&o.defaults.NBest, "n-best", 0, "answers to list for each question")
 	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt or tokenizer.json, if the model's folder has none")
-	fs.Var(&autoBool{&o.lower}, "do-lower-case", "lower-case the text: true, false, or auto: as the model's files say")
-	fs.Var(&autoBool{&o.negatives}, "version-2-with-negative", "questions may have no answer: true, false, or auto: as the model was trained")
+	fs.Var(autoBool(&o.lower), "do-lower-case", "lower-case the text: true, false, or auto: as the model's files say")
+	fs.Var(autoBool(&o.negatives), "version-2-with-negative", "questions may have no answer: true, false, or auto: as the model was trained")
 	fs.Float64Var(&o.answers.NullThreshold, "null-score-diff-threshold", 0, `give no answer if the score of "no answer" exceeds the best answer's by more than this`)
 	fs.IntVar(&o.answers.MaxAnswerLength, "max-answer-length", o.answers.MaxAnswerLength, "maximum tokens of an answer")
 	fs.IntVar(&o.length, "max-seq-length", 0, "maximum tokens of a sequence; 0: as the model was trained, or its number of positions")
 	fs.IntVar(&o.stride, "doc-stride", 0, "tokens between the starts of two windows of a context; 0: as the model was trained")
 	fs.IntVar(&o.query, "max-query-length", 0, "maximum tokens of a question; 0: as the model was trained")
-	fs.Var(&o.tokens, "batch-tokens", "maximum number of tokens in a batch; auto: a number suited to the device")
+	fs.Var(tokenCount(&o.tokens), "batch-tokens", "maximum number of tokens in a batch; auto: a number suited to the device")
 	addDevice(fs, &o.device)
 	fs.StringVar(&o.address, "serve", "", "answer over HTTP: a port on the loopback interface, or HOST:PORT")
 	fs.Int64Var(&o.server.MaxBody, "max-body", o.server.MaxBody, "server: maximum bytes of a request")
@@ -103,7 +103,7 @@ func (o *predictOptions) validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	want(o.tokens <= trainer.MaxBatchTokens, "--batch-tokens %d: must be at most %d", int(o.tokens), trainer.MaxBatchTokens)
+	want(o.tokens <= trainer.MaxBatchTokens, "--batch-tokens %d: must be at most %d", o.tokens, trainer.MaxBatchTokens)
 	want(o.length >= 0 && o.stride >= 0 && o.query >= 0, "--max-seq-length, --doc-stride, --max-query-length: must not be negative")
 	want(o.server.MaxBody >= 1 && o.server.MaxBody <= 1<<30, "--max-body %d: must be from 1 to %d", o.server.MaxBody, 1<<30)
 	want(o.server.MaxConns >= 1, "--max-connections %d: must be at least 1", o.server.MaxConns)
@@ -203,7 +203,7 @@ func (q *predicting) openModel(m session.ModelFiles, longest int) (err error) {
 	if longest == 0 {
 		longest = m.Config.MaxPositions
 	}
-	q.tokens = max(int(q.o.tokens), longest)
+	q.tokens = max(q.o.tokens, longest)
 	if q.o.tokens == 0 {
 		if q.tokens, err = q.device.AutoTokens(m.Config, q.heads, longest); err != nil {
 			return err

@@ -38,7 +38,7 @@ nbest_predictions.json, null_odds.json, and eval.json with the official metrics.
 	fs.IntVar(&o.Windows.DocStride, "doc-stride", o.Windows.DocStride, "tokens between the starts of two windows of a text")
 	fs.IntVar(&o.Windows.MaxQueryLength, "max-query-length", o.Windows.MaxQueryLength, "maximum tokens of a question; longer ones are truncated")
 	fs.BoolVar(&o.Windows.Pad, "pad-to-max-length", false, "pad every window to --max-seq-length, as the reference does; slower")
-	fs.Var(&autoBool{&o.Version2WithNegative}, "version-2-with-negative", "questions may have no answer: true, false, or auto: as the file says")
+	fs.Var(autoBool(&o.Version2WithNegative), "version-2-with-negative", "questions may have no answer: true, false, or auto: as the file says")
 	fs.IntVar(&o.Answers.NBestSize, "n-best-size", o.Answers.NBestSize, "answers per question in nbest_predictions.json")
 	fs.IntVar(&o.Answers.MaxAnswerLength, "max-answer-length", o.Answers.MaxAnswerLength, "maximum tokens of an answer")
 	fs.Float64Var(&o.Answers.NullThreshold, "null-score-diff-threshold", 0, `give no answer if the score of "no answer" exceeds the best answer's by more than this`)

@@ -44,7 +44,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Init, "init", "", "start from the weights of a model: a transformers folder, a checkpoint, or the prefix of a TensorFlow checkpoint")
 	fs.StringVar(&o.ResumeFrom, "resume-from", "", "if --out has no checkpoint: resume from this one, of another run, with its optimizer and position")
 	fs.IntVar(&o.TrainBatchSize, "train-batch-size", o.TrainBatchSize, "examples per step")
-	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, not the result")
+	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, not the result")
 	fs.Float64Var(&o.LearningRate, "learning-rate", o.LearningRate, "peak learning rate")
 	o.addSchedule(fs)
 	o.addOptimizer(fs)
@@ -68,7 +68,7 @@ func (o *trainOptions) addSchedule(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: "+trainer.ScheduleHelp())
 	fs.StringVar(&o.preset, "preset", "", "defaults of a recipe; budget: single sequences of 128 tokens without next sentences or dropout, a schedule by time, and the optimizer of Cramming (docs/train.md)")
 	fs.StringVar(&o.ReplayRates, "replay-rates", "", "with a schedule by time: take the learning rates of the steps from the metrics.jsonl of another run, to repeat it exactly")
-	fs.Var(&optional{&o.Dropout}, "dropout", "dropout of hidden units and attention in a new model; default: as its settings say")
+	fs.Var(cli.Optional(&o.Dropout, "float", "", cli.ParseFloat), "dropout", "dropout of hidden units and attention in a new model; default: as its settings say")
 	for _, p := range trainer.ScheduleParameters() {
 		help := "with --schedule " + p.Kinds() + ": " + p.Help
 		switch to := p.Field(&o.ScheduleOptions).(type) {
@@ -92,7 +92,7 @@ func (o *trainOptions) addOptimizer(fs *pflag.FlagSet) {
 	fs.Float64Var(&o.AdamBeta2, "adam-beta2", o.AdamBeta2, "decay rate of the optimizer's second moment")
 	fs.Float64Var(&o.AdamEpsilon, "adam-epsilon", o.AdamEpsilon, "epsilon of the optimizer")
 	fs.Float64Var(&o.MaxGradNorm, "max-grad-norm", o.MaxGradNorm, "clip gradients to this global norm; 0: do not clip")
-	fs.Var(&tristate{&o.BiasCorrection}, "bias-correction", "correct the bias of the moments; default: for lamb only, as in google-research/bert and NVIDIA's recipes")
+	fs.Var(cli.Optional(&o.BiasCorrection, "bool", "", strconv.ParseBool), "bias-correction", "correct the bias of the moments; default: for lamb only, as in google-research/bert and NVIDIA's recipes")
 	fs.Lookup("bias-correction").NoOptDefVal = "true"
 }
 
@@ -103,12 +103,17 @@ func addCache(fs *pflag.FlagSet, dir *string, meaning string) {
 
 func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {
 	fs.BoolVar(&o.DynamicMasking, "dynamic-masking", false, "choose new tokens to predict in every epoch; always, if the records have no masks")
-	fs.Var((*maskRates)(&o.MaskedLMProb), "masked-lm-prob", "with dynamic masking: fraction of tokens to predict, or fractions and the steps from which they apply: 0.3@0,0.15@50000; default: as the records were made, or 0.15")
+	rates := &cli.Value{Kind: "fractions", Show: func() []string { return []string{o.MaskedLMProb.String()} }}
+	rates.Read = func(text string) (err error) {
+		o.MaskedLMProb, err = session.ParseMaskRates(text)
+		return err
+	}
+	fs.Var(rates, "masked-lm-prob", "with dynamic masking: fraction of tokens to predict, or fractions and the steps from which they apply: 0.3@0,0.15@50000; default: as the records were made, or 0.15")
 	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", 0, "with dynamic masking: maximum predictions per example; default: as many as the records have room for")
-	fs.Var(&tristate{&o.DoWholeWordMask}, "do-whole-word-mask", "with dynamic masking: mask all tokens of a word together; default: as the records were made")
+	fs.Var(cli.Optional(&o.DoWholeWordMask, "bool", "", strconv.ParseBool), "do-whole-word-mask", "with dynamic masking: mask all tokens of a word together; default: as the records were made")
 	fs.Lookup("do-whole-word-mask").NoOptDefVal = "true"
-	fs.Var(&optional{&o.MaskTokenProb}, "mask-token-prob", "with dynamic masking: probability that a token to predict becomes [MASK]; default: 0.8")
-	fs.Var(&optional{&o.RandomTokenProb}, "random-token-prob", "with dynamic masking: probability that a token to predict becomes a random token; default: 0.1; the rest stays")
+	fs.Var(cli.Optional(&o.MaskTokenProb, "float", "", cli.ParseFloat), "mask-token-prob", "with dynamic masking: probability that a token to predict becomes [MASK]; default: 0.8")
+	fs.Var(cli.Optional(&o.RandomTokenProb, "float", "", cli.ParseFloat), "random-token-prob", "with dynamic masking: probability that a token to predict becomes a random token; default: 0.1; the rest stays")
 }
 
 // addForm adds the flags for records other than pairs.
@@ -117,85 +122,28 @@ func addForm(fs *pflag.FlagSet, maxSeqLength *int, attendAcross *bool) {
 	fs.BoolVar(attendAcross, "attend-across", false, "with packed rows: tokens attend to all documents of their row, not only to their own")
 }
 
-// maskRates is a flag of fractions of tokens to predict.
-type maskRates session.MaskRates
-
-// Set implements pflag.Value.
-func (m *maskRates) Set(s string) error {
-	rates, err := session.ParseMaskRates(s)
-	*m = maskRates(rates)
-	return err
-}
-
-// Type implements pflag.Value.
-func (m *maskRates) Type() string { return "fractions" }
-
-// String implements pflag.Value.
-func (m *maskRates) String() string { return session.MaskRates(*m).String() }
-
-// optional is a flag of a number. If it is not given, *to is nil.
-type optional struct{ to **float64 }
-
-// Set implements pflag.Value.
-func (o *optional) Set(s string) error {
-	v, err := strconv.ParseFloat(s, 64)
-	*o.to = &v
-	return err
-}
-
-// Type implements pflag.Value.
-func (o *optional) Type() string { return "float" }
-
-// String implements pflag.Value.
-func (o *optional) String() string {
-	if o.to == nil || *o.to == nil {
-		return ""
+// tokenCount returns the value of a flag for a number of tokens. It also takes "auto",
+// which is stored as 0.
+func tokenCount(n *int) *cli.Value {
+	return &cli.Value{
+		Kind: "tokens",
+		Read: func(s string) error {
+			*n = 0
+			if s == "auto" {
+				return nil
+			}
+			if _, err := fmt.Sscanf(s+"\n", "%d\n", n); err != nil || *n < 1 {
+				return fmt.Errorf("%q is not a number of tokens: write 4096, or auto", s)
+			}
+			return nil
+		},
+		Show: func() []string {
+			if *n == 0 {
+				return []string{"auto"}
+			}
+			return []string{strconv.Itoa(*n)}
+		},
 	}
-	return strconv.FormatFloat(**o.to, 'g', -1, 64)
-}
-
-// A tristate is a flag that is true or false. If it is not given, *to is nil.
-type tristate struct{ to **bool }
-
-// Set implements pflag.Value.
-func (t *tristate) Set(s string) error {
-	v, err := strconv.ParseBool(s)
-	*t.to = &v
-	return err
-}
-
-// Type implements pflag.Value.
-func (t *tristate) Type() string { return "bool" }
-
-// String implements pflag.Value.
-func (t *tristate) String() string {
-	if t.to == nil || *t.to == nil {
-		return ""
-	}
-	return strconv.FormatBool(**t.to)
-}
-
-// tokenCount is a flag for a number of tokens. It also takes "auto", which is stored as 0.
-type tokenCount int
-
-func (t *tokenCount) Set(s string) error {
-	*t = 0
-	if s == "auto" {
-		return nil
-	}
-	if _, err := fmt.Sscanf(s+"\n", "%d\n", (*int)(t)); err != nil || *t < 1 {
-		return fmt.Errorf("%q is not a number of tokens: write 4096, or auto", s)
-	}
-	return nil
-}
-
-func (t *tokenCount) Type() string { return "tokens" }
-
-func (t *tokenCount) String() string {
-	if *t == 0 {
-		return "auto"
-	}
-	return fmt.Sprint(int(*t))
 }
 
 func newTrain() *cobra.Command {
