@@ -271,39 +271,29 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 }
 
 func (r *Reader) readTask() error {
-	if r.task.Kind == KindFile {
-		f, err := r.store.Open(string(r.task.Path), "")
+	inner, name := "", r.base()
+	if r.task.Kind == KindRows && len(r.task.Files) > 0 {
+		inner = string(r.task.Files[0])
+		name = inner
+	}
+	if r.task.Kind == KindFile || r.task.Kind == KindRows {
+		f, err := r.store.Open(string(r.task.Path), inner)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		return r.readLone(f, r.base())
-	}
-	if r.task.Kind == KindRows {
-		return r.readRowsTask()
+		if r.task.Kind == KindFile {
+			return r.readLone(f, name)
+		}
+		if err := r.readRows(name, f); err != nil {
+			return r.rowsError(name, err)
+		}
+		return nil
 	}
 	for _, name := range r.task.Files {
 		if err := r.readOne(string(name)); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// readRowsTask reads the task's part of a Parquet file.
-func (r *Reader) readRowsTask() error {
-	inner, name := "", r.base()
-	if len(r.task.Files) > 0 {
-		inner = string(r.task.Files[0])
-		name = inner
-	}
-	f, err := r.store.Open(string(r.task.Path), inner)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := r.readRows(name, f); err != nil {
-		return r.rowsError(name, err)
 	}
 	return nil
 }
@@ -323,33 +313,23 @@ type book struct {
 
 func (b book) titleOrName() string { return cmp.Or(b.title, stem(path.Base(b.name))) }
 
-// chapters returns the texts of the book's chapters.
-func (b book) chapters() [][]byte {
-	if b.parts == nil {
-		return joinShort(cutChapters(b.text))
-	}
-	return joinShort(b.parts)
-}
-
-// finishChapters yields a document for each chapter of a book.
-func (r *Reader) finishChapters(b book, chapters [][]byte) error {
-	r.note(b.name, b.note)
-	for i, text := range chapters {
-		err := r.finish(book{name: fmt.Sprintf("%s#%d", b.name, i+1), title: b.titleOrName(), lang: b.lang, text: text, piece: true})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // finish counts a book and yields its document, or a document for each chapter
 // with Options.Chapters.
 func (r *Reader) finish(b book) error {
 	if b.reject == "" && r.opts.Chapters && !b.piece {
-		chapters := b.chapters()
+		if b.parts == nil {
+			b.parts = cutChapters(b.text)
+		}
+		chapters := joinShort(b.parts)
 		if len(chapters) > 1 {
-			return r.finishChapters(b, chapters)
+			r.note(b.name, b.note)
+			for i, text := range chapters {
+				err := r.finish(book{name: fmt.Sprintf("%s#%d", b.name, i+1), title: b.titleOrName(), lang: b.lang, text: text, piece: true})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 		b.text = bytes.Join(chapters, nil)
 	}

@@ -90,7 +90,12 @@ func survey(b []byte) high {
 		s.solid += n
 		if ch == utf8.RuneError && n == 1 {
 			s.invalid++
-			s.windows1252(b[0])
+			switch r := charmap.Windows1252.DecodeByte(b[0]); {
+			case r == utf8.RuneError: // one of the five bytes without a character
+				s.nothing++
+			case 'À' <= r && r <= 'ÿ' && r != '×' && r != '÷', strings.ContainsRune(westernMarks, r):
+				s.letters++
+			}
 		} else {
 			s.runes++
 		}
@@ -99,28 +104,10 @@ func survey(b []byte) high {
 	return s
 }
 
-// windows1252 counts c, a byte that is not UTF-8, by the character that it is
-// in Windows-1252.
-func (s *high) windows1252(c byte) {
-	switch r := charmap.Windows1252.DecodeByte(c); {
-	case r == utf8.RuneError: // one of the five bytes without a character
-		s.nothing++
-	case isWesternText(r):
-		s.letters++
-	}
-}
-
 // westernMarks are the characters of Windows-1252 with codes less than that of
 // À (0xC0) that are common in prose in Western European languages: punctuation
 // and a few letters.
 const westernMarks = "‘’“”‚„‹›«»•–—…·°¡¿£§\u00a0ŠŒŽšœžŸ"
-
-// isWesternText reports whether r, a character of Windows-1252 above ASCII, is
-// common in prose in Western European languages.
-func isWesternText(r rune) bool {
-	letter := 'À' <= r && r <= 'ÿ' && r != '×' && r != '÷'
-	return letter || strings.ContainsRune(westernMarks, r)
-}
 
 // western reports whether the text is probably Windows-1252. All of these hold
 // for its invalid bytes:

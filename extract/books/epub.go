@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -100,21 +101,15 @@ type spineItem struct {
 	linear bool
 }
 
-// newXML returns a decoder that tolerates errors in XML: unknown entities and
-// unclosed elements. It accepts any encoding and never reads external
+// eachElement calls visit for each start element in b, with the text between it
+// and the next tag. It stops at the first XML error, but tolerates unknown entities
+// and unclosed elements. It accepts any encoding and never reads external
 // resources.
-func newXML(b []byte) *xml.Decoder {
+func eachElement(b []byte, visit func(xml.StartElement, string)) {
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF"))))
 	d.Strict = false
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = charset.NewReaderLabel
-	return d
-}
-
-// eachElement calls visit for each start element in b, with the text between it
-// and the next tag. It stops at the first XML error.
-func eachElement(b []byte, visit func(xml.StartElement, string)) {
-	d := newXML(b)
 	var open *xml.StartElement
 	var chars []byte
 	flush := func() {
@@ -242,7 +237,7 @@ func (p packageDoc) reading(dir string) []string {
 	seen := map[string]bool{}
 	for _, s := range p.spine {
 		item, ok := p.items[s.id]
-		if !ok || seen[s.id] || hasWord(item.properties, "nav") || !isHTML(item) {
+		if !ok || seen[s.id] || slices.Contains(strings.Fields(item.properties), "nav") || !slices.Contains(htmlTypes, item.mediaType) {
 			continue
 		}
 		seen[s.id] = true
@@ -258,22 +253,8 @@ func (p packageDoc) reading(dir string) []string {
 	return linear
 }
 
-func hasWord(list, word string) bool {
-	for field := range strings.FieldsSeq(list) {
-		if field == word {
-			return true
-		}
-	}
-	return false
-}
-
-func isHTML(item packageItem) bool {
-	switch item.mediaType {
-	case "application/xhtml+xml", "text/html", "text/x-oeb1-document", "":
-		return true
-	}
-	return false
-}
+// htmlTypes are the media types of documents of the spine; some EPUBs give none.
+var htmlTypes = []string{"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""}
 
 // epub reads an EPUB. If the EPUB is corrupt, the error is a [memberError] or a
 // [CorruptError].

@@ -105,8 +105,18 @@ func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 			if b, err = r.plain(clean, src); err == nil {
 				return r.finish(b)
 			}
-		} else if err = r.readNested(clean, src); err == nil {
-			return nil
+		} else {
+			var held []byte
+			held, err = io.ReadAll(io.LimitReader(src, maxNestedBytes+1))
+			if err == nil && len(held) > maxNestedBytes {
+				return r.finish(book{name: clean, reject: extract.RejectTooLarge})
+			}
+			if err == nil {
+				err = r.readEPUB(clean, bytes.NewReader(held), int64(len(held)))
+			}
+			if err == nil {
+				return nil
+			}
 		}
 	}
 	var bad *memberError
@@ -121,18 +131,6 @@ func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 type memberError struct{ reason string }
 
 func (e *memberError) Error() string { return e.reason }
-
-// readNested reads an EPUB that is a member of an archive.
-func (r *Reader) readNested(name string, src io.Reader) error {
-	held, err := io.ReadAll(io.LimitReader(src, maxNestedBytes+1))
-	if err != nil {
-		return err
-	}
-	if len(held) > maxNestedBytes {
-		return r.finish(book{name: name, reject: extract.RejectTooLarge})
-	}
-	return r.readEPUB(name, bytes.NewReader(held), int64(len(held)))
-}
 
 // readEPUB reads an EPUB of the given size in bytes. If it is corrupt, it is
 // rejected.

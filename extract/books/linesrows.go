@@ -30,7 +30,7 @@ type cutter struct {
 func (c *cutter) add(line []byte, number int64) error {
 	c.r.stats.Lines++
 	valid := line
-	if invalidUTF8(line) {
+	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 { // a NUL is dropped too
 		var dropped int
 		valid, dropped = text.AppendValid(nil, bytes.ReplaceAll(line, []byte{0}, []byte{0xFF}))
 		c.r.stats.InvalidBytes += int64(dropped)
@@ -71,12 +71,6 @@ func (c *cutter) flush() error {
 	return c.r.finish(b)
 }
 
-// invalidUTF8 reports whether b contains bytes that are dropped: a NUL or
-// invalid UTF-8.
-func invalidUTF8(b []byte) bool {
-	return !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0
-}
-
 // readLines reads a text file and makes a document of each
 // Options.LinesPerDocument lines.
 func (r *Reader) readLines(name string, src io.Reader) error {
@@ -98,32 +92,25 @@ func (r *Reader) readLines(name string, src io.Reader) error {
 	}
 	before := r.stats.InvalidBytes
 	c := cutter{r: r, name: name, per: r.opts.LinesPerDocument}
-	if err := c.addAll(&lineReader{in: in, limit: 2 * r.limit}); err != nil {
-		return err
+	lines := &lineReader{in: in, limit: 2 * r.limit}
+	for number, end := int64(1), false; !end; number++ {
+		line, tooLong, err := lines.next()
+		if end = err == io.EOF; err != nil && !end {
+			return err
+		}
+		if tooLong {
+			err = r.finish(book{name: c.id(number), reject: extract.RejectTooLarge, piece: true})
+		} else {
+			err = c.add(line, number)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if n := r.stats.InvalidBytes - before; n > 0 {
 		r.note(name, fmt.Sprintf("%d bytes that are not UTF-8 were dropped", n))
 	}
 	return c.flush()
-}
-
-// addAll adds all lines of a file to documents.
-func (c *cutter) addAll(lines *lineReader) error {
-	for number := int64(1); ; number++ {
-		line, tooLong, err := lines.next()
-		if err != nil && err != io.EOF {
-			return err
-		}
-		var failed error
-		if tooLong {
-			failed = c.r.finish(book{name: c.id(number), reject: extract.RejectTooLarge, piece: true})
-		} else {
-			failed = c.add(line, number)
-		}
-		if failed != nil || err == io.EOF {
-			return failed
-		}
-	}
 }
 
 // A lineReader reads the lines of a file.

@@ -189,23 +189,17 @@ func (p planner) rows(info Info) ([]Task, error) {
 		return []Task{task}, err
 	}
 	var tasks []Task
+	row := int64(0) // number of rows before group i
 	for i, g := range file.Groups() {
 		if task.Groups > 0 && task.Bytes+g.Bytes > TaskBytes {
 			tasks = append(tasks, task)
-			task.First, task.Groups, task.Bytes = i, 0, 0
-			task.Row = rowsBefore(file, i)
+			task.First, task.Row, task.Groups, task.Bytes = i, row, 0, 0
 		}
 		task.Groups++
 		task.Bytes += g.Bytes
+		row += g.Rows
 	}
 	return append(tasks, task), nil
-}
-
-func rowsBefore(f *parquet.File, group int) (n int64) {
-	for _, g := range f.Groups()[:group] {
-		n += g.Rows
-	}
-	return n
 }
 
 // Local is the [Store] of the local file system. It follows links to files, but
@@ -230,8 +224,11 @@ func (Local) List(root string) ([]Info, error) {
 			return err
 		}
 		info, err := os.Stat(p)
+		if os.IsNotExist(err) {
+			return nil // a link may point to nothing
+		}
 		if err != nil || !info.Mode().IsRegular() {
-			return ignoreMissing(err)
+			return err
 		}
 		name, err := filepath.Rel(root, p)
 		if err != nil {
@@ -241,15 +238,6 @@ func (Local) List(root string) ([]Info, error) {
 		return nil
 	})
 	return files, err
-}
-
-// ignoreMissing returns err, or nil if err is that a file does not exist: a
-// link may point to nothing.
-func ignoreMissing(err error) error {
-	if os.IsNotExist(err) {
-		return nil
-	}
-	return err
 }
 
 // Open implements [Store].

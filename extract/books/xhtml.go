@@ -3,6 +3,7 @@ package books
 import (
 	"bytes"
 	"io"
+	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
@@ -41,30 +42,27 @@ const (
 	dropped        // its text is dropped
 )
 
-// part returns the effect of the HTML element with the given name: inline if
-// unknown.
-func part(name string) int {
-	switch name {
-	case "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt",
-		"fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "html",
-		"legend", "li", "main", "menu", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul":
-		return block
-	case "td", "th":
-		return cell
-	case "applet", "audio", "canvas", "head", "iframe", "math", "nav", "noscript", "object", "rp", "rt", "script", "select", "style",
-		"svg", "template", "textarea", "title", "video":
-		return dropped
-	}
-	return inline
-}
+// effects are the effects of HTML elements; others are inline.
+var effects = effectsOf(map[int]string{
+	block: "address article aside blockquote body br caption center dd details dialog div dl dt " +
+		"fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html " +
+		"legend li main menu ol p pre section summary table tbody tfoot thead tr ul",
+	cell: "td th",
+	dropped: "applet audio canvas head iframe math nav noscript object rp rt script select style " +
+		"svg template textarea title video",
+})
 
-// void reports whether the HTML element with the given name has no end tag.
-func void(name string) bool {
-	switch name {
-	case "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr":
-		return true
+// voids are the HTML elements that have no end tag.
+var voids = effectsOf(map[int]string{block: "area base br col embed hr img input link meta param source track wbr"})
+
+func effectsOf(names map[int]string) map[string]int {
+	m := map[string]int{}
+	for effect, list := range names {
+		for name := range strings.FieldsSeq(list) {
+			m[name] = effect
+		}
 	}
-	return false
+	return m
 }
 
 // read appends the paragraphs of an XHTML document. It returns errRejected if
@@ -85,7 +83,14 @@ func (p *prose) read(src io.Reader) error {
 		switch kind {
 		case html.ErrorToken:
 			p.end()
-			return tokenError(z.Err())
+			switch err := z.Err(); err {
+			case io.EOF:
+				return nil
+			case html.ErrBufferExceeded:
+				return errRejected
+			default:
+				return err
+			}
 		case html.TextToken:
 			if skip.depth == 0 {
 				p.text(z.Text())
@@ -98,16 +103,6 @@ func (p *prose) read(src io.Reader) error {
 			return errRejected
 		}
 	}
-}
-
-func tokenError(err error) error {
-	switch err {
-	case io.EOF:
-		return nil
-	case html.ErrBufferExceeded:
-		return errRejected
-	}
-	return err
 }
 
 // A skipper tracks the open element whose text is being dropped.
@@ -125,7 +120,7 @@ func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
 		// <script/>; EPUBs are XHTML.
 		z.NextIsNotRawText()
 	}
-	opens := kind == html.StartTagToken && !void(name)
+	opens := kind == html.StartTagToken && voids[name] == inline
 	if skip.depth > 0 {
 		switch {
 		case name == "body" && skip.name == "head":
@@ -138,7 +133,7 @@ func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
 		}
 		return
 	}
-	role := part(name)
+	role := effects[name]
 	if kind != html.EndTagToken && more && p.isApparatus(z) {
 		role = dropped
 	}
@@ -152,17 +147,13 @@ func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
 	case block:
 		p.end()
 		p.begin()
-		if name == "pre" {
-			p.countPre(opens)
+		switch {
+		case name != "pre":
+		case opens:
+			p.pre++
+		default:
+			p.pre = max(p.pre-1, 0)
 		}
-	}
-}
-
-func (p *prose) countPre(opens bool) {
-	if opens {
-		p.pre++
-	} else if p.pre > 0 {
-		p.pre--
 	}
 }
 

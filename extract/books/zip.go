@@ -87,7 +87,10 @@ func openZip(r io.ReaderAt, size int64) (*zipArchive, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := findEnd(tail)
+	at := len(tail) - endSize // of the end record, which only its comment may follow
+	for at >= 0 && (string(tail[at:at+4]) != endSignature || int(binary.LittleEndian.Uint16(tail[at+20:])) > len(tail)-at-endSize) {
+		at--
+	}
 	if at < 0 {
 		return nil, corruptAt(size, "zip: no end of the directory: is the file truncated?")
 	}
@@ -110,17 +113,6 @@ func openZip(r io.ReaderAt, size int64) (*zipArchive, error) {
 		z.base, z.dir = 0, int64(offset) // bytes between directory and end
 	}
 	return z, nil
-}
-
-// findEnd returns the offset in tail of the archive's end record, which only
-// its comment may follow; or -1.
-func findEnd(tail []byte) int {
-	for at := len(tail) - endSize; at >= 0; at-- {
-		if string(tail[at:at+4]) == endSignature && int(binary.LittleEndian.Uint16(tail[at+20:])) <= len(tail)-at-endSize {
-			return at
-		}
-	}
-	return -1
 }
 
 // find64 sets dirSize, offset and z.count from the 64-bit fields of a zip64

@@ -63,7 +63,7 @@ func (w *within) end(name string) bool {
 func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
 	*c = converter{writer: writer{out: c.out[:0], bol: true}, page: p, title: c.title[:0], limit: limit, transcluded: c.transcluded}
 	if c.transcluded != nil {
-		c.transcluded.reset()
+		c.transcluded.uses, c.transcluded.elem, c.transcluded.group = c.transcluded.uses[:0], within{}, false
 	}
 	c.read(html.NewTokenizer(bytes.NewReader(src)))
 	c.endHeading()
@@ -225,45 +225,43 @@ func (c *converter) apply(e effect, name string) {
 
 // endTag processes an end tag.
 func (c *converter) endTag(name string) {
-	if c.variant != "" {
-		c.writeVariant()
+	if text := c.variant; text != "" { // an element with variants and no text of its own
+		c.variant = ""
+		if c.variantDepth < maxVariantDepth {
+			c.variantDepth++
+			c.read(html.NewTokenizerFragment(strings.NewReader(text), "span"))
+			c.variantDepth--
+		}
 	}
-	c.applyEnd(name)
-	if c.transcluded != nil {
-		c.transcluded.endTag(name, len(c.out))
-	}
-}
-
-func (c *converter) applyEnd(name string) {
-	if name == "title" {
+	switch {
+	case name == "title":
 		c.inTitle = false
-		return
-	}
-	if c.skip.depth > 0 {
+	case c.skip.depth > 0:
 		c.skip.end(name)
-		return
-	}
-	if c.code.depth > 0 {
+	case c.code.depth > 0:
 		if c.code.end(name) {
 			c.out = append(c.out, "</syntaxhighlight>"...)
 			c.bol = false
 			c.newline()
 		}
-		return
+	default:
+		c.poem.end(name)
+		c.entity.end(name)
+		switch effects[name] {
+		case block, item:
+			c.newline()
+		case list:
+			c.newline()
+			c.lists = max(c.lists-1, 0)
+		case lines:
+			c.newline()
+			c.pre = max(c.pre-1, 0)
+		case heading:
+			c.endHeading()
+		}
 	}
-	c.poem.end(name)
-	c.entity.end(name)
-	switch effects[name] {
-	case block, item:
-		c.newline()
-	case list:
-		c.newline()
-		c.lists = max(c.lists-1, 0)
-	case lines:
-		c.newline()
-		c.pre = max(c.pre-1, 0)
-	case heading:
-		c.endHeading()
+	if c.transcluded != nil {
+		c.transcluded.endTag(name, len(c.out))
 	}
 }
 

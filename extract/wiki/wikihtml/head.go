@@ -36,10 +36,10 @@ type snapshotLine struct {
 	Version      struct {
 		Identifier int64 `json:"identifier"`
 	} `json:"version"`
-	Language  identified  `json:"in_language"`
-	Part      identified  `json:"is_part_of"`
-	Namespace *numbered   `json:"namespace"`
-	License   []*licensed `json:"license"`
+	Language  identified    `json:"in_language"`
+	Part      identified    `json:"is_part_of"`
+	Namespace *numbered     `json:"namespace"`
+	License   []*identified `json:"license"`
 	Body      struct {
 		HTML string `json:"html"`
 	} `json:"article_body"`
@@ -51,10 +51,6 @@ type identified struct {
 
 type numbered struct {
 	Identifier int `json:"identifier"`
-}
-
-type licensed struct {
-	Identifier string `json:"identifier"`
 }
 
 // parse parses a line of a snapshot; ok is false if it is not a JSON object of the
@@ -96,20 +92,21 @@ func (p *page) element(name string, attrs *attributes) {
 		if _, revision, ok := strings.Cut(attrs.get("about"), "Special:Redirect/revision/"); ok && p.revision == 0 {
 			p.revision, _ = strconv.ParseInt(revision, 10, 64)
 		}
+		return
 	case "link":
 		switch attrs.get("rel") {
 		case "dc:isVersionOf":
-			p.url = cmp.Or(p.url, absolute(attrs.get("href")))
+			address := attrs.get("href")
+			if strings.HasPrefix(address, "//") {
+				address = "https:" + address
+			}
+			p.url = cmp.Or(p.url, address)
 		case "mw:PageProp/redirect":
 			p.redirect = true
 		}
-	case "meta":
-		p.meta(attrs)
+		return
 	}
-}
-
-func (p *page) meta(attrs *attributes) {
-	content := attrs.get("content")
+	content := attrs.get("content") // of a <meta>
 	switch attrs.get("property") {
 	case "mw:pageId":
 		if n, err := strconv.ParseInt(content, 10, 64); err == nil && n > 0 && p.id == 0 {
@@ -127,15 +124,6 @@ func (p *page) meta(attrs *attributes) {
 	if strings.EqualFold(attrs.get("http-equiv"), "content-language") {
 		p.lang = cmp.Or(p.lang, content)
 	}
-}
-
-// absolute adds the scheme https to an address without one, such as
-// "//en.wikipedia.org/wiki/A".
-func absolute(address string) string {
-	if strings.HasPrefix(address, "//") {
-		return "https:" + address
-	}
-	return address
 }
 
 // projectOf maps domains of Wikimedia's projects to the suffixes of their wikis'
@@ -165,39 +153,15 @@ type attributes struct {
 	n      int
 }
 
-// keep returns the name of an attribute that the converter uses, without allocating
-// it, and "" for others.
-func keep(key []byte) string {
-	switch string(key) {
-	case "class":
-		return "class"
-	case "typeof":
-		return "typeof"
-	case "rel":
-		return "rel"
-	case "role":
-		return "role"
-	case "style":
-		return "style"
-	case "property":
-		return "property"
-	case "content":
-		return "content"
-	case "about":
-		return "about"
-	case "href":
-		return "href"
-	case "http-equiv":
-		return "http-equiv"
-	case "data-mw":
-		return "data-mw"
-	case "data-mw-variant":
-		return "data-mw-variant"
-	case "id":
-		return "id"
+// kept are the attributes that the converter uses, by name, so that a name need not
+// be allocated.
+var kept = func() map[string]string {
+	m := map[string]string{}
+	for _, name := range []string{"class", "typeof", "rel", "role", "style", "property", "content", "about", "href", "http-equiv", "data-mw", "data-mw-variant", "id"} {
+		m[name] = name
 	}
-	return ""
-}
+	return m
+}()
 
 // coordinates is the only value of the attribute id that the converter uses: the
 // coordinates of a place, shown beside the title.
@@ -209,7 +173,7 @@ func (a *attributes) read(z *html.Tokenizer) {
 	for more := true; more; {
 		var key, value []byte
 		key, value, more = z.TagAttr()
-		name := keep(key)
+		name := kept[string(key)]
 		if name == "id" && string(value) != coordinates {
 			continue
 		}

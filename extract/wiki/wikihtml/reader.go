@@ -131,7 +131,7 @@ func (r *Reader) readSnapshot(f io.Reader) error {
 		if err := peekForeign(in); err != nil {
 			return err
 		}
-		if isTar(in) {
+		if head, _ := in.Peek(tarMagicAt + 5); len(head) == tarMagicAt+5 && string(head[tarMagicAt:]) == "ustar" {
 			err = r.readTar(in)
 		} else {
 			err = r.readLines(in)
@@ -143,9 +143,7 @@ func (r *Reader) readSnapshot(f io.Reader) error {
 // explain returns a [*wiki.CorruptError] for an error of the decoders, and the
 // errors of reading the file as they are.
 func (r *Reader) explain(count *counting.Reader, err error) error {
-	corrupt := func(reason string) error {
-		return &wiki.CorruptError{Offset: count.N, Reason: reason, Err: err}
-	}
+	reason := "file ends inside the archive"
 	switch {
 	case err == nil, err == errStopped:
 		return err
@@ -153,11 +151,10 @@ func (r *Reader) explain(count *counting.Reader, err error) error {
 		return count.Err
 	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
 		err = io.ErrUnexpectedEOF
-		return corrupt("file ends inside the archive")
-	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, tar.ErrHeader):
-		return corrupt(err.Error())
+	default:
+		reason = err.Error()
 	}
-	return corrupt(err.Error())
+	return &wiki.CorruptError{Offset: count.N, Reason: reason, Err: err}
 }
 
 // decompressed returns a reader of in, which decodes gzip.
@@ -175,11 +172,6 @@ func decompressed(in io.Reader) (*bufio.Reader, error) {
 
 // tarMagicAt is the offset of "ustar" in a tar archive.
 const tarMagicAt = 257
-
-func isTar(in *bufio.Reader) bool {
-	head, _ := in.Peek(tarMagicAt + 5)
-	return len(head) == tarMagicAt+5 && string(head[tarMagicAt:]) == "ustar"
-}
 
 func (r *Reader) readTar(in io.Reader) error {
 	t := tar.NewReader(in)
@@ -204,10 +196,23 @@ func (r *Reader) readTar(in io.Reader) error {
 	}
 }
 
-// readLines reads JSON lines.
+// readLines reads JSON lines. The rest of a line that is longer than maxSource is
+// skipped.
 func (r *Reader) readLines(in *bufio.Reader) error {
 	for {
-		over, err := r.readLine(in)
+		r.buf = r.buf[:0]
+		if cap(r.buf) > keptBuffer {
+			r.buf = nil
+		}
+		over, err := false, bufio.ErrBufferFull
+		for err == bufio.ErrBufferFull {
+			var piece []byte
+			piece, err = in.ReadSlice('\n')
+			r.stats.Bytes += int64(len(piece))
+			if over = over || len(r.buf)+len(piece) > maxSource; !over {
+				r.buf = append(r.buf, piece...)
+			}
+		}
 		if err != nil && err != io.EOF {
 			return err
 		}
@@ -218,25 +223,6 @@ func (r *Reader) readLines(in *bufio.Reader) error {
 		}
 		if err == io.EOF {
 			return nil
-		}
-	}
-}
-
-// readLine reads a line into r.buf. over reports whether it is longer than
-// maxSource; the rest of it is skipped.
-func (r *Reader) readLine(in *bufio.Reader) (over bool, err error) {
-	r.buf = r.buf[:0]
-	if cap(r.buf) > keptBuffer {
-		r.buf = nil
-	}
-	for {
-		piece, err := in.ReadSlice('\n')
-		r.stats.Bytes += int64(len(piece))
-		if over = over || len(r.buf)+len(piece) > maxSource; !over {
-			r.buf = append(r.buf, piece...)
-		}
-		if err != bufio.ErrBufferFull {
-			return over, err
 		}
 	}
 }

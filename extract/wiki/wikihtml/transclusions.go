@@ -84,10 +84,6 @@ type use struct {
 // maxUses is the maximum number of uses of a page.
 const maxUses = 1 << 16
 
-func (t *transclusions) reset() {
-	t.uses, t.elem, t.group = t.uses[:0], within{}, false
-}
-
 // nested notes a start tag inside of a dropped element.
 func (t *transclusions) nested(name string) {
 	if t != nil {
@@ -189,12 +185,7 @@ func (t *transclusions) finish() {
 	}
 }
 
-// A dataMW is the attribute data-mw of what templates made. A part is wikitext,
-// as a string, or a use.
-type dataMW struct {
-	Parts []json.RawMessage `json:"parts"`
-}
-
+// A templatePart is a use among the parts of the attribute data-mw.
 type templatePart struct {
 	Template *struct {
 		Target struct {
@@ -214,7 +205,9 @@ func parseDataMW(text string, stats *TransclusionStats) (name, call string, faul
 	if len(text) > maxDataMW {
 		return "", "", &stats.TooLong
 	}
-	var data dataMW
+	var data struct {
+		Parts []json.RawMessage `json:"parts"` // wikitext, as a string, or a use
+	}
 	if json.Unmarshal([]byte(text), &data) != nil || len(data.Parts) == 0 {
 		return "", "", &stats.Malformed
 	}

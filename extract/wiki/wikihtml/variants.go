@@ -1,11 +1,6 @@
 package wikihtml
 
-import (
-	"bytes"
-	"encoding/json"
-
-	"golang.org/x/net/html"
-)
+import "encoding/json"
 
 // A variant is the attribute data-mw-variant: text in several variants of the
 // language, such as -{zh-cn:a; zh-tw:b}-. The alternatives are HTML, in the order
@@ -46,17 +41,4 @@ func variantHTML(data string) string {
 		return v.OneWay[0].Text
 	}
 	return ""
-}
-
-// writeVariant converts the text of an element with language variants that has
-// none of its own.
-func (c *converter) writeVariant() {
-	text := c.variant
-	c.variant = ""
-	if c.variantDepth >= maxVariantDepth {
-		return
-	}
-	c.variantDepth++
-	c.read(html.NewTokenizerFragment(bytes.NewReader([]byte(text)), "span"))
-	c.variantDepth--
 }
