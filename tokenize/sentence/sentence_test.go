@@ -62,6 +62,7 @@ func TestSplittersFindTheirSentences(t *testing.T) {
 		{"auto", "zh-yue", false, "佢話：「好。」跟住走咗！！（真係？）", []string{"佢話：「好。」", "跟住走咗！！", "（真係？）"}},
 		{"auto", "ZH_classical", false, "學而時習之。　不亦說乎？", []string{"學而時習之。", "不亦說乎？"}},
 		{"auto", "ja", false, "値は３．５である．次へ．１．序論", []string{"値は３．５である．", "次へ．", "１．序論"}},
+		{"auto", "ja", false, "0．5、9．1、０．5、９．5と:．続く", []string{"0．5、9．1、０．5、９．5と:．", "続く"}},
 		{"auto", "th", false, "แมวนอน Mr. Fox ไป\nสุนัข？ดี", []string{"แมวนอน Mr. Fox ไป", "สุนัข？", "ดี"}},
 		{"auto", "ja", false, "。。。", []string{"。。。"}},
 		{"punkt", "ja", false, "Mr. Fox。 He ran. So.", []string{"Mr. Fox。 He ran.", "So."}},

@@ -78,6 +78,8 @@ func TestWhatIsNoProseIsDropped(t *testing.T) {
 		{"when a listing was edited", `<ul><li><b>Museum</b>, Main St.<span class="listing-metadata"> (<span class="listing-lastedit">updated May 2020</span>)</span></li></ul>`, "Museum, Main St."},
 		{"a category at the end of a sentence", `<p>A wren <link rel="mw:PageProp/Category" href="./Category:Wren">.</p>`, "A wren."},
 		{"hidden", `<p>A <span style="color:red; display: none">secret</span>wren.</p>`, "A wren."},
+		{"a declaration that is not display", `<p>A <span style="border: none; display: inline">plain </span>wren.</p>`, "A plain wren."},
+		{"a heading inside a block of text", `<div>Text.<h2>Song</h2>Loud.</div>`, "Text.\nSong\nLoud."},
 		{"figure", `<figure typeof="mw:File/Thumb"><a><img src="x"></a><figcaption>A <b>caption</b></figcaption></figure><p>Text.</p>`, "Text."},
 		{"inline file", `<p>A <span typeof="mw:File"><a><img></a></span> wren.</p>`, "A wren."},
 		{"maintenance", `<p>Wrens sing<sup class="noprint Inline-Template">[<i>citation needed</i>]</sup>.</p>`, "Wrens sing."},
