@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 )
 
 // An isa describes an instruction set for the generator: how it names registers, and
@@ -109,17 +110,49 @@ func (s isa) label(name string) { fmt.Fprintf(s.out, "%s:\n", name) }
 // r returns the name of register i.
 func (s isa) r(i int) string { return fmt.Sprintf("%s%d", s.reg, i) }
 
-// text writes the head of a function, whose comment is its Go declaration.
-func (s isa) text(name, args string, size int) { s.framed(name, args, 0, size) }
+// text writes the head of a function and loads its arguments into the given registers.
+func (s isa) text(name, args, registers string) { s.load(s.head(name, args, 0), registers) }
 
-// framed writes the head of a function that has a stack frame.
-func (s isa) framed(name, args string, frame, size int) {
+// An argument is an argument of a function: its place in the caller's frame.
+type argument struct {
+	name   string
+	offset int
+	bool   bool
+}
+
+// load writes the loads of arguments into registers, separated by spaces. Arguments
+// without one are left out.
+func (s isa) load(args []argument, registers string) {
+	for i, r := range strings.Fields(registers) {
+		move := "MOVQ"
+		if args[i].bool {
+			move = "MOVBLZX"
+		}
+		s.p("%s %s+%d(FP), %s", move, args[i].name, args[i].offset, r)
+	}
+}
+
+// head writes the head of a function with a stack frame, whose comment is its Go
+// declaration, and returns its arguments.
+func (s isa) head(name, args string, frame int) []argument {
+	list := strings.Split(args, ", ")
+	arguments, size := make([]argument, len(list)), 0
+	for i, a := range list {
+		n := 8
+		if strings.HasSuffix(a, " bool") {
+			n = 1
+		}
+		size = (size + n - 1) / n * n
+		arguments[i] = argument{strings.Fields(a)[0], size, n == 1}
+		size += n
+	}
 	fmt.Fprintf(s.out, "\n// func %s%s(%s)\nTEXT ·%s%s(SB), NOSPLIT, $%d-%d\n", name, s.suffix, args, name, s.suffix, frame, size)
 	fmt.Fprintf(s.goOut, "\n//go:noescape\nfunc %s%s(%s)\n", name, s.suffix, args)
 	if s.wideShapes {
 		names := typeOfArgument.ReplaceAllString(args, "")
 		fmt.Fprintf(s.goOut, "\nfunc (l level) %[1]sAny(%[2]s) {\n\tif l.wide {\n\t\t%[1]sAVX512(%[3]s)\n\t} else {\n\t\t%[1]sAVX2(%[3]s)\n\t}\n}\n", name, args, names)
 	}
+	return arguments
 }
 
 var typeOfArgument = regexp.MustCompile(` (int|bool|\*float32|\*float64)\b`)
@@ -144,7 +177,7 @@ func (s isa) constant(c, dst int) { s.p("VBROADCASTSS %d(R9), %s", 4*c, s.r(dst)
 // and 2i+1 hold row i of the tile; after them come two registers for B and two for
 // elements of A.
 func (s isa) micro() {
-	s.microBegin("micro", "k int, a, b, c *float32, ldc int, add bool", 41)
+	s.microBegin("micro", "k int, a, b, c *float32, ldc int, add bool")
 	packed := func(step, i int) string { return fmt.Sprintf("%d(SI)", 4*(step*s.rows+i)) }
 	s.microLoop(func(n int) {
 		s.microSteps(n, packed)
@@ -156,7 +189,7 @@ func (s isa) micro() {
 // microRows writes micro for an A that is not packed: its rows are lda elements
 // apart.
 func (s isa) microRows() {
-	s.microBegin("microRows", "k int, a, b, c *float32, ldc int, add bool, lda int", 56)
+	s.microBegin("microRows", "k int, a, b, c *float32, ldc int, add bool, lda int")
 	s.p("MOVQ lda+48(FP), R12")
 	s.p("SHLQ $2, R12")
 	s.p("LEAQ (R12)(R12*2), R13")
@@ -201,14 +234,8 @@ func (s isa) microLoop(steps func(n int)) {
 
 // microBegin writes the begin of micro: it loads the arguments, clears the tile, and
 // prefetches the memory that the tile will be written to.
-func (s isa) microBegin(name, args string, size int) {
-	s.text(name, args, size)
-	s.p("MOVQ k+0(FP), CX")
-	s.p("MOVQ a+8(FP), SI")
-	s.p("MOVQ b+16(FP), DI")
-	s.p("MOVQ c+24(FP), DX")
-	s.p("MOVQ ldc+32(FP), R8")
-	s.p("MOVBLZX add+40(FP), AX")
+func (s isa) microBegin(name, args string) {
+	s.text(name, args, "CX SI DI DX R8 AX")
 	s.p("SHLQ $2, R8")
 	for i := range 2 * s.rows {
 		s.zero(i)

@@ -49,12 +49,7 @@ func (s isa) exp(x, n, q, t int) {
 }
 
 func (s isa) expSum() {
-	s.text("expSum", "x *float32, n int, shift *float32, table *float32, sums *float32", 40)
-	s.p("MOVQ x+0(FP), SI")
-	s.p("MOVQ n+8(FP), CX")
-	s.p("MOVQ shift+16(FP), AX")
-	s.p("MOVQ table+24(FP), R9")
-	s.p("MOVQ sums+32(FP), DX")
+	s.text("expSum", "x *float32, n int, shift *float32, table *float32, sums *float32", "SI CX AX R9 DX")
 	s.p("VBROADCASTSS (AX), %s", s.r(5))
 	s.zero(6)
 	s.loop("next", func() {
@@ -70,12 +65,7 @@ func (s isa) expSum() {
 
 // expSums writes the function that adds exp(x − shift), element by element, to sums.
 func (s isa) expSums() {
-	s.text("expSums", "sums, x, shift *float32, n int, table *float32", 40)
-	s.p("MOVQ sums+0(FP), DI")
-	s.p("MOVQ x+8(FP), SI")
-	s.p("MOVQ shift+16(FP), DX")
-	s.p("MOVQ n+24(FP), CX")
-	s.p("MOVQ table+32(FP), R9")
+	s.text("expSums", "sums, x, shift *float32, n int, table *float32", "DI SI DX CX R9")
 	s.loop("next", func() {
 		s.p("VMOVUPS (SI), %s", s.r(0))
 		s.p("VSUBPS (DX), %[1]s, %[1]s", s.r(0))
@@ -89,13 +79,7 @@ func (s isa) expSums() {
 // expScale writes the function that replaces x by exp(x − shift)·by, element by
 // element, and writes a register of partial sums of the results.
 func (s isa) expScale() {
-	s.text("expScale", "x, shift, by *float32, n int, table *float32, sums *float32", 48)
-	s.p("MOVQ x+0(FP), SI")
-	s.p("MOVQ shift+8(FP), DX")
-	s.p("MOVQ by+16(FP), DI")
-	s.p("MOVQ n+24(FP), CX")
-	s.p("MOVQ table+32(FP), R9")
-	s.p("MOVQ sums+40(FP), R10")
+	s.text("expScale", "x, shift, by *float32, n int, table *float32, sums *float32", "SI DX DI CX R9 R10")
 	s.zero(6)
 	s.loop("next", func() {
 		s.p("VMOVUPS (SI), %s", s.r(0))
@@ -112,11 +96,7 @@ func (s isa) expScale() {
 // addMax writes the function that adds a number to x and sets top to the larger of
 // top and x, element by element.
 func (s isa) addMax() {
-	s.text("addMax", "x, top *float32, n int, by *float32", 32)
-	s.p("MOVQ x+0(FP), SI")
-	s.p("MOVQ top+8(FP), DI")
-	s.p("MOVQ n+16(FP), CX")
-	s.p("MOVQ by+24(FP), AX")
+	s.text("addMax", "x, top *float32, n int, by *float32", "SI DI CX AX")
 	s.p("VBROADCASTSS (AX), %s", s.r(1))
 	s.loop("next", func() {
 		s.p("VADDPS (SI), %s, %s", s.r(1), s.r(0))
@@ -128,10 +108,7 @@ func (s isa) addMax() {
 }
 
 func (s isa) max() {
-	s.text("max", "x *float32, n int, top *float32", 24)
-	s.p("MOVQ x+0(FP), SI")
-	s.p("MOVQ n+8(FP), CX")
-	s.p("MOVQ top+16(FP), DX")
+	s.text("max", "x *float32, n int, top *float32", "SI CX DX")
 	s.p("VMOVUPS (SI), %s", s.r(0))
 	s.loop("next", func() { s.p("VMAXPS (SI), %[1]s, %[1]s", s.r(0)) }, "SI")
 	s.p("VMOVUPS %s, (DX)", s.r(0))
@@ -142,8 +119,7 @@ func (s isa) max() {
 // σ = 1/(1 + exp(−2√(2/π)(x + 0.044715x³))). With grad it multiplies y by the
 // derivative, σ + x·σ(1 − σ)·2√(2/π)(1 + 3·0.044715x²).
 func (s isa) gelu(name string, grad bool) {
-	s.text(name, "y, x *float32, n int, table *float32", 32)
-	s.pairArgs()
+	s.text(name, "y, x *float32, n int, table *float32", "DI SI CX R9")
 	s.loop("next", func() {
 		s.p("VMOVUPS (SI), %s", s.r(0))
 		s.p("VMULPS %[1]s, %[1]s, %[2]s", s.r(0), s.r(4)) // x²
@@ -176,20 +152,12 @@ func (s isa) gelu(name string, grad bool) {
 	s.end()
 }
 
-func (s isa) pairArgs() {
-	s.p("MOVQ y+0(FP), DI")
-	s.p("MOVQ x+8(FP), SI")
-	s.p("MOVQ n+16(FP), CX")
-	s.p("MOVQ table+24(FP), R9")
-}
-
 // erf is the exact form x·Φ(x), Φ(x) = ½(1 + erf(x/√2)), with Abramowitz and
 // Stegun's 7.1.26 for erf (error below 1.5e-7): with z = |x|/√2 and
 // t = 1/(1 + p·z), erf(z) = 1 − (a₁t + … + a₅t⁵)·exp(−z²). The derivative,
 // Φ(x) + x·φ(x), is multiplied into y.
 func (s isa) erf(name string, grad bool) {
-	s.text(name, "y, x *float32, n int, table *float32", 32)
-	s.pairArgs()
+	s.text(name, "y, x *float32, n int, table *float32", "DI SI CX R9")
 	s.loop("next", func() {
 		s.p("VMOVUPS (SI), %s", s.r(0))
 		s.constant(cSign, 6)
@@ -246,19 +214,13 @@ func (s isa) signOf(mask, x, dst int) {
 // rounding never lets them reach zero. So they are flushed to zero (bits 6 and 15 of
 // the control register).
 func (s isa) adam() {
-	s.framed("adam", "c, w, m, v, q *float32, n int, direction bool", 8, 49)
+	args := s.head("adam", "c, w, m, v, q *float32, n int, direction bool", 8)
 	s.p("STMXCSR saved-4(SP)")
 	s.p("MOVL saved-4(SP), AX")
 	s.p("ORL $0x8040, AX")
 	s.p("MOVL AX, flushing-8(SP)")
 	s.p("LDMXCSR flushing-8(SP)")
-	s.p("MOVQ c+0(FP), R9")
-	s.p("MOVQ w+8(FP), DX")
-	s.p("MOVQ m+16(FP), R10")
-	s.p("MOVQ v+24(FP), R11")
-	s.p("MOVQ q+32(FP), SI")
-	s.p("MOVQ n+40(FP), CX")
-	s.p("MOVBLZX direction+48(FP), AX")
+	s.load(args, "R9 DX R10 R11 SI CX AX")
 	s.loop("next", func() {
 		s.p("VMOVUPS (SI), %s", s.r(0))
 		s.times(0, 0) // q
@@ -304,10 +266,7 @@ func (s isa) times(c, x int) {
 
 // squares writes the function that adds up x² in double precision.
 func (s isa) squares() {
-	s.text("squares", "x *float32, n int, sums *float64", 24)
-	s.p("MOVQ x+0(FP), SI")
-	s.p("MOVQ n+8(FP), CX")
-	s.p("MOVQ sums+16(FP), DX")
+	s.text("squares", "x *float32, n int, sums *float64", "SI CX DX")
 	s.zero(0)
 	s.zero(1)
 	half := map[string]string{"Y": "X", "Z": "Y"}[s.reg]
@@ -325,10 +284,7 @@ func (s isa) squares() {
 
 // add writes the function that adds y to x.
 func (s isa) add() {
-	s.text("add", "x, y *float32, n int", 24)
-	s.p("MOVQ x+0(FP), DI")
-	s.p("MOVQ y+8(FP), SI")
-	s.p("MOVQ n+16(FP), CX")
+	s.text("add", "x, y *float32, n int", "DI SI CX")
 	s.loop("next", func() {
 		s.p("VMOVUPS (DI), %s", s.r(0))
 		s.p("VADDPS (SI), %[1]s, %[1]s", s.r(0))
@@ -339,11 +295,7 @@ func (s isa) add() {
 
 // mulAdd writes the function that adds y·z to x.
 func (s isa) mulAdd() {
-	s.text("mulAdd", "x, y, z *float32, n int", 32)
-	s.p("MOVQ x+0(FP), DI")
-	s.p("MOVQ y+8(FP), SI")
-	s.p("MOVQ z+16(FP), DX")
-	s.p("MOVQ n+24(FP), CX")
+	s.text("mulAdd", "x, y, z *float32, n int", "DI SI DX CX")
 	s.loop("next", func() {
 		s.p("VMOVUPS (DI), %s", s.r(0))
 		s.p("VMOVUPS (SI), %s", s.r(1))
@@ -355,10 +307,7 @@ func (s isa) mulAdd() {
 
 // scale writes the function that multiplies x by a number.
 func (s isa) scale() {
-	s.text("scale", "x *float32, n int, by *float32", 24)
-	s.p("MOVQ x+0(FP), DI")
-	s.p("MOVQ n+8(FP), CX")
-	s.p("MOVQ by+16(FP), AX")
+	s.text("scale", "x *float32, n int, by *float32", "DI CX AX")
 	s.p("VBROADCASTSS (AX), %s", s.r(1))
 	s.loop("next", func() {
 		s.p("VMULPS (DI), %s, %s", s.r(1), s.r(0))
@@ -367,14 +316,8 @@ func (s isa) scale() {
 	s.end()
 }
 
-// strides writes the loads of the arguments of transpose and copyRows; the strides
-// are in bytes.
+// strides turns the strides of transpose and copyRows into bytes.
 func (s isa) strides() {
-	s.p("MOVQ dst+0(FP), DI")
-	s.p("MOVQ dstStride+8(FP), R9")
-	s.p("MOVQ src+16(FP), SI")
-	s.p("MOVQ srcStride+24(FP), R8")
-	s.p("MOVQ k+32(FP), CX")
 	s.p("SHLQ $2, R9")
 	s.p("SHLQ $2, R8")
 }
@@ -382,7 +325,7 @@ func (s isa) strides() {
 // transpose writes the function that turns 8 rows of k columns, a multiple of 8, into
 // k rows of 8. It stores each row of the result whole, in order.
 func (s isa) transpose() {
-	s.text("transpose", "dst *float32, dstStride int, src *float32, srcStride int, k int", 40)
+	s.text("transpose", "dst *float32, dstStride int, src *float32, srcStride int, k int", "DI R9 SI R8 CX")
 	s.strides()
 	s.p("LEAQ (R8)(R8*2), R10")
 	s.p("LEAQ (SI)(R8*4), R12")
@@ -414,7 +357,7 @@ func (s isa) transpose() {
 
 // copyRows writes the function that copies k rows of a fixed number of registers.
 func (s isa) copyRows(name string, registers int) {
-	s.text(name, "dst *float32, dstStride int, src *float32, srcStride int, k int", 40)
+	s.text(name, "dst *float32, dstStride int, src *float32, srcStride int, k int", "DI R9 SI R8 CX")
 	s.strides()
 	s.p("TESTQ CX, CX")
 	s.p("JEQ nextEnd")

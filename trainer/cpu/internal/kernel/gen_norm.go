@@ -4,20 +4,9 @@
 
 package main
 
-// row writes the loads of the arguments of a function over a row: pointers with the
-// given names, followed by n.
-func (s isa) row(registers []string, names ...string) {
-	for i, name := range names {
-		s.p("MOVQ %s+%d(FP), %s", name, 8*i, registers[i])
-	}
-	s.p("MOVQ n+%d(FP), CX", 8*len(names))
-}
-
 // sum writes a register of partial sums of x.
 func (s isa) sum() {
-	s.text("sum", "x *float32, n int, sums *float32", 24)
-	s.row([]string{"SI"}, "x")
-	s.p("MOVQ sums+16(FP), R10")
+	s.text("sum", "x *float32, n int, sums *float32", "SI CX R10")
 	s.zero(0)
 	s.loop("next", func() { s.p("VADDPS (SI), %[1]s, %[1]s", s.r(0)) }, "SI")
 	s.p("VMOVUPS %s, (R10)", s.r(0))
@@ -26,9 +15,7 @@ func (s isa) sum() {
 
 // dot writes a register of partial sums of x·y.
 func (s isa) dot() {
-	s.text("dot", "x, y *float32, n int, sums *float32", 32)
-	s.row([]string{"SI", "DX"}, "x", "y")
-	s.p("MOVQ sums+24(FP), R10")
+	s.text("dot", "x, y *float32, n int, sums *float32", "SI DX CX R10")
 	s.zero(0)
 	s.loop("next", func() {
 		s.p("VMOVUPS (SI), %s", s.r(1))
@@ -41,10 +28,7 @@ func (s isa) dot() {
 // center writes the function that sets y to x minus a number and writes a register of
 // sums of y².
 func (s isa) center() {
-	s.text("center", "y, x *float32, n int, by, sums *float32", 40)
-	s.row([]string{"DI", "SI"}, "y", "x")
-	s.p("MOVQ by+24(FP), R9")
-	s.p("MOVQ sums+32(FP), R10")
+	s.text("center", "y, x *float32, n int, by, sums *float32", "DI SI CX R9 R10")
 	s.constant(0, 1)
 	s.zero(2)
 	s.loop("next", func() {
@@ -59,9 +43,7 @@ func (s isa) center() {
 
 // affine multiplies x by a number and sets y to x·gain + bias.
 func (s isa) affine() {
-	s.text("affine", "y, x, gain, bias *float32, n int, by *float32", 48)
-	s.row([]string{"DI", "SI", "DX", "R10"}, "y", "x", "gain", "bias")
-	s.p("MOVQ by+40(FP), R9")
+	s.text("affine", "y, x, gain, bias *float32, n int, by *float32", "DI SI DX R10 CX R9")
 	s.constant(0, 1)
 	s.loop("next", func() {
 		s.p("VMULPS (SI), %s, %s", s.r(1), s.r(0))
@@ -75,9 +57,7 @@ func (s isa) affine() {
 
 // normSums writes registers of sums of dy·gain and of dy·gain·x.
 func (s isa) normSums() {
-	s.text("normSums", "dy, x, gain *float32, n int, sums *float32", 40)
-	s.row([]string{"DI", "SI", "DX"}, "dy", "x", "gain")
-	s.p("MOVQ sums+32(FP), R10")
+	s.text("normSums", "dy, x, gain *float32, n int, sums *float32", "DI SI DX CX R10")
 	s.zero(0)
 	s.zero(1)
 	s.loop("next", func() {
@@ -93,9 +73,7 @@ func (s isa) normSums() {
 
 // normGrad sets dx to c0·(dy·gain − c1 − x·c2).
 func (s isa) normGrad() {
-	s.text("normGrad", "dx, dy, x, gain *float32, n int, c *float32", 48)
-	s.row([]string{"R10", "DI", "SI", "DX"}, "dx", "dy", "x", "gain")
-	s.p("MOVQ c+40(FP), R9")
+	s.text("normGrad", "dx, dy, x, gain *float32, n int, c *float32", "R10 DI SI DX CX R9")
 	for i := range 3 {
 		s.constant(i, 1+i)
 	}
@@ -112,9 +90,7 @@ func (s isa) normGrad() {
 
 // softmaxGrad sets dp to p·(dp − c1)·c0.
 func (s isa) softmaxGrad() {
-	s.text("softmaxGrad", "dp, p *float32, n int, c *float32", 32)
-	s.row([]string{"DI", "SI"}, "dp", "p")
-	s.p("MOVQ c+24(FP), R9")
+	s.text("softmaxGrad", "dp, p *float32, n int, c *float32", "DI SI CX R9")
 	s.constant(0, 1)
 	s.constant(1, 2)
 	s.loop("next", func() {
