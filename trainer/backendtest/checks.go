@@ -14,17 +14,13 @@ import (
 // accumulate runs forward and backward on b as the only micro-batch of a step.
 func (c setting) accumulate(t *testing.T, m trainer.Model, b *trainer.Batch) {
 	t.Helper()
-	if err := m.Accumulate(b, b.Counts(c.heads).Coef(), true); err != nil {
-		t.Fatal(err)
-	}
+	check(t, m.Accumulate(b, b.Counts(c.heads).Coef(), true))
 }
 
 func apply(t *testing.T, m trainer.Model, s trainer.Schedule) trainer.StepInfo {
 	t.Helper()
 	info, err := m.Apply(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return info
 }
 
@@ -64,13 +60,9 @@ func (s Suite) outputs(t *testing.T, c setting) {
 	b := c.batch(2)
 	g, w := &trainer.Outputs{Want: allOutputs}, &trainer.Outputs{Want: allOutputs}
 	gs, err := got.Forward(b, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ws, err := want.Forward(b, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s.sameSums(t, c, gs, ws)
 	for _, o := range []struct {
 		name      string
@@ -151,9 +143,7 @@ func (s Suite) microBatches(t *testing.T, c setting) {
 	coef := b.Counts(c.heads).Coef()
 	c.accumulate(t, want, b)
 	for _, cut := range [][2]int{{0, 1}, {1, 2}, {2, 5}} { // the second has no masked token
-		if err := apart.Accumulate(part(b, cut[0], cut[1]), coef, cut[1] == 5); err != nil {
-			t.Fatal(err)
-		}
+		check(t, apart.Accumulate(part(b, cut[0], cut[1]), coef, cut[1] == 5))
 	}
 	compareGradients(t, tensors(t, apart, trainer.Gradients), tensors(t, want, trainer.Gradients), s.Tolerance)
 	s.sameSums(t, c, apply(t, apart, schedule()).Sums, apply(t, want, schedule()).Sums)
@@ -215,9 +205,7 @@ func (s Suite) limits(t *testing.T, c setting) {
 			t.Errorf("%s: Accumulate took it", name)
 		}
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, m.Close())
 	if _, err := m.Forward(c.batch(1), nil); err == nil {
 		t.Error("a closed model computed")
 	}
@@ -239,13 +227,9 @@ func (s Suite) withoutTraining(t *testing.T, c setting) {
 	lean, full := c.open(t, s.Backend, o), s.model(t, c, trainer.AdamW)
 	b := c.batch(4)
 	got, err := lean.Forward(b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want, err := full.Forward(b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	s.sameSums(t, c, got, want)
 	if err := lean.Accumulate(b, trainer.Coef{}, true); err == nil {
 		t.Error("Accumulate works without training")
@@ -254,9 +238,7 @@ func (s Suite) withoutTraining(t *testing.T, c setting) {
 		t.Error("Apply works without training")
 	}
 	snapshot, err := lean.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer snapshot.Close()
 	if d := different(tensors(t, snapshot, trainer.Weights), tensors(t, full, trainer.Weights)); len(d) > 0 {
 		t.Errorf("a snapshot without training: other %q", d)

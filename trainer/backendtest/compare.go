@@ -11,15 +11,21 @@ import (
 	"pretext/trainer"
 )
 
+// check ends the test at an error.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // tensors returns copies of all tensors of kind k by name. m is a model or a
 // snapshot.
 func tensors(t *testing.T, m trainer.Snapshot, k trainer.Kind) map[string][]float32 {
 	t.Helper()
 	all := map[string][]float32{}
 	for x, err := range m.Tensors(k) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		all[x.Name] = slices.Clone(x.Data)
 	}
 	return all
@@ -137,25 +143,14 @@ func changes(start, end map[string][]float32) map[string][]float32 {
 	return all
 }
 
-// compareChanges fails the test if changes of weights differ by more than limit. It
-// ignores key biases: their gradients are only rounding noise, which the optimizer
-// amplifies because it divides by the size of the gradients.
+// compareChanges fails the test if changes of weights, or moments, differ by more than
+// limit. It ignores key biases: their gradients are only rounding noise, which the
+// optimizer amplifies because it divides by the size of the gradients.
 func compareChanges(t *testing.T, got, want map[string][]float32, limit float64) {
 	t.Helper()
 	for name, w := range want {
 		if d := distance(got[name], w); !strings.HasSuffix(name, "key.bias") && !(d <= limit) {
-			t.Errorf("%s: moved apart by %.3g of the way, allowed %.3g", name, d, limit)
-		}
-	}
-}
-
-// compareMoments fails the test if optimizer moments differ by more than limit. It
-// ignores key biases, whose gradients are only rounding noise.
-func compareMoments(t *testing.T, got, want map[string][]float32, limit float64) {
-	t.Helper()
-	for name, w := range want {
-		if d := distance(got[name], w); !strings.HasSuffix(name, "key.bias") && !(d <= limit) {
-			t.Errorf("moment of %s: apart by %.3g, allowed %.3g", name, d, limit)
+			t.Errorf("%s: changes are apart by %.3g, allowed %.3g", name, d, limit)
 		}
 	}
 }

@@ -94,17 +94,13 @@ func (c setting) options(p trainer.Precision, o trainer.OptimizerName) trainer.O
 func (c setting) open(t *testing.T, back trainer.Backend, o trainer.Options) trainer.Model {
 	t.Helper()
 	m, err := back.Open(c.config, c.heads, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { m.Close() })
 	report, err := m.Load(trainer.Weights, c.weights())
 	if err == nil {
 		err = report.Complete()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return m
 }
 

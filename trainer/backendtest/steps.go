@@ -27,8 +27,8 @@ func (s Suite) updates(t *testing.T, c setting, o trainer.OptimizerName) {
 		moved.sameSums(t, c, g.Sums, w.Sums)
 	}
 	compareMovement(t, tensors(t, got, trainer.Weights), tensors(t, want, trainer.Weights), start, s.Tolerance.Movement)
-	compareMoments(t, tensors(t, got, trainer.FirstMoment), tensors(t, want, trainer.FirstMoment), 2*s.Tolerance.Gradient)
-	compareMoments(t, tensors(t, got, trainer.SecondMoment), tensors(t, want, trainer.SecondMoment), 4*s.Tolerance.Gradient)
+	compareChanges(t, tensors(t, got, trainer.FirstMoment), tensors(t, want, trainer.FirstMoment), 2*s.Tolerance.Gradient)
+	compareChanges(t, tensors(t, got, trainer.SecondMoment), tensors(t, want, trainer.SecondMoment), 4*s.Tolerance.Gradient)
 	if got.State().Step != 3 {
 		t.Errorf("state %+v after 3 steps", got.State())
 	}
@@ -69,9 +69,7 @@ func (s Suite) overflow(t *testing.T, c setting) {
 func (s Suite) skipped(t *testing.T, m trainer.Model, accumulate func() error) {
 	t.Helper()
 	before, was := everything(t, m), m.State()
-	if err := accumulate(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, accumulate())
 	info, is := apply(t, m, schedule()), m.State()
 	if !info.Skipped || info.LossScale != was.LossScale {
 		t.Errorf("an overflow: %+v, want a skipped step with loss scale %v", info, was.LossScale)
@@ -109,9 +107,7 @@ func (s Suite) equalBits(t *testing.T, c setting) {
 			b := c.batch(30 + uint64(step))
 			coef := b.Counts(c.heads).Coef()
 			for j, micro := range []*trainer.Batch{part(b, 0, 3), part(b, 3, 5)} {
-				if err := m.Accumulate(micro, coef, j == 1); err != nil {
-					t.Fatal(err)
-				}
+				check(t, m.Accumulate(micro, coef, j == 1))
 			}
 			infos[i][step] = apply(t, m, schedule())
 		}
@@ -134,9 +130,7 @@ func (s Suite) snapshot(t *testing.T, c setting) {
 	apply(t, m, schedule())
 	want, state := everything(t, m), m.State()
 	snapshot, err := m.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var first map[string][]float32
 	var wg sync.WaitGroup
 	wg.Go(func() { first = everything(t, snapshot) })
@@ -223,7 +217,7 @@ func (s Suite) twoRanks(t *testing.T, c setting) {
 		for name := range want {
 			gathered[name] = saved[k.String()+" "+name]
 		}
-		compareMoments(t, gathered, tensors(t, alone, k), 4*s.Tolerance.Gradient)
+		compareChanges(t, gathered, tensors(t, alone, k), 4*s.Tolerance.Gradient)
 	}
 }
 

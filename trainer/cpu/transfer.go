@@ -109,21 +109,12 @@ func (t *transfer[T]) snapshot(state trainer.State) (*snapshot[T], error) {
 // (GOMEMLIMIT) has no room for the copy.
 func (p *parameters[T]) unshare() {
 	for _, s := range p.shared {
-		if !s.isClosed() && !roomFor[T](s.shares()*p.layout.Size) {
+		if !roomFor[T](s.shares() * p.layout.Size) {
 			<-s.closed
 		}
 		s.copy()
 	}
 	p.shared = nil
-}
-
-func (s *snapshot[T]) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
 }
 
 func (s *snapshot[T]) copy() {

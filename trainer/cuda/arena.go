@@ -40,10 +40,24 @@ func (a *arena) size() int {
 }
 
 // place allocates all requested buffers: in one allocation or, if apart is set,
-// each in an allocation of its own.
+// each in a named allocation of its own, which only the simulator can make.
 func (a *arena) place(d device.Device, apart bool) error {
 	if apart {
-		return a.placeApart(d)
+		named, _ := d.(interface {
+			AllocNamed(name string, n int) (device.Pointer, error)
+		})
+		for _, b := range a.buffers {
+			if b.size == 0 {
+				continue
+			}
+			p, err := named.AllocNamed(b.name, b.size)
+			if err != nil {
+				return err
+			}
+			*b.at = p
+			a.held = append(a.held, p)
+		}
+		return nil
 	}
 	p, err := d.Alloc(a.size())
 	if err != nil {
@@ -56,26 +70,6 @@ func (a *arena) place(d device.Device, apart bool) error {
 			*b.at = p
 			p = p.Add(roundUp(b.size, alignment))
 		}
-	}
-	return nil
-}
-
-// placeApart makes one allocation for each buffer and passes the buffer's name to
-// the device. Only the simulator has AllocNamed.
-func (a *arena) placeApart(d device.Device) error {
-	named, _ := d.(interface {
-		AllocNamed(name string, n int) (device.Pointer, error)
-	})
-	for _, b := range a.buffers {
-		if b.size == 0 {
-			continue
-		}
-		p, err := named.AllocNamed(b.name, b.size)
-		if err != nil {
-			return err
-		}
-		*b.at = p
-		a.held = append(a.held, p)
 	}
 	return nil
 }

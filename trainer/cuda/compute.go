@@ -45,14 +45,8 @@ type products struct {
 	workspace device.Pointer
 	bytes     int // size of the workspace
 	plans     map[device.Matmul]device.Product
-	prefix    string            // prefix of plan names for this device: see planPrefix
+	prefix    string            // of plan names: GPU model, compute capability and library version; devices with the same can use each other's algorithms
 	saved     map[string]string // algorithms from the checkpoint by plan name, including other devices
-}
-
-// planPrefix returns the prefix of plan names: GPU model, compute capability and
-// library version. Devices with the same prefix can use each other's algorithms.
-func planPrefix(p device.Properties) string {
-	return fmt.Sprintf("%s, sm_%d%d, %s: ", p.Name, p.Major, p.Minor, p.BLAS)
 }
 
 // planName returns the key in State.Plans for the shape m.

@@ -58,8 +58,13 @@ func (r *ranks) connect(b *Backend) error {
 		if t == TransportNCCL {
 			return errors.Join(missing, errors.New("a rank has no NCCL"))
 		}
-		if t == TransportAuto && (missing != nil || r.comm.Rank() == 0) {
-			b.warnOnce(int(lacking[0]), r.comm, missing)
+		if t == TransportAuto && (missing != nil || r.comm.Rank() == 0) && b.Warn != nil && !b.warned {
+			b.warned = true
+			message := fmt.Sprintf("%d of %d ranks have no NCCL, so gradients are exchanged through host memory, which is slow", int(lacking[0]), r.comm.Size())
+			if missing != nil {
+				message += fmt.Sprintf("; rank %d: %v", r.comm.Rank(), missing)
+			}
+			b.Warn(message)
 		}
 		r.exchange = &hostExchange{r: r}
 		return nil
@@ -70,19 +75,6 @@ func (r *ranks) connect(b *Backend) error {
 	nccl, err := newNCCL(r, id)
 	r.exchange = nccl
 	return r.reason(err)
-}
-
-// warnOnce tells that ranks lack NCCL, and why this one does, unless missing is nil.
-func (b *Backend) warnOnce(lacking int, comm trainer.Comm, missing error) {
-	if b.Warn == nil || b.warned {
-		return
-	}
-	b.warned = true
-	message := fmt.Sprintf("%d of %d ranks have no NCCL, so gradients are exchanged through host memory, which is slow", lacking, comm.Size())
-	if missing != nil {
-		message += fmt.Sprintf("; rank %d: %v", comm.Rank(), missing)
-	}
-	b.Warn(message)
 }
 
 // offer returns room for the ID of a communicator, on rank 0 the ID. Its error says

@@ -262,15 +262,6 @@ func (s *heads) appendLogits(dst []float32, rows int, head dense) []float32 {
 	return dst
 }
 
-// readSums waits for the device and returns the sums of evaluation.
-func (s *heads) readSums() trainer.Sums {
-	s.toHost(s.sumsHost, s.sums)
-	if s.sync() != nil {
-		return trainer.Sums{}
-	}
-	return s.sumsFrom(evaluation)
-}
-
 // sumsFrom returns the sums that begin at index first, from their copy on the host.
 func (s *heads) sumsFrom(first int) trainer.Sums {
 	at := func(which int) (v [3]float64) {

@@ -9,6 +9,7 @@ import (
 
 	"pretext/trainer"
 	"pretext/trainer/cuda/device"
+	"pretext/trainer/internal/bert"
 )
 
 // model implements trainer.Model. It owns the allocations; all other state belongs to its
@@ -39,7 +40,7 @@ func newModel(c trainer.Config, h trainer.Heads, o trainer.Options, s shape) *mo
 	main := &queue{}
 	m.compute = compute{products: products{queue: main, element: types[o.Precision].element, bytes: s.workspace}, config: c, seed: o.Seed}
 	m.staging = staging{queue: main}
-	m.params = parameters{layout: newLayout(c, h, s)}
+	m.params = parameters{layout: newLayout(c, h, s), hidden: c.HiddenSize}
 	m.encoder = encoder{compute: &m.compute, o: o, p: &m.params.views, tokens: s.tokens}
 	m.heads = heads{compute: &m.compute, staging: &m.staging, h: h, p: &m.params.views, vocabulary: s.vocabulary}
 	m.ranks = ranks{staging: &m.staging, comm: trainer.OrAlone(o.Comm), params: &m.params}
@@ -76,9 +77,11 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	if m.compute.element == device.Float32 {
 		m.params.copy, m.heads.dlogits = m.params.w, m.heads.raw
 	}
-	m.compute.device, m.compute.kernels, m.compute.prefix = b.device, set, planPrefix(b.device.Properties())
+	m.compute.device, m.compute.kernels = b.device, set
+	p := b.device.Properties()
+	m.compute.prefix = fmt.Sprintf("%s, sm_%d%d, %s: ", p.Name, p.Major, p.Minor, p.BLAS)
 	m.uploads.device, m.encoder.forced = b.device, b.gelu
-	m.params.view(c, h)
+	m.params.views = bert.View(&m.params, c, h)
 	if err := m.prepare(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -228,9 +231,13 @@ func (m *model) forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, e
 	m.encoder.forward(&d)
 	m.heads.forward(pass{d: &d, hidden: m.encoder.output(), out: out, tokens: b.Tokens()})
 	m.uploads.done(m.compute.queue)
-	sums := m.heads.readSums()
+	m.compute.toHost(m.heads.sumsHost, m.heads.sums)
+	if err := m.compute.sync(); err != nil {
+		return trainer.Sums{}, err
+	}
+	sums := m.heads.sumsFrom(evaluation)
 	sums.Tokens, sums.Sequences = float64(b.Tokens()), float64(b.Sequences())
-	return sums, m.compute.err
+	return sums, nil
 }
 
 // Apply implements trainer.Model.

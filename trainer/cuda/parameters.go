@@ -65,12 +65,6 @@ func (l *layout) parts() (parts []kernels.Part, bounds []int32) {
 	return parts, append(bounds, int32(len(parts)))
 }
 
-// view sets p.views, once the buffers are placed.
-func (p *parameters) view(c trainer.Config, h trainer.Heads) {
-	p.hidden = c.HiddenSize
-	p.views = bert.View(p, c, h)
-}
-
 // request requests the flat buffers.
 func (p *parameters) request(r *requests) {
 	p.element = r.element

@@ -168,14 +168,6 @@ func (s *staging) upload(to device.Pointer, b []byte) {
 	}
 }
 
-// download returns n bytes at an address of the device, up to stagingBytes. The
-// slice is valid until the next call.
-func (s *staging) download(from device.Pointer, n int) []byte {
-	s.toHost(s.memory[:n], from)
-	s.sync()
-	return s.memory[:n]
-}
-
 // appendFloat32 reads n float32 values at an address of the device and appends them
 // to dst.
 func (s *staging) appendFloat32(dst []float32, from device.Pointer, n int) []float32 {
@@ -187,7 +179,9 @@ func (s *staging) appendFloat32(dst []float32, from device.Pointer, n int) []flo
 func (s *staging) appendElements(t device.DataType, dst []float32, from device.Pointer, n int) []float32 {
 	for n > 0 && s.err == nil {
 		k := min(n, stagingBytes/t.Size())
-		dst = appendFloats(dst, s.download(from, k*t.Size()), t)
+		s.toHost(s.memory[:k*t.Size()], from)
+		s.sync()
+		dst = appendFloats(dst, s.memory[:k*t.Size()], t)
 		from, n = from.Add(k*t.Size()), n-k
 	}
 	return dst

@@ -92,7 +92,7 @@ func packAll[T any](x []T) []byte {
 func (u *update) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	u.ranks.reduce()
 	rate := s.Rate(u.state.Step)
-	u.optimize(u.rule(rate))
+	u.optimize(rate)
 	u.toHost(u.controlHost, u.control)
 	u.toHost(u.heads.sumsHost, u.heads.sums)
 	u.clear(u.heads.sums, sumsOfAPass*3*8)
@@ -105,34 +105,28 @@ func (u *update) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	info := trainer.StepInfo{Sums: u.heads.sumsFrom(0), LossScale: u.state.LossScale, Rate: rate}
 	info.Sums.Tokens, info.Sums.Sequences = u.tokens, u.batches
 	u.tokens, u.batches = 0, 0
-	u.finish(&info)
-	sums := info.Sums.Vector()
-	err := u.ranks.comm.AllReduce(sums[:])
-	info.Sums = trainer.SumsOf(sums)
-	return info, err
-}
-
-// finish updates u.state and info from the kernels.Control that apply has copied to the
-// host. A gradient norm of infinity or NaN means that the device
-// skipped the update.
-func (u *update) finish(info *trainer.StepInfo) {
 	var c kernels.Control
 	if _, err := binary.Decode(u.controlHost, binary.LittleEndian, &c); err != nil {
 		panic("BUG: " + err.Error())
 	}
 	info.GradNorm = float64(c.Norm)
-	info.Skipped = !(c.Norm <= math.MaxFloat32)
+	info.Skipped = !(c.Norm <= math.MaxFloat32) // infinity or NaN: the device has skipped the update
 	if info.Skipped {
 		info.Rate = 0
 	} else {
 		u.state.Step++
 	}
 	u.state.LossScale, u.state.GoodSteps = float64(c.LossScale), int64(c.Good)
+	sums := info.Sums.Vector()
+	err := u.ranks.comm.AllReduce(sums[:])
+	info.Sums = trainer.SumsOf(sums)
+	return info, err
 }
 
-// rule returns the optimizer's hyperparameters in the form that the kernels take;
-// rate is the learning rate of this step.
-func (u *update) rule(rate float64) kernels.Rule {
+// optimize queues the kernels that update all weights by AdamW or LAMB. If the ranks divide
+// the optimizer, each updates its slices. The sums of squares of other ranks' slices are
+// then zero until share adds them.
+func (u *update) optimize(rate float64) {
 	o := u.o.Optimizer
 	r := kernels.Rule{
 		Beta1: float32(o.Beta1), Rest1: float32(1 - o.Beta1), Beta2: float32(o.Beta2), Rest2: float32(1 - o.Beta2),
@@ -144,13 +138,6 @@ func (u *update) rule(rate float64) kernels.Rule {
 	if u.o.Precision == trainer.Float16 {
 		r.Growth = lossScaleGrowth
 	}
-	return r
-}
-
-// optimize queues the kernels that update all weights by AdamW or LAMB. If the ranks
-// divide the optimizer, each updates its slices. The sums of squares of other ranks'
-// slices are then zero until share adds them.
-func (u *update) optimize(r kernels.Rule) {
 	p, parts, tensors, sharded := u.params, u.partCount, len(u.params.layout.Specs), u.params.layout.sharded
 	if sharded {
 		u.clear(u.squares, 4*parts)
@@ -160,7 +147,7 @@ func (u *update) optimize(r kernels.Rule) {
 		u.ranks.share(u.squares, parts)
 	}
 	u.launch("begin_update", device.Dim{X: 1}, u.control, u.squares, int32(parts), r)
-	if u.o.Optimizer.Name == trainer.AdamW {
+	if o.Name == trainer.AdamW {
 		u.eachSlice(func(s updated) {
 			u.launch("adamw", s.grid, p.w, s.m, s.v, p.g, p.copy, u.decays, s.parts, u.control, r)
 		})

@@ -36,9 +36,6 @@ type Matmul struct {
 	Result         DataType // of C and D: Type or Float32
 	Epilogue       Epilogue
 	AuxLD          int // elements from one stored column of Aux to the next, for epilogues with Aux; a multiple of 8
-
-	Batch                     int // number of products; 0 counts as 1. If more than 1, Epilogue must be None
-	StrideA, StrideB, StrideD int // elements from one product's matrix to the next; C has StrideD
 }
 
 // An Epilogue is an operation on x = Alpha·op(A)·op(B) + Beta·C before D is

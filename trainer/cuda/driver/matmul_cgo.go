@@ -83,23 +83,12 @@ func (g *gpu) prepare(p *product) error {
 		typ    device.DataType
 		shape  [2]int
 		ld     int
-		stride int
 	}{
-		{&p.c.a, m.Type, a, m.LDA, m.StrideA},
-		{&p.c.b, m.Type, b, m.LDB, m.StrideB},
-		{&p.c.d, m.Result, [2]int{m.M, m.N}, m.LDD, m.StrideD},
+		{&p.c.a, m.Type, a, m.LDA},
+		{&p.c.b, m.Type, b, m.LDB},
+		{&p.c.d, m.Result, [2]int{m.M, m.N}, m.LDD},
 	} {
 		if err := g.lt("cublasLtMatrixLayoutCreate", C.pt_cublasLtMatrixLayoutCreate(g.c, l.layout, dataTypes[l.typ], C.uint64_t(l.shape[0]), C.uint64_t(l.shape[1]), C.int64_t(l.ld))); err != nil {
-			return err
-		}
-		if m.Batch < 2 {
-			continue
-		}
-		count, stride := int32(m.Batch), int64(l.stride)
-		if err := g.lt("cublasLtMatrixLayoutSetAttribute", C.pt_cublasLtMatrixLayoutSetAttribute(g.c, *l.layout, C.CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, unsafe.Pointer(&count), 4)); err != nil {
-			return err
-		}
-		if err := g.lt("cublasLtMatrixLayoutSetAttribute", C.pt_cublasLtMatrixLayoutSetAttribute(g.c, *l.layout, C.CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, unsafe.Pointer(&stride), 8)); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,6 @@
 	X(cublasLtMatmulDesc_t, void *) \
 	X(cublasLtMatmulDescAttributes_t, int) \
 	X(cublasLtMatrixLayout_t, void *) \
-	X(cublasLtMatrixLayoutAttribute_t, int) \
 	X(cublasLtMatmulPreference_t, void *) \
 	X(cublasLtMatmulPreferenceAttributes_t, int) \
 	X(ncclResult_t, int) \
@@ -84,8 +83,6 @@
 	X(CUBLASLT_MATMUL_DESC_BIAS_POINTER, 8) \
 	X(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, 11) \
 	X(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, 12) \
-	X(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, 5) \
-	X(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, 6) \
 	X(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, 1) \
 	X(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 5) \
 	X(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 6) \

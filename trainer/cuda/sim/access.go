@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,15 +63,30 @@ func space(op string) string {
 	return ""
 }
 
+// memoryAccess decodes what loads, stores and atomics have in common: the size of an element
+// and the state space, one of spaces, which it also returns.
+func memoryAccess(in *instr, from *ptx.Instruction, operands int, spaces ...string) (e elementType, where string, err error) {
+	e, err = typeOf(from.Op)
+	where = space(from.Op)
+	switch {
+	case err != nil:
+	case len(from.Args) != operands:
+		err = fmt.Errorf("%d operands, want %d", len(from.Args), operands)
+	case !slices.Contains(spaces, where):
+		err = fmt.Errorf("state space %q is not supported; want %s", where, strings.Join(spaces, " or "))
+	}
+	in.size = e.size
+	if where == "shared" {
+		in.extra |= inShared
+	}
+	return e, where, err
+}
+
 func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
-	e, err := typeOf(from.Op)
+	e, where, err := memoryAccess(in, from, 2, "param", "global", "shared")
 	if err != nil {
 		return err
 	}
-	if len(from.Args) != 2 {
-		return fmt.Errorf("load has %d operands, want 2", len(from.Args))
-	}
-	in.size = e.size
 	for _, o := range elements(from.Args[0]) {
 		b := e.bank
 		if r, ok := p.named[o.Name]; ok && r.bank == longs && e.bank == words { // a register may be wider than what it gets
@@ -83,49 +99,33 @@ func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 	if e.signed {
 		in.extra |= withSign
 	}
-	switch space(from.Op) {
-	case "param":
-		v, ok := p.params[from.Args[1].Name]
-		if !ok {
-			return fmt.Errorf("the kernel has no parameter named %q", from.Args[1].Name)
-		}
-		in.offset = int64(v.Offset) + from.Args[1].Offset
-		if in.offset < int64(v.Offset) || int(in.offset)+e.size*len(in.d) > v.Offset+v.Size {
-			return fmt.Errorf("load of %d bytes at offset %d is outside of parameter %s, which has %d bytes", e.size*len(in.d), from.Args[1].Offset, v.Name, v.Size)
-		}
-		in.run = loadParam
-		return nil
-	case "global":
+	if where != "param" {
 		in.run = loadLanes
-	case "shared":
-		in.run, in.extra = loadLanes, in.extra|inShared
-	default:
-		return fmt.Errorf("state space %q is not supported; want param, global or shared", space(from.Op))
+		return p.address(in, from.Args[1])
 	}
-	return p.address(in, from.Args[1])
+	v, ok := p.params[from.Args[1].Name]
+	if !ok {
+		return fmt.Errorf("the kernel has no parameter named %q", from.Args[1].Name)
+	}
+	in.offset = int64(v.Offset) + from.Args[1].Offset
+	if in.offset < int64(v.Offset) || int(in.offset)+e.size*len(in.d) > v.Offset+v.Size {
+		return fmt.Errorf("load of %d bytes at offset %d is outside of parameter %s, which has %d bytes", e.size*len(in.d), from.Args[1].Offset, v.Name, v.Size)
+	}
+	in.run = func(w *warp, in *instr, lanes uint32) {
+		for rest := lanes; rest != 0; rest &= rest - 1 {
+			w.load(in, bits.TrailingZeros32(rest), w.block.args[in.offset:])
+		}
+	}
+	return nil
 }
 
 func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
-	e, err := typeOf(from.Op)
+	e, _, err := memoryAccess(in, from, 2, "global", "shared")
 	if err != nil {
 		return err
 	}
-	if len(from.Args) != 2 {
-		return fmt.Errorf("store has %d operands, want 2", len(from.Args))
-	}
-	in.size = e.size
-	switch space(from.Op) {
-	case "global":
-		in.run = storeLanes
-	case "shared":
-		in.run, in.extra = storeLanes, in.extra|inShared
-	default:
-		return fmt.Errorf("state space %q is not supported; want global or shared", space(from.Op))
-	}
-	if err := p.address(in, from.Args[0]); err != nil {
-		return err
-	}
-	return each(p.reads, in, elements(from.Args[1]), e.bank)
+	in.run = storeLanes
+	return errors.Join(p.address(in, from.Args[0]), each(p.reads, in, elements(from.Args[1]), e.bank))
 }
 
 // global returns the n bytes of global memory at the address at. It raises a
@@ -160,12 +160,6 @@ func (w *warp) shared(in *instr, lane int, at uint64, n int, how access) []byte 
 	}
 	m.touch(w, in, lane, int(i), n, how)
 	return m.data[i : int(i)+n]
-}
-
-func loadParam(w *warp, in *instr, lanes uint32) {
-	for rest := lanes; rest != 0; rest &= rest - 1 {
-		w.load(in, bits.TrailingZeros32(rest), w.block.args[in.offset:])
-	}
 }
 
 // load decodes values of in.size bytes from b and stores them in the destination
@@ -233,29 +227,18 @@ var atomics = map[string]func(old, v uint64) uint64{
 }
 
 func decodeAtomic(p *program, in *instr, from *ptx.Instruction) error {
-	e, err := typeOf(from.Op)
 	parts := strings.Split(from.Op, ".")
-	args := from.Args
+	args, n := from.Args, 3
 	if parts[0] == "red" { // no destination
-		args = append([]ptx.Operand{{Kind: ptx.Sink}}, args...)
+		args, n = append([]ptx.Operand{{Kind: ptx.Sink}}, args...), 2
 	}
+	e, _, err := memoryAccess(in, from, n, "global", "shared")
 	if err != nil {
 		return err
-	}
-	if len(args) != 3 {
-		return fmt.Errorf("atomic has %d operands, want 3 (2 for red)", len(from.Args))
 	}
 	f, ok := atomics[strings.Join(parts[len(parts)-2:], ".")]
 	if !ok {
 		return fmt.Errorf("the simulator does not support %s", from.Op)
-	}
-	where := space(from.Op)
-	if where != "global" && where != "shared" {
-		return fmt.Errorf("state space %q is not supported; want global or shared", space(from.Op))
-	}
-	in.size = e.size
-	if where == "shared" {
-		in.extra |= inShared
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) { w.atomic(in, lanes, f) }
 	return errors.Join(p.sets(in, args[0], e.bank), p.address(in, args[1]), p.reads(in, args[2], e.bank))

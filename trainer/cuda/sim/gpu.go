@@ -52,6 +52,15 @@ func handle[T any, H ~uintptr](list []*T, h H) (*T, error) {
 	return list[h-1], nil
 }
 
+// release removes the object in list that h is the handle of.
+func release[T any, H ~uintptr](list []*T, h H) error {
+	_, err := handle(list, h)
+	if err == nil {
+		list[h-1] = nil
+	}
+	return err
+}
+
 // Properties implements [device.Device].
 func (g *GPU) Properties() device.Properties {
 	return device.Properties{
@@ -146,12 +155,7 @@ func (g *GPU) NewEvent(bool) (device.Event, error) {
 
 // FreeEvent implements [device.Device].
 func (g *GPU) FreeEvent(e device.Event) error {
-	_, err := handle(g.events, e)
-	if err == nil {
-		g.events[e-1] = nil
-		err = g.usable()
-	}
-	return err
+	return errors.Join(release(g.events, e), g.usable())
 }
 
 // queue calls f with the simulated stream that s is the handle of. It returns the

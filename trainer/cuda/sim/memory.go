@@ -13,20 +13,15 @@ type memory struct {
 
 func newMemory(name string, base uint64, size int) *memory {
 	m := &memory{name: name, base: base, data: make([]byte, size), shadow: make([]chunk, (size+chunkSize-1)/chunkSize)}
-	m.poison()
+	for i := range m.data {
+		m.data[i] = 0xff // NaN in every floating-point type
+	}
 	return m
 }
 
 // holds reports whether the n bytes at the address at are inside of m.
 func (m *memory) holds(at uint64, n int) bool {
 	return at >= m.base && n <= len(m.data) && at-m.base <= uint64(len(m.data)-n)
-}
-
-// poison fills m with bytes that are NaN in every floating-point type.
-func (m *memory) poison() {
-	for i := range m.data {
-		m.data[i] = 0xff
-	}
 }
 
 // place returns the name of m and an offset as text, such as "weights[300]".

@@ -14,9 +14,6 @@ func (g *GPU) Plan(m device.Matmul, _ int, _ string) (device.Product, error) {
 	if err := g.usable(); err != nil {
 		return 0, err
 	}
-	if m.Batch > 1 && m.Epilogue != None {
-		return 0, errors.New("sim: a batch of several products cannot have an epilogue")
-	}
 	x := matmulOf(m, device.Operands{A: 16, B: 16, C: 16, D: 16, Bias: 16, Aux: 16})
 	if err := x.check(m.K); err != nil {
 		return 0, err
@@ -30,12 +27,7 @@ func (g *GPU) Algorithm(device.Product) string { return algorithm }
 
 // FreeProduct implements [device.Device].
 func (g *GPU) FreeProduct(p device.Product) error {
-	_, err := handle(g.plans, p)
-	if err == nil {
-		g.plans[p-1] = nil
-		err = g.usable()
-	}
-	return err
+	return errors.Join(release(g.plans, p), g.usable())
 }
 
 // Matmul implements [device.Device].
@@ -51,14 +43,7 @@ func (g *GPU) Matmul(s device.Stream, p device.Product, x device.Operands) error
 		if x.C == 0 {
 			x.C = x.D
 		}
-		for i := range max(1, plan.Batch) {
-			one := matmulOf(*plan, x)
-			one.A.At = x.A.Add(i * plan.StrideA * plan.Type.Size())
-			one.B.At = x.B.Add(i * plan.StrideB * plan.Type.Size())
-			one.C.At = x.C.Add(i * plan.StrideD * plan.Result.Size())
-			one.D.At = x.D.Add(i * plan.StrideD * plan.Result.Size())
-			s.Matmul(one)
-		}
+		s.Matmul(matmulOf(*plan, x))
 		return nil
 	})
 }

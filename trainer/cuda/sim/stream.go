@@ -295,8 +295,14 @@ func (d *Device) bytes(p Pointer, n int, how access, name string) ([]byte, error
 		place := func(i int) string { return m.place(first + i<<m.shadow[first/chunkSize].grain) }
 		for i := range cells {
 			c := &cells[i]
-			if other := d.besides(c, how); other != nil {
-				return nil, fault(RaceInStreams, "%s: %s in another stream", place(i), other.name)
+			before := []uint32{c.wrote, c.read, c.other}
+			if how != writes {
+				before = before[:1]
+			}
+			for _, interval := range before {
+				if other := d.conflict(interval); other != nil {
+					return nil, fault(RaceInStreams, "%s: %s in another stream", place(i), other.name)
+				}
 			}
 			if how == writes {
 				*c = cell{wrote: d.interval}
@@ -312,20 +318,4 @@ func (d *Device) bytes(p Pointer, n int, how access, name string) ([]byte, error
 		}
 	}
 	return m.data[at : at+n], nil
-}
-
-// besides returns work that accessed the bytes of c, may run at the same time as the
-// running work, and races with its access. It returns nil if there is none.
-func (d *Device) besides(c *cell, how access) *work {
-	if d.unordered == 0 {
-		return nil
-	}
-	other := d.conflict(c.wrote)
-	if how != writes || other != nil {
-		return other
-	}
-	if other = d.conflict(c.read); other == nil {
-		other = d.conflict(c.other)
-	}
-	return other
 }

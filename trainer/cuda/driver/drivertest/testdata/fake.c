@@ -268,7 +268,7 @@ static int called(int context, const char *name, const char *format, ...) {
 #ifdef FAKE_BLAS
 
 struct desc { int magic, compute, scale, transA, transB, epilogue; uint64_t bias, aux; int64_t auxLD; };
-struct layout { int magic, type; uint64_t rows, cols; int64_t ld, stride; int count; };
+struct layout { int magic, type; uint64_t rows, cols; int64_t ld; };
 struct preference { int magic; uint64_t workspace; uint32_t alignment[4]; };
 enum { DESC = 0x11, LAYOUT = 0x22, PREFERENCE = 0x33, HANDLE = 0x44 };
 
@@ -315,19 +315,10 @@ EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cub
 EXPORT cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *l, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld) {
 	CALL("type=%d rows=%llu cols=%llu ld=%lld", type, (unsigned long long)rows, (unsigned long long)cols, (long long)ld)
 	struct layout *p = *l = make(LAYOUT, sizeof *p);
-	p->type = type, p->rows = rows, p->cols = cols, p->ld = ld, p->count = 1;
+	p->type = type, p->rows = rows, p->cols = cols, p->ld = ld;
 	return 0;
 }
 EXPORT cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t l) { CALL("") return destroy(l, LAYOUT); }
-EXPORT cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t l, cublasLtMatrixLayoutAttribute_t a, const void *value, size_t n) {
-	CALL("attribute=%d value=%llx bytes=%zu", a, (unsigned long long)number(value, n), n)
-	struct layout *p = l;
-	switch (a) {
-	case 5: p->count = number(value, n); return n == 4 ? 0 : CUBLAS_STATUS_INVALID_VALUE;
-	case 6: p->stride = number(value, n); return n == 8 ? 0 : CUBLAS_STATUS_INVALID_VALUE;
-	}
-	return CUBLAS_STATUS_INVALID_VALUE;
-}
 EXPORT cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *f) { CALL("") *f = make(PREFERENCE, sizeof(struct preference)); return 0; }
 EXPORT cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t f) { CALL("") return destroy(f, PREFERENCE); }
 EXPORT cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t f, cublasLtMatmulPreferenceAttributes_t a, const void *value, size_t n) {
@@ -370,8 +361,8 @@ EXPORT cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t h, cublasLtMatmul
 }
 
 // at returns an element of op(x) of a single-precision matrix.
-static float *at(struct layout *l, const void *x, int trans, int batch, int row, int col) {
-	return (float *)x + batch * l->stride + (trans ? col + row * l->ld : row + col * l->ld);
+static float *at(struct layout *l, const void *x, int trans, int row, int col) {
+	return (float *)x + (trans ? col + row * l->ld : row + col * l->ld);
 }
 static double gelu(double x) { return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }
 static double slope(double x) {
@@ -393,33 +384,32 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t de
 	for (int i = 0; i < N && e == CUBLASLT_EPILOGUE_BGRADB; i++) {
 		bias[i] = 0;
 		for (int k = 0; k < K; k++)
-			bias[i] += *at(lb, b, p->transB, 0, k, i);
+			bias[i] += *at(lb, b, p->transB, k, i);
 	}
-	for (int z = 0; z < ld->count; z++)
-		for (int i = 0; i < M; i++) {
-			double sum = 0;
-			for (int k = 0; k < K && e == CUBLASLT_EPILOGUE_BGRADA; k++)
-				sum += *at(la, a, p->transA, 0, i, k);
-			for (int j = 0; j < N; j++) {
-				double v = 0;
-				for (int k = 0; k < K; k++)
-					v += (double)*at(la, a, p->transA, z, i, k) * *at(lb, b, p->transB, z, k, j);
-				v *= *(float *)alpha;
-				if (*(float *)beta != 0)
-					v += *(float *)beta * *at(lc, c, 0, z, i, j);
-				if (e == CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
-					v += bias[i];
-				if (e == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
-					aux[i + j * p->auxLD] = v, v = gelu(v);
-				if (e == CUBLASLT_EPILOGUE_DGELU || e == CUBLASLT_EPILOGUE_DGELU_BGRAD)
-					v *= slope(aux[i + j * p->auxLD]);
-				if (e == CUBLASLT_EPILOGUE_DGELU_BGRAD)
-					sum += v;
-				*at(ld, d, 0, z, i, j) = v;
-			}
-			if (e == CUBLASLT_EPILOGUE_BGRADA || e == CUBLASLT_EPILOGUE_DGELU_BGRAD)
-				bias[i] = sum;
+	for (int i = 0; i < M; i++) {
+		double sum = 0;
+		for (int k = 0; k < K && e == CUBLASLT_EPILOGUE_BGRADA; k++)
+			sum += *at(la, a, p->transA, i, k);
+		for (int j = 0; j < N; j++) {
+			double v = 0;
+			for (int k = 0; k < K; k++)
+				v += (double)*at(la, a, p->transA, i, k) * *at(lb, b, p->transB, k, j);
+			v *= *(float *)alpha;
+			if (*(float *)beta != 0)
+				v += *(float *)beta * *at(lc, c, 0, i, j);
+			if (e == CUBLASLT_EPILOGUE_BIAS || e == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
+				v += bias[i];
+			if (e == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
+				aux[i + j * p->auxLD] = v, v = gelu(v);
+			if (e == CUBLASLT_EPILOGUE_DGELU || e == CUBLASLT_EPILOGUE_DGELU_BGRAD)
+				v *= slope(aux[i + j * p->auxLD]);
+			if (e == CUBLASLT_EPILOGUE_DGELU_BGRAD)
+				sum += v;
+			*at(ld, d, 0, i, j) = v;
 		}
+		if (e == CUBLASLT_EPILOGUE_BGRADA || e == CUBLASLT_EPILOGUE_DGELU_BGRAD)
+			bias[i] = sum;
+	}
 	return 0;
 }
 
