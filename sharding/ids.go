@@ -15,13 +15,12 @@ import (
 	"pretext/internal/store"
 )
 
-// IDsSuffix ends the name of a list of IDs. Beside each documents file there is
-// such a list: the 64-bit FNV-1a hash of the ID of each document, big-endian,
-// sorted. Merging the lists counts the equal IDs of a whole folder in little
-// memory, however many documents there are.
+// IDsSuffix is the suffix of lists of IDs. Next to each documents file there is such
+// a list: the 64-bit FNV-1a hash of the ID of each document, big-endian, sorted. By
+// merging the lists, the equal IDs of a whole folder are counted in little memory.
 const IDsSuffix = ".ids"
 
-// EqualIDs counts the documents of a folder with the ID of another one.
+// EqualIDs is the count of documents in a folder that have the ID of another one.
 var EqualIDs = counts.Declare("equal_ids", counts.About{Whole: true, Meaning: "documents with the ID of another one, see IDs"})
 
 // An IDList collects the IDs of one documents file.
@@ -47,7 +46,7 @@ func (l IDList) Bytes() []byte {
 	return b
 }
 
-// idsMemory is the memory in bytes in which IDs are sorted.
+// idsMemory is the memory in bytes for sorting IDs.
 const idsMemory = 32 << 20
 
 // An IDSpill is a temporary file that disappears when it is closed.
@@ -57,10 +56,10 @@ type IDSpill = interface {
 	io.Closer
 }
 
-// CountEqualIDs returns the number of documents in folder whose ID equals that
-// of an earlier document. names are the names of the lists of IDs, which are read
-// one after the other. If there are more than four million IDs, they are sorted in
-// the file that spill creates; if spill is nil, in the system's temporary folder.
+// CountEqualIDs returns the number of documents in folder whose ID equals that of an
+// earlier document. names are the names of the lists of IDs, which are read one after
+// the other. If there are more than four million IDs, they are sorted in the file
+// that spill creates or, if spill is nil, in the system's temporary folder.
 func CountEqualIDs(ctx context.Context, folder Folder, names []string, spill func() (IDSpill, error)) (equal int64, err error) {
 	create := extsort.TempSpill("")
 	if spill != nil {

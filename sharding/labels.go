@@ -10,14 +10,16 @@ import (
 	"pretext/records/pretrain"
 )
 
-// followedDocuments is about how many documents of a corpus are followed, all if it has
-// fewer.
+// followedDocuments is the approximate number of documents of a corpus that are
+// followed: all if the corpus has fewer. The labels of examples are counted by the
+// followed document that segment B comes from.
 const followedDocuments = 4096
 
-// followHash returns the 48-bit number by which documents are chosen to be followed.
+// followHash returns a 48-bit hash of a document, by which the followed documents are
+// chosen.
 func followHash(id string) uint64 { return xxhash.Sum64String(id) >> 16 }
 
-// followBelow returns the number below which followHash is for the documents that are
+// followBelow returns the limit for followHash: documents with a hash below it are
 // followed.
 func followBelow(documents int64) uint64 {
 	const all = 1 << 48
@@ -27,15 +29,16 @@ func followBelow(documents int64) uint64 {
 	return all / uint64(documents) * followedDocuments
 }
 
-// follow makes the corpus of a split follow its last document, if it is chosen. Only
-// training examples are followed.
+// follow marks the last document of the corpus of a split as followed, if it is
+// chosen. Only training examples are counted.
 func (n *Negatives) follow(c *Corpus, split int, id string) {
 	if hash := followHash(id); split == 0 && hash < n.Follow {
 		c.Corpus.Follow(hash)
 	}
 }
 
-// addFollowed adds up the examples of equal documents, sorted by ID.
+// addFollowed merges counts of followed documents, sorted by ID, and adds up the
+// counts of equal documents.
 func addFollowed(a, b []pretrain.Followed) (sum []pretrain.Followed) {
 	if len(b) == 0 {
 		return a
@@ -56,23 +59,23 @@ func addFollowed(a, b []pretrain.Followed) (sum []pretrain.Followed) {
 	return sum
 }
 
-// A LabelGuess is how well the document of segment B tells the label of an example.
-// Labels are guessed: those of either half of the examples are, for each document, the
-// more frequent label in the other half.
+// A LabelGuess measures how well the document of segment B predicts the label of an
+// example. The labels in each half of the examples are guessed: for each document, as
+// the more frequent label in the other half.
 type LabelGuess struct {
 	Documents int64 // followed
-	Never     int64 // of them, those of which no random segment is
-	Examples  int64 // whose segment B is of a followed document
-	Right     int64 // labels that were guessed right
+	Never     int64 // number of followed documents that no random segment comes from
+	Examples  int64 // number of examples whose segment B comes from a followed document
+	Right     int64 // number of labels that were guessed right
 
-	// Chance is the fraction that would be right if random segments were of each
-	// document equally often.
+	// Chance is the fraction that would be right if random segments came from all
+	// documents equally often.
 	Chance float64
 }
 
-// guessLabels returns the LabelGuess of followed documents: the sums over all shards,
-// sorted by ID, because sums of floats depend on the order. Its zero value means that
-// no documents were followed.
+// guessLabels returns the LabelGuess of followed documents: their counts are sums
+// over all shards, sorted by ID, because sums of floats depend on the order. The zero
+// value means that no documents were followed.
 func guessLabels(followed []pretrain.Followed) (g LabelGuess) {
 	g.Documents = int64(len(followed))
 	var random [2]int64 // of all documents, by half
@@ -125,7 +128,7 @@ func ReadLabelGuess(ctx context.Context, folder Folder, m *Manifest) (LabelGuess
 // limit returns the limit of Right/Examples.
 func (g LabelGuess) limit() float64 { return g.Chance + LimitGuess }
 
-// warnings returns a warning if the document of segment B tells the label.
+// warnings returns a warning if the document of segment B predicts the label.
 func (g LabelGuess) warnings() []Warning {
 	w := Warning{Code: WarnLabel, Count: g.Right, Of: g.Examples, Limit: g.limit()}
 	if !exceeds(w) {

@@ -11,34 +11,33 @@ import (
 	"pretext/tokenize/hf"
 )
 
-// spelledScripts are scripts with letters and with spaces between words. A
-// vocabulary for a language in one of them has many tokens of several letters.
-// Hangul is here for its jamo, into which an uncased vocabulary takes syllables
-// apart.
+// spelledScripts are scripts with letters and with spaces between words. A vocabulary
+// for a language in such a script has many tokens of several letters. Hangul is
+// included for its jamo, the parts into which an uncased vocabulary splits syllables.
 var spelledScripts = []string{"Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana", "Georgian", "Ethiopic", "Hangul",
 	"Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala"}
 
-// Limits of what [spelling] judges.
+// Limits for [spelling].
 const (
-	minJudgedVocab = 1000 // tokens; smaller vocabularies spell every language
-	tokensALetter  = 4    // tokens of several letters for each of one letter, in a script that is covered
+	minJudgedVocab = 1000 // minimum number of tokens; smaller vocabularies split every language into letters
+	tokensALetter  = 4    // minimum ratio of tokens with several letters to tokens with one letter, for a script that the vocabulary covers
 )
 
-// SpelledLetters counts tokens of [Tokenizer.spelling], in the side-cars of shards
-// where they exceed [LimitSpelled]: data without them has the bytes that it had
-// before they were counted.
+// SpelledLetters is the count of tokens that [Tokenizer.spelling] selects. Side-cars
+// of shards have it only above [LimitSpelled], so that other data keeps the bytes
+// that it had before this count existed.
 var SpelledLetters = counts.Declare("spelled_letters", counts.About{Meaning: "tokens of one letter of a script in which the vocabulary has few longer ones, in shards above the limit of the warning spelled-out"})
 
-// keepSpelled removes SpelledLetters where they are within the limit.
+// keepSpelled removes SpelledLetters if it is within the limit.
 func keepSpelled(c Counts) {
 	if !exceeds(Warning{Count: SpelledLetters.Of(c), Of: Tokens.Of(c), Limit: LimitSpelled}) {
 		delete(c, SpelledLetters.Key)
 	}
 }
 
-// spelling returns, by id, whether a token is one letter, or a part of one, of a
-// script of which the vocabulary has few longer tokens. It is nil if the
-// vocabulary has no such script.
+// spelling returns a list by token id. An element is true if the token is one letter,
+// or a part of one, of a script for which the vocabulary has few longer tokens. The
+// list is nil if there is no such script.
 func (t *Tokenizer) spelling() []bool {
 	if t.Vocab.Size < minJudgedVocab {
 		return nil
@@ -81,8 +80,8 @@ func (t *Tokenizer) tokenText() func(id int32) string {
 	return func(id int32) string { return strings.TrimPrefix(hf.RawBytes(t.file.Token(id)), " ") }
 }
 
-// lettersOf returns the script of a token and the number of its letters and marks,
-// or -1 if it is not a word of one of spelledScripts. A character that is cut
+// lettersOf returns the script of a token and the number of its letters and marks, or
+// -1 if the token is not a word of one of spelledScripts. A truncated character
 // counts as one letter if its script is known.
 func lettersOf(token string) (script, letters int) {
 	script = -1
@@ -104,8 +103,8 @@ func lettersOf(token string) (script, letters int) {
 	return script, letters
 }
 
-// cutRune returns a character of the script of one whose first bytes are s, or -1.
-// The first of three bytes is of many scripts.
+// cutRune returns a character of the script to which the truncated character s
+// belongs, or -1. The first of three bytes fits many scripts.
 func cutRune(s string) rune {
 	fill := ""
 	switch c := s[0]; {
@@ -120,8 +119,8 @@ func cutRune(s string) rune {
 	return -1
 }
 
-// scriptOf returns the index of a letter's script in spelledScripts, or -1.
-// Syllables of Hangul and modifiers are no letters here.
+// scriptOf returns the index of a letter's script in spelledScripts, or -1. Syllables
+// of Hangul and modifiers do not count as letters.
 func scriptOf(r rune) int {
 	if r < 0 || !unicode.IsLetter(r) || unicode.Is(unicode.Lm, r) || 0xac00 <= r && r <= 0xd7a3 {
 		return -1

@@ -21,11 +21,12 @@ import (
 // when an old reader would misread a new file.
 const FormatVersion = 1
 
-// PlanVersion is the version of plan.json: with 2, the plans of all tasks are in
-// one file, [TasksName]; with 1, each is in a file of its own, [OldTaskFile].
+// PlanVersion is the version of plan.json. In version 2 the plans of all tasks are in
+// one file, [TasksName]; in version 1 each is in a file of its own, [OldTaskFile].
 const PlanVersion = 2
 
-// Counts are totals by name: see package counts. docs/file-format.md lists the names.
+// Counts are totals by name. Package counts declares the names; docs/file-format.md
+// lists them.
 type Counts = counts.Counts
 
 // An Input is one input of a stage: a source, identified by its base name, size
@@ -59,8 +60,8 @@ func (r Recipe) Fingerprint() string {
 // worker commits a file only if the fingerprint in plan.json is that of its own
 // plan. So a worker left over from another plan cannot write to the folder.
 type StagePlan struct {
-	// Version is [PlanVersion], or 1 if earlier versions wrote the folder. It is
-	// not part of the recipe, so that its fingerprint is the same.
+	// Version is [PlanVersion], or 1 in folders of earlier versions. It is not part
+	// of the recipe, so that the fingerprint is the same.
 	Version int `json:"format_version"`
 	Recipe
 	Tasks       int    `json:"tasks"`
@@ -79,8 +80,8 @@ type FileEntry struct {
 	Origin *Origin `json:"origin,omitempty"`
 }
 
-// An Origin records where a downloaded file comes from, how its content was
-// verified and under which licence it may be used.
+// An Origin records where a downloaded file comes from, how its content was verified
+// and under which licence it may be used.
 type Origin struct {
 	URL            string `json:"url"`                       // without secrets such as tokens
 	URLSHA256      string `json:"url_sha256,omitempty"`      // of the full URL, if URL was redacted
@@ -156,12 +157,12 @@ const (
 type DroppedTemplates struct {
 	Templates []TemplateUses `json:"templates"` // at most 100, the most used first, equal counts by name
 
-	// Slack is the maximum by which a number of uses may be too low. It is 0,
-	// so all numbers are exact, unless a task met more names than it can count.
+	// Slack is the maximum by which a number of uses may be too low. It is 0, which
+	// means exact, unless a task found more names than it can count.
 	Slack int64 `json:"slack"`
 
-	// Wikis has a line for each wiki: how many holes its documents have, and which
-	// templates left them.
+	// Wikis has, for each wiki, the number of holes in its documents and the
+	// templates that left them.
 	Wikis []WikiHoles `json:"wikis,omitempty"`
 }
 
@@ -201,8 +202,8 @@ type SideCar struct {
 	// Body is stage-specific: the block table of a documents file, the record
 	// table of a shard.
 	Body json.RawMessage `json:"body,omitempty"`
-	// Facts sums up Body for those who make the manifest, so that they need not
-	// read all of it. They are not in the file: Body has them.
+	// Facts is the sum of Body for the makers of the manifest, so that they need not
+	// read all of it. It is not in the file, because Body contains it.
 	Facts *Facts `json:"-"`
 }
 
@@ -212,8 +213,8 @@ func Hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Marshal returns v as the JSON files of a folder are written: indented by one
-// space, without escaping HTML characters, with a line feed at the end.
+// Marshal returns v as JSON in the form of a folder's files: indented by one space,
+// without escaping HTML characters, with a line feed at the end.
 func Marshal(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -330,8 +331,8 @@ func parseJSON(b []byte, to any, versions ...int) error {
 	return err
 }
 
-// versionOf returns the format version of a file of JSON: its first member in what
-// this program writes, so that the rest need not be parsed.
+// versionOf returns the format version of a JSON file. This program writes it as the
+// first member, so versionOf need not parse the rest.
 func versionOf(b []byte) (int, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if open, err := d.Token(); err == nil && open == json.Delim('{') {

@@ -13,32 +13,33 @@ import (
 	"pretext/tokenize"
 )
 
-// LostMarks is what an uncased vocabulary does to the words of a text. Google's
-// tokenizer drops marks (general category Mn, after canonical decomposition) with
-// lower-casing. In some scripts and languages they are parts of letters: vowel signs of
-// Hindi, the dots of ö.
+// LostMarks counts the words of a text that change with an uncased vocabulary. With
+// lower-casing, Google's tokenizer drops marks (general category Mn, after canonical
+// decomposition). In some scripts and languages they are parts of letters: vowel
+// signs of Hindi, the dots of ö.
 type LostMarks struct {
-	Words  int64 `json:"words"`  // with a letter, in the measured text
-	Losing int64 `json:"losing"` // of them, those that lose a mark
-	Other  int64 `json:"other"`  // of those, the ones of scripts other than Latin
+	Words  int64 `json:"words"`  // words with a letter in the measured text
+	Losing int64 `json:"losing"` // of these, words that lose a mark
+	Other  int64 `json:"other"`  // of these, words in scripts other than Latin
 	Types  int64 `json:"types"`  // distinct words, in lower case
-	Merged int64 `json:"merged"` // types that become the same as another
+	Merged int64 `json:"merged"` // types that become equal to another type
 	The    int64 `json:"the"`    // words that are "the"
 }
 
-// Limits of what a vocabulary may lose.
+// Limits of the changes that an uncased vocabulary may cause.
 const (
-	// LimitLosing is of the words. Of English dumps 0.4 % lose marks, those of names
-	// and foreign words; of Dutch ones 1.3 %, of German ones 8 %.
+	// LimitLosing is the maximum fraction of words that lose marks. In English dumps
+	// it is 0.4 % (names and foreign words), in Dutch ones 1.3 %, in German ones 8 %.
 	LimitLosing = 0.005
-	// LimitLosingEnglish is LimitLosing for English text whose words in other scripts
-	// do not exceed that, so that articles about foreign places are treated as other
-	// English ones.
+	// LimitLosingEnglish replaces LimitLosing for English text in which the words of
+	// other scripts stay below LimitLosing, so that English articles about foreign
+	// places get no warning.
 	LimitLosingEnglish = 0.02
-	// LimitMerged is of the types. Of English ones 1 % become the same as another.
+	// LimitMerged is the maximum fraction of types that become equal to another. In
+	// English it is 1 %.
 	LimitMerged = 0.02
-	// englishThe is the least fraction of "the" among the words of English text. It has
-	// 5 to 7 %, other languages have hardly any.
+	// englishThe is the minimum fraction of "the" among the words of English text.
+	// English has 5 to 7 %, other languages have hardly any.
 	englishThe = 0.04
 )
 
@@ -63,11 +64,11 @@ func (m LostMarks) TooMany() bool {
 	return float64(m.Losing) > m.limit()*float64(m.Words) || float64(m.Merged) > LimitMerged*float64(m.Types)
 }
 
-// marksBytes is how many bytes of text complete the sample that [MeasureMarks] reads.
+// marksBytes is the size of the sample that [MeasureMarks] reads, in bytes of text.
 const marksBytes = 8 << 20
 
-// MeasureMarks measures a sample of documents: blocks with 8 MiB of text, or all if
-// they have less. It depends on the documents alone.
+// MeasureMarks measures a sample of documents: blocks with 8 MiB of text, or all
+// documents if they have less. The sample depends only on the documents.
 func MeasureMarks(ctx context.Context, inputs []DocumentsInput) (LostMarks, error) {
 	a := &Assignment{}
 	total := 0
@@ -107,14 +108,15 @@ func MeasureMarks(ctx context.Context, inputs []DocumentsInput) (LostMarks, erro
 
 // A markCounter counts words.
 type markCounter struct {
-	splitter   *tokenize.WordSplitter // to lower-case words with their marks
+	splitter   *tokenize.WordSplitter // converts words to lower case and keeps their marks
 	lost       LostMarks
-	types      map[uint64]wordLoss // by hashes of distinct words with their marks
-	stripped   map[uint64]bool     // hashes of distinct words without
+	types      map[uint64]wordLoss // by hash of a distinct word with its marks
+	stripped   map[uint64]bool     // hashes of distinct words without marks
 	decomposed []byte
 }
 
-// A wordLoss says whether a word loses marks.
+// A wordLoss is the kind of loss of a word: whether it loses marks, and in which
+// scripts.
 type wordLoss uint8
 
 const (

@@ -13,19 +13,18 @@ import (
 )
 
 // A Mix says how often the documents of each source are read in one pass over the
-// data. Shares are shares of tokens. At least one of Weights, Epochs and
+// data. Shares are fractions of the tokens. At least one of Weights, Epochs and
 // LanguageAlpha is set.
 //
 // A key of Weights and Epochs is the name of a source (see [SourceNames]), or the
-// beginning of names before a hyphen: "enwiki" stands for all parts of a dump of
-// enwiki, which are then one source. [Mix.Resolve] fills in the table.
+// part of names before a hyphen: "enwiki" stands for all parts of a dump of enwiki,
+// which then count as one source. [ResolveMix] fills in the table.
 type Mix struct {
-	// Weights are the shares of the sources in the tokens that all sources with
-	// a weight have together, in any unit. Every source then needs a weight or
-	// epochs.
+	// Weights are the relative shares of the sources in the tokens of all sources
+	// with a weight. Every source then needs a weight or epochs.
 	Weights map[string]float64 `json:"weights,omitempty"`
-	// Epochs is how often the documents of a source are read: 2.5 is each
-	// document twice, and documents with half of the tokens a third time.
+	// Epochs is the number of times that the documents of a source are read: 2.5
+	// reads each document twice, and documents with half of the tokens a third time.
 	// Sources without weight and epochs are read once.
 	Epochs map[string]float64 `json:"epochs,omitempty"`
 	// LanguageAlpha is the exponent of the shares of languages: a language with
@@ -34,7 +33,7 @@ type Mix struct {
 	// as they are, 0 makes them equal. nil: languages do not matter.
 	LanguageAlpha *float64 `json:"language_alpha,omitempty"`
 
-	Table []MixRow `json:"table,omitempty"` // what is chosen; nil until it is known
+	Table []MixRow `json:"table,omitempty"` // documents that are chosen; nil until it is known
 }
 
 // MaxEpochs is the maximum number of passes over a source.
@@ -92,9 +91,9 @@ type MixPart struct {
 	Source string `json:"source"`
 }
 
-// A mixSource is a source and its name: that in the names of its files. If a folder
-// before has a source of this name, "-2" is added for the second folder, "-3" for
-// the third and so on.
+// A mixSource is a source with the name by which a mix knows it: the name in its
+// files, with "-2" for the second folder that has a source of this name, "-3" for the
+// third and so on.
 type mixSource struct {
 	MixPart
 	name string
@@ -130,8 +129,8 @@ func SourceNames(inputs []DocumentsInput) (names []string) {
 	return names
 }
 
-// A mixGroup is the sources that one key of the options names, or a source that
-// none names.
+// A mixGroup is the list of sources that one key of the options names, or one source
+// that no key names.
 type mixGroup struct {
 	name    string
 	sources []string // names
@@ -177,9 +176,9 @@ func (m *Mix) CheckNames(names []string) error {
 	return err
 }
 
-// Estimate returns the table for sources whose documents and tokens are estimates:
-// rows with a name, a language, documents and tokens. Without LanguageAlpha,
-// languages do not matter.
+// Estimate returns the table for sources whose documents and tokens are estimates.
+// Each row of sources has a name, a language, documents and tokens. Without
+// LanguageAlpha, languages are ignored.
 func (m *Mix) Estimate(sources []MixRow) (table []MixRow, err error) {
 	var names []string
 	for _, s := range sources {
@@ -214,8 +213,9 @@ func (m *Mix) Estimate(sources []MixRow) (table []MixRow, err error) {
 	return table, nil
 }
 
-// NamedSources returns which of the sources called names a key names: the source
-// of exactly that name, else all whose names begin with it and a hyphen.
+// NamedSources returns those of the sources in names that a key stands for: the
+// source of exactly that name, or else all sources whose names begin with the key and
+// a hyphen.
 func NamedSources(key string, names []string) (named []string) {
 	if slices.Contains(names, key) {
 		return []string{key}
@@ -228,7 +228,7 @@ func NamedSources(key string, names []string) (named []string) {
 	return named
 }
 
-// flag returns the flag that sets a key.
+// flag returns the flag with which a key was set.
 func (m *Mix) flag(key string) string {
 	if _, ok := m.Weights[key]; ok {
 		return "weight"
@@ -244,8 +244,8 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// wanted sets the tokens that each row gets. Rows of a group have the same epochs;
-// then languages get their shares.
+// wanted sets the number of tokens for each row. All rows of a group get the same
+// epochs; then languages get their shares.
 func (m *Mix) wanted(rows []MixRow) error {
 	rates := make([]float64, len(rows))
 	inWeights, sum := 0.0, 0.0 // tokens of all sources with a weight, and their weights
@@ -287,8 +287,8 @@ func (m *Mix) wanted(rows []MixRow) error {
 	return nil
 }
 
-// temper multiplies the rates of the rows by what LanguageAlpha gives to their
-// languages.
+// temper multiplies the rates of the rows by the factors of their languages,
+// according to LanguageAlpha.
 func (m *Mix) temper(rows []MixRow, rates []float64) error {
 	if m.LanguageAlpha == nil {
 		return nil

@@ -53,7 +53,7 @@ type mixResolver struct {
 	keys    map[mixKey]int // row by group and language
 	files   []mixFile      // in source order
 	at      int            // file of the block that was visited last
-	parts   []*partial     // by row; nil for rows that are read in whole passes
+	parts   []*partial     // by row; nil for rows that are read only in whole passes
 }
 
 // A mixKey identifies a row.
@@ -67,9 +67,9 @@ type mixFile struct {
 	FileBlocks
 	end   int // number of the first block after it, among all blocks
 	group int
-	rows  []int  // that have documents in it
+	rows  []int  // rows with documents in this file
 	last  int    // row of the document that was visited last, plus 1
-	spoke string // its language
+	spoke string // language of that document
 	unit  int    // number of the file's first unit
 }
 
@@ -130,7 +130,7 @@ func (r *mixResolver) row(f *mixFile, d *CountedDocument) int {
 	return i
 }
 
-// total counts a document in its row.
+// total adds a document to the counts of its row.
 func (r *mixResolver) total(block int, d *CountedDocument) error {
 	f := r.file(block)
 	i := r.row(f, d)
@@ -149,19 +149,19 @@ func (r *mixResolver) total(block int, d *CountedDocument) error {
 // and their tokens.
 const mixBuckets = 4096
 
-// A partial is the choice of the documents that a row's last pass reads.
+// A partial selects the documents that the last, incomplete pass over a row reads.
 type partial struct {
-	gap        int64 // tokens to choose, of documents from the first bucket on
+	gap        int64 // tokens to choose, from documents of the first bucket on
 	tokens     [mixBuckets]int64
 	documents  [mixBuckets]int32
-	first, end int // buckets of the candidates
+	first, end int // range of buckets with the candidates
 	candidates []keyed
 }
 
 func bucketOf(key Choice) int { return int(key >> (63 - 12)) }
 
-// passes sets the whole passes of all rows. It reports whether a row is read in part
-// after them.
+// passes sets the number of whole passes over each row. It reports whether any row
+// has an incomplete pass after them.
 func (r *mixResolver) passes() (some bool) {
 	r.parts = make([]*partial, len(r.rows))
 	for i := range r.rows {
@@ -177,8 +177,7 @@ func (r *mixResolver) passes() (some bool) {
 	return some
 }
 
-// choose sets the passes of all rows, and the documents that their last passes
-// read.
+// choose sets the passes over all rows and the documents that incomplete passes read.
 func (r *mixResolver) choose(scan func(func(int, *CountedDocument) error) error) error {
 	if !r.passes() {
 		return nil
@@ -210,8 +209,8 @@ func (r *mixResolver) choose(scan func(func(int, *CountedDocument) error) error)
 	return nil
 }
 
-// keysOf returns a visitor that calls visit with the documents to train on of the
-// rows that are read in part.
+// keysOf returns a visitor that calls visit for the training documents of rows with
+// an incomplete pass.
 func (r *mixResolver) keysOf(visit func(p *partial, key Choice, d *CountedDocument)) func(int, *CountedDocument) error {
 	return func(block int, d *CountedDocument) error {
 		if d.HeldOut {
@@ -225,9 +224,9 @@ func (r *mixResolver) keysOf(visit func(p *partial, key Choice, d *CountedDocume
 	}
 }
 
-// window finds the buckets whose documents are candidates: the one in which the
-// tokens reach the gap, and around it so many that [nearEnd] documents are on each
-// side. All documents before are chosen.
+// window finds the buckets with the candidates: the bucket in which the number of
+// tokens reaches the gap, and enough buckets around it to have [nearEnd] documents on
+// each side. All documents before them are chosen.
 func (p *partial) window() {
 	end := 0
 	for end < mixBuckets-1 && p.tokens[end] <= p.gap {
@@ -245,7 +244,7 @@ func (p *partial) window() {
 	}
 }
 
-// assignment returns an assignment whose units are the blocks of each file, as often
+// assignment returns an assignment in which each block of a file is a unit as often
 // as documents of the file may be read.
 func (r *mixResolver) assignment() (*Assignment, error) {
 	a := &Assignment{}
@@ -273,8 +272,8 @@ func (r *mixResolver) assignment() (*Assignment, error) {
 	return a, nil
 }
 
-// measure adds a document to its row, and its text to the blocks in whose passes it
-// is read.
+// measure adds a document to the counts of its row, and its text to the units of its
+// block in the passes that read it.
 func (r *mixResolver) measure(a *Assignment, block int, d *CountedDocument) error {
 	f := r.file(block)
 	row := &r.rows[r.row(f, d)]

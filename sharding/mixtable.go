@@ -21,8 +21,8 @@ import (
 // key is below Below or in Extra, so that the chosen tokens are as close to Wanted as
 // whole documents come; see docs/file-format.md.
 type MixRow struct {
-	Source   string    `json:"source"`             // name of the source, or the key that names several
-	Parts    []MixPart `json:"parts,omitempty"`    // these sources; nil if it is one of the first folder, called Source
+	Source   string    `json:"source"`             // name of the source, or the key that stands for several
+	Parts    []MixPart `json:"parts,omitempty"`    // these sources; nil if it is a single one of the first folder, with the name Source
 	Language string    `json:"language,omitempty"` // only with LanguageAlpha
 
 	Documents int64 `json:"documents"`
@@ -46,7 +46,7 @@ func (r MixRow) parts() []MixPart {
 	return r.Parts
 }
 
-// Epochs returns how often the row's tokens are read, on average.
+// Epochs returns how many times the row's tokens are read, on average.
 func (r MixRow) Epochs() float64 {
 	return float64(r.MixedTokens) / float64(max(1, r.Tokens))
 }
@@ -87,9 +87,9 @@ func (c *Choice) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// choiceKey returns the number by which a document is chosen in a pass that reads
-// only a part of a source: half of XXH64 of seed, pass and the hash of the
-// document's ID, each a big-endian uint64. It depends on nothing else.
+// choiceKey returns the number by which documents are chosen in an incomplete pass:
+// half of XXH64 of seed, pass and the hash of the document's ID, each a big-endian
+// uint64. It depends on nothing else.
 func choiceKey(seed int64, pass int, id uint64) Choice {
 	var in [24]byte
 	binary.BigEndian.PutUint64(in[:], uint64(seed))
@@ -125,14 +125,15 @@ func (r *MixRow) passes() int {
 	return n
 }
 
-// A keyed document is a candidate of the pass that reads a part of a row.
+// A keyed is a candidate document of an incomplete pass.
 type keyed struct {
 	key    Choice
 	tokens int64
 }
 
-// A pass that reads a part of a row decides about so many documents on each side of
-// the place where it ends by their tokens, not by their keys.
+// nearEnd is the number of documents, on each side of the point at which an
+// incomplete pass has enough tokens, that are chosen by their tokens and not by their
+// keys.
 const nearEnd = 15
 
 // choose sets r.Below and r.Extra so that all documents whose key is below low are
@@ -166,9 +167,9 @@ func (r *MixRow) choose(candidates []keyed, low Choice, gap int64) {
 	}
 }
 
-// closest returns the documents whose tokens together come closest to sum. It looks at
-// all subsets: for each of the first half of the documents it finds the best of the
-// second half by binary search.
+// closest returns the subset of documents whose tokens add up closest to sum. It
+// tries all subsets: for each of the first half of the documents it finds the best of
+// the second half by binary search.
 func closest(documents []keyed, sum int64) (best []keyed) {
 	half := len(documents) / 2
 	first, second := subsets(documents[:half]), subsets(documents[half:])
@@ -194,8 +195,8 @@ func closest(documents []keyed, sum int64) (best []keyed) {
 	return best
 }
 
-// subsets returns the tokens of each subset of documents; bit i of its index says
-// that the subset has document i.
+// subsets returns the sum of tokens of each subset of documents. Bit i of an index is
+// set if the subset contains document i.
 func subsets(documents []keyed) []int64 {
 	sums := make([]int64, 1, 1<<len(documents))
 	for _, d := range documents {

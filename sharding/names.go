@@ -16,7 +16,7 @@ const (
 // Names of the files in a stage's folder besides its data.
 const (
 	ManifestName = "manifest.json" // written last; makes the folder valid
-	PlanName     = "plan.json"     // what the stage writes; workers of another plan do not commit
+	PlanName     = "plan.json"     // tasks of the stage; a worker with another plan must not write to the folder
 	RunName      = "run.json"      // who ran the stage, when and how; no reader relies on it
 	VocabName    = "vocab.txt"     // the vocabulary used
 
@@ -45,9 +45,9 @@ type ShardName struct {
 	Bin   int // length of the examples in the file, one of the length bins; 0 without bins
 }
 
-// String returns the file name without a suffix: "train-00003-of-00010", or, of
-// the examples in a length bin, "train_128-00003-of-00010". The numbers of shards
-// have at least five digits.
+// String returns the file name without a suffix: "train-00003-of-00010", or
+// "train_128-00003-of-00010" for examples in a length bin. The numbers of shards have
+// at least five digits.
 func (n ShardName) String() string {
 	split := n.Split
 	if n.Bin != 0 {
@@ -108,8 +108,8 @@ const (
 // versions wrote the plan of the task with this index.
 func OldTaskFile(index int) string { return fmt.Sprintf("%05d.json", index) }
 
-// SumsName is the name of the list of the hashes of these files in
-// [PlanFolder], which sha256sum can check.
+// SumsName is the name of the list of hashes of the files in [PlanFolder], which
+// sha256sum can check.
 const SumsName = "SHA256SUMS"
 
 // IsRecords reports whether a file name is that of a TFRecord file, written by
@@ -167,7 +167,7 @@ const (
 
 var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, TokensPrefix, ManifestPrefix}
 
-// IsStageFile reports whether a file of this name is written by a stage.
+// IsStageFile reports whether stages write files of this name.
 func IsStageFile(name string) bool {
 	if _, ok := ParseShardName(name); ok {
 		return true

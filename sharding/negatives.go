@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Negatives are the documents that random segments of a shard's examples may be of.
-// Together the shards have each document of the corpus equally often.
+// Negatives are the documents from which the random segments of a shard's examples
+// are drawn. Over all shards, each document of the corpus occurs equally often.
 type Negatives struct {
-	Blocks BlockList `json:"blocks"`          // of other shards
-	Parts  []Part    `json:"parts,omitempty"` // of blocks of which not all documents are used, in order
-	Follow uint64    `json:"follow"`          // documents are followed ([pretrain.Followed]) whose hash is below it
-	Own    []Range   `json:"own,omitempty"`   // of the shard's own documents, in the order of its blocks
+	Blocks BlockList `json:"blocks"`          // blocks of other shards
+	Parts  []Part    `json:"parts,omitempty"` // ranges of documents, for blocks that are not used completely, in order
+	Follow uint64    `json:"follow"`          // documents with a hash below this are followed ([pretrain.Followed])
+	Own    []Range   `json:"own,omitempty"`   // ranges of the shard's own documents, in the order of its blocks
 }
 
 // A Range is the numbers From ≤ n < To.
@@ -24,7 +24,7 @@ type Range struct {
 
 // A Part is a range of the documents of a block.
 type Part struct {
-	Block int `json:"block"` // its number in a [BlockList], from 0
+	Block int `json:"block"` // index in a [BlockList]
 	Range
 }
 
@@ -33,13 +33,14 @@ type Part struct {
 // the corpus equally often.
 const NegativesAlgorithm = 3
 
-// NegativesBytes is the least size in bytes of the text of which a shard's random
-// segments are taken, if the corpus has as much.
+// NegativesBytes is the minimum size in bytes of the text from which a shard's random
+// segments are drawn, if the corpus has as much.
 const NegativesBytes = 1 << 20
 
-// A line is documents in random order: those of all blocks with a similar number of
-// documents. A shard has an interval of each line. If there were one line, a shard
-// could have many more bytes than others, because documents of one size lie together.
+// A line lists, in random order, the documents of all blocks that have a similar
+// number of documents. A shard has an interval of each line. With a single line, a
+// shard could get many more bytes than others, because documents of similar size are
+// in the same blocks.
 type line struct {
 	units []uint32
 	ends  []int64 // number of documents up to the end of each unit
@@ -61,12 +62,12 @@ func (a *Assignment) documents() (n int64) {
 	return n
 }
 
-// lineOf returns the number of the line of a block with so many documents: those of 1,
-// 2 to 7, 8 to 31 and so on.
+// lineOf returns the index of the line for a block with the given number of
+// documents: 1, 2 to 7, 8 to 31 and so on.
 func lineOf(documents int64) int { return bits.Len64(uint64(documents)) / 2 }
 
-// prepareNegatives puts the units, which are in the order of assignment, into lines,
-// and computes the shares of shards.
+// prepareNegatives divides the units, which are in the order of assignment, into
+// lines, and computes the fraction of the text in each shard.
 func (a *Assignment) prepareNegatives(order []dealt) {
 	for _, d := range order {
 		file, block := a.place(d.block)
@@ -88,9 +89,9 @@ func (a *Assignment) prepareNegatives(order []dealt) {
 	}
 }
 
-// start returns where the interval of a shard begins in a line: as many documents of
-// all are before it as the shards before it have of the text. Shards are counted
-// beyond the last one.
+// start returns the start of a shard's interval in a line. The fraction of documents
+// before it equals the fraction of text in the shards before. Indexes after the last
+// shard continue with the first.
 func (a *Assignment) start(l *line, shard int) int64 {
 	n := l.documents()
 	if shard >= a.Shards {
@@ -101,11 +102,12 @@ func (a *Assignment) start(l *line, shard int) int64 {
 	return int64(at)
 }
 
-// negativesOf returns the negatives of a shard, nil without [pretrain.NegativesCorpus].
+// negativesOf returns the negatives of a shard, nil without
+// [pretrain.NegativesCorpus].
 //
-// The interval of a shard in a line ends where that of the shard begins that follows
-// it by as many numbers as are needed for NegativesBytes of text, usually the next
-// one. After the last shard comes the first.
+// The interval of a shard in a line ends where that of a following shard begins:
+// usually the next one, or as many shards later as are needed for NegativesBytes of
+// text. The first shard follows the last.
 func (a *Assignment) negativesOf(shard int) *Negatives {
 	if a.lines == nil {
 		return nil
@@ -131,7 +133,7 @@ type unitPart struct {
 	Range
 }
 
-// append appends the documents of a line whose numbers are in r.
+// append appends the documents of a line whose indexes are in r.
 func (l *line) append(list []unitPart, r Range) []unitPart {
 	i, _ := slices.BinarySearch(l.ends, r.From+1)
 	for ; i < len(l.ends); i++ {
@@ -150,8 +152,8 @@ func (l *line) append(list []unitPart, r Range) []unitPart {
 	return list
 }
 
-// collect returns the negatives of a shard that are the given parts, which are in
-// source order.
+// collect converts parts of units, which are in source order, to the negatives of a
+// shard.
 func (a *Assignment) collect(shard int, list []unitPart) *Negatives {
 	n := &Negatives{Follow: followBelow(a.documents())}
 	own, before := a.of(shard), int64(0) // units, and documents of those that were passed
@@ -179,7 +181,8 @@ func (a *Assignment) collect(shard int, list []unitPart) *Negatives {
 	return n
 }
 
-// appendRange appends r to ranges, or extends the last one if r follows it.
+// appendRange appends r to ranges, or extends the last range if r follows it
+// directly.
 func appendRange(ranges []Range, r Range) []Range {
 	if n := len(ranges); n > 0 && ranges[n-1].To == r.From {
 		ranges[n-1].To = r.To
@@ -188,7 +191,7 @@ func appendRange(ranges []Range, r Range) []Range {
 	return append(ranges, r)
 }
 
-// A rangeCursor reports for ascending numbers whether a range has them.
+// A rangeCursor reports for ascending numbers whether they are in a list of ranges.
 type rangeCursor []Range
 
 func (c *rangeCursor) has(n int64) bool {
@@ -198,7 +201,7 @@ func (c *rangeCursor) has(n int64) bool {
 	return len(*c) > 0 && (*c)[0].From <= n
 }
 
-// addNegatives tokenizes the documents of n.Blocks that are used, each into the corpus
+// addNegatives tokenizes the used documents of n.Blocks and adds each to the corpus
 // of its split. Corpora are in the order of [ExamplesOptions.Splits].
 func (n *Negatives) addNegatives(ctx context.Context, e *Encoder, o ExamplesOptions, locations []string, corpora []*Corpus) error {
 	for _, c := range corpora {

@@ -11,8 +11,8 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// How returns the recipe that makes the records; the default one if there is none of
-// that name.
+// How returns the recipe that makes the records, or the default one if the name is
+// unknown.
 func (o ExamplesOptions) How() pretrain.Recipe {
 	r, _ := pretrain.RecipeByName(o.Recipe)
 	return r
@@ -45,7 +45,7 @@ type ExamplesOptions struct {
 
 	Recipe           string `json:"recipe"`            // name of one of [pretrain.Recipes]
 	SentenceSplitter string `json:"sentence_splitter"` // auto, punkt or newline
-	Shards           int    `json:"shards"`            // 0: [DefaultShards] of the text
+	Shards           int    `json:"shards"`            // 0: [DefaultShards] for the size of the text
 	Split
 	Compression string `json:"compression"` // [CompressionNone] or [CompressionGzip]
 
@@ -98,7 +98,8 @@ func (o ExamplesOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// TokenFile returns the name of the vocabulary or tokenizer beside the shards.
+// TokenFile returns the name of the vocabulary or tokenizer file in the folder of
+// shards.
 func (o ExamplesOptions) TokenFile() string {
 	if o.Tokenizer != nil {
 		return TokenizerName
@@ -106,8 +107,8 @@ func (o ExamplesOptions) TokenFile() string {
 	return VocabName
 }
 
-// ShardFiles returns the names of the records files of a shard: one a split, or
-// one a split and length bin.
+// ShardFiles returns the names of the records files of a shard: one for each split,
+// or for each split and length bin.
 func (o ExamplesOptions) ShardFiles(split string, index int) (names []ShardName) {
 	bins := o.LengthBins
 	if len(bins) == 0 {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// errUnknown is a peer about which the system tells nothing.
+// errUnknown is returned if the system does not report whose process a peer is.
 var errUnknown = errors.New("the system does not report which user's process is at the other end")
 
 // A StrangerError is the error for a peer that is another user's process.

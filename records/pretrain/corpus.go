@@ -64,8 +64,8 @@ func (c *Corpus) Own() int {
 // [Corpus.Reset].
 func (c *Corpus) HasNegatives() bool { return c.negatives.begun }
 
-// other draws a document other than one of the corpus' own for a random segment. ok is
-// false if there is none.
+// other draws a document for a random segment from those other than the corpus' own.
+// ok is false if there is none.
 func (c *Corpus) other(document uint32, rng *pyrandom.Rand) (other uint32, ok bool) {
 	marked := c.negatives.marked
 	at, has := slices.BinarySearch(marked, document)

@@ -10,8 +10,8 @@ import (
 	"pretext/internal/trust"
 )
 
-// maxPending is the number of connections that may be in the handshake at once. The
-// oldest of more is closed.
+// maxPending is the maximum number of connections that are in the handshake at once.
+// Beyond it, the oldest is closed.
 const maxPending = 256
 
 // sameUser is [trust.SameUser], a variable for tests of what happens without it.

@@ -272,8 +272,8 @@ func callOf(name string, args map[string]string) string {
 	return b.String()
 }
 
-// report passes the uses of the page to f, and returns how many it passed. out is
-// the page's wikitext, page their common part.
+// report passes the uses of templates in the page to f, and returns their number. out
+// is the page's wikitext; page holds the facts that all uses have in common.
 func (t *transclusions) report(out []byte, page Transclusion, scanner *wikitext.Scanner, f func(*Transclusion)) {
 	var text []byte
 	for _, u := range t.uses {

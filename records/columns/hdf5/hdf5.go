@@ -135,8 +135,8 @@ func (w *writer) Write(row []columns.Value) error {
 	return nil
 }
 
-// checkWeights returns an error unless the weights are those that the positions
-// give.
+// checkWeights returns an error unless each weight follows from its position: 1 if
+// the position is not 0, else 0.
 func checkWeights(positions []int32, weights []float32) error {
 	got := make([]float32, len(weights))
 	weightsOf(positions, got)
