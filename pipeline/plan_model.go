@@ -6,7 +6,6 @@ import (
 	"pretext/extract"
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"
-	"pretext/records"
 	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
@@ -26,10 +25,6 @@ const (
 	bookDocuments = 2.5
 	// Tokens per MB of text: 209,000 to 244,000, measured.
 	tokensPerMB = 230_000
-	// Fraction of an example's positions that hold tokens if documents are
-	// long: 0.83 to 0.94, measured. Each document adds one partly filled
-	// example.
-	fillOfExample = 0.85
 	// Bytes of a documents directory per byte of text: 0.40 to 0.45, measured.
 	documentsPerTextByte = 0.45
 	storedPerTextByte    = 1.05 // without compression: JSON, IDs, titles
@@ -80,18 +75,6 @@ func recordBytes(o sharding.ExamplesOptions, tokens float64) float64 {
 	return 200 + 4.0*float64(o.MaxSeqLength) + 7.5*float64(o.MaxPredictionsPerSeq)
 }
 
-// recordsOf returns the approximate number of examples of one pass over text
-// bytes.
-func recordsOf(text, documents float64, o sharding.ExamplesOptions) float64 {
-	switch o.Form() {
-	case records.Tokens:
-		return max(documents, text/1e6*tokensPerMB/float64(o.MaxSeqLength))
-	case records.Packed:
-		return max(1, (text/1e6*tokensPerMB+2*documents)/float64(o.MaxSeqLength))
-	}
-	return text/1e6*tokensPerMB/(fillOfExample*float64(o.MaxSeqLength)) + documents
-}
-
 // A forecast is the predicted output and resources of a run.
 type forecast struct {
 	Records float64
@@ -120,7 +103,7 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	if f.Shards == 0 {
 		f.Shards = max(1, sharding.DefaultShards(int64(text*passes)))
 	}
-	perPass := recordsOf(text*passes, documents*passes, o)
+	perPass := o.How().Expect(o.Options, text*passes/1e6*tokensPerMB, documents*passes)
 	f.Records = perPass * float64(o.DupeFactor)
 	shards := f.Records * recordBytes(o, text*passes/1e6*tokensPerMB/max(1, perPass))
 	converted := c.converted(shards)

@@ -31,8 +31,8 @@ func (e *Example) Decode(payload []byte) error { return e.DecodeForm(Pairs, payl
 // A decoder is the state of one call of DecodeForm.
 type decoder struct {
 	e          *Example
-	places     []int // of the form's features
-	want, seen [len(order)]bool
+	form       []List // of the form
+	want, seen [len(lists)]bool
 }
 
 // feature decodes one entry of the feature map: a name and a serialized
@@ -43,48 +43,37 @@ func (d *decoder) feature(name, message []byte) (err error) {
 	if p < 0 || !d.want[p] {
 		return nil
 	}
-	e := d.e
 	switch p {
-	case inputIDs:
-		e.InputIDs, err = d.ints(p, e.InputIDs, message)
-	case inputMask:
-		e.InputMask, err = d.ints(p, e.InputMask, message)
-	case segmentIDs:
-		e.SegmentIDs, err = d.ints(p, e.SegmentIDs, message)
-	case positions:
-		e.MaskedLMPositions, err = d.ints(p, e.MaskedLMPositions, message)
-	case ids:
-		e.MaskedLMIDs, err = d.ints(p, e.MaskedLMIDs, message)
 	case weights:
-		err = d.floats(message)
+		return d.floats(message)
 	case label:
-		err = d.labels(message)
-	case lengths:
-		e.SequenceLengths, err = d.ints(p, e.SequenceLengths, message)
+		return d.labels(message)
 	}
+	at := d.e.ints(p)
+	*at, err = d.ints(p, *at, message)
 	return err
 }
 
-// lists returns the serialized lists of the Feature in message, whose values
-// must be of kind want. place is the index of the feature in order. A Feature
+// values returns the serialized lists of the Feature in message, whose values
+// must be of kind want. place is the list. A Feature
 // without a list (KindNone) is accepted as an empty list, because encoders may
 // omit an empty list.
-func (d *decoder) lists(place int, message []byte, want Kind) ([]byte, error) {
+func (d *decoder) values(place List, message []byte, want Kind) ([]byte, error) {
 	kind, lists, reason := cutOneof(message)
 	if reason == "" && kind != want && kind != KindNone {
 		reason = fmt.Sprintf("%v values, want %v", kind, want)
 	}
 	if reason != "" {
-		return nil, &FeatureError{order[place], reason}
+		return nil, &FeatureError{place.Name(), reason}
 	}
 	d.seen[place] = true
 	return lists, nil
 }
 
 // ints returns the values of the int64 Feature in message. It reuses the memory
-// of out. place is the index of the feature in order.
-func (d *decoder) ints(place int, out []int32, message []byte) ([]int32, error) {
-	lists, err := d.lists(place, message, KindInt64)
+// of out. place is the list.
+func (d *decoder) ints(place List, out []int32, message []byte) ([]int32, error) {
+	lists, err := d.values(place, message, KindInt64)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +90,7 @@ func (d *decoder) ints(place int, out []int32, message []byte) ([]int32, error) 
 		})
 	})
 	if reason != "" {
-		return nil, &FeatureError{order[place], reason}
+		return nil, &FeatureError{place.Name(), reason}
 	}
 	return out, nil
 }
@@ -164,7 +153,7 @@ func appendPairs(dst []int32, word uint64) []int32 {
 }
 
 func (d *decoder) floats(message []byte) error {
-	lists, err := d.lists(weights, message, KindFloat)
+	lists, err := d.values(weights, message, KindFloat)
 	if err != nil {
 		return err
 	}
@@ -199,9 +188,9 @@ func (d *decoder) labels(message []byte) error {
 // finish checks that every feature was present and that the lists have
 // consistent lengths.
 func (d *decoder) finish() error {
-	for _, place := range d.places {
+	for _, place := range d.form {
 		if !d.seen[place] {
-			return &FeatureError{order[place], "missing"}
+			return &FeatureError{place.Name(), "missing"}
 		}
 	}
 	e := d.e
@@ -214,18 +203,17 @@ func (d *decoder) finish() error {
 	if !d.want[inputMask] {
 		return nil
 	}
-	if err := sameLength([3]int{inputIDs, inputMask, segmentIDs},
+	if err := sameLength([3]List{inputIDs, inputMask, segmentIDs},
 		[3]int{len(e.InputIDs), len(e.InputMask), len(e.SegmentIDs)}); err != nil {
 		return err
 	}
-	return sameLength([3]int{positions, ids, weights},
+	return sameLength([3]List{positions, ids, weights},
 		[3]int{len(e.MaskedLMPositions), len(e.MaskedLMIDs), len(e.MaskedLMWeights)})
 }
 
-// sameLength compares the lengths of three features, whose indexes in order are
-// places. It returns nil if all are equal, else a FeatureError for the feature
+// sameLength compares the lengths of three features, which are places. It returns nil if all are equal, else a FeatureError for the feature
 // whose length differs.
-func sameLength(places, lengths [3]int) error {
+func sameLength(places [3]List, lengths [3]int) error {
 	a, b, c := lengths[0], lengths[1], lengths[2]
 	odd, other := 0, 1
 	switch {
@@ -236,6 +224,6 @@ func sameLength(places, lengths [3]int) error {
 	case a == c:
 		odd, other = 1, 0
 	}
-	return &FeatureError{order[places[odd]], fmt.Sprintf("%d values where %s has %d",
-		lengths[odd], order[places[other]], lengths[other])}
+	return &FeatureError{places[odd].Name(), fmt.Sprintf("%d values where %s has %d",
+		lengths[odd], places[other].Name(), lengths[other])}
 }

@@ -24,48 +24,32 @@ func (e *Example) Append(dst []byte) []byte { return e.AppendForm(dst, Pairs) }
 // AppendForm is [Example.Append] for any form: it writes the features of f.
 func (e *Example) AppendForm(dst []byte, f Form) []byte {
 	one := [1]int32{e.NextSentenceLabel}
-	var lists [len(order)]intList
+	var ints [len(lists)]intList
 	floats := listLayout(MaskedLMWeights, 4*len(e.MaskedLMWeights))
 	body := 0
-	for _, p := range f.places() {
+	for _, p := range f.Lists() {
 		if p == weights {
 			body += nested(floats.entry)
 			continue
 		}
-		lists[p] = newIntList(order[p], e.list(p, one[:]))
-		body += nested(lists[p].entry)
+		values := one[:] // of the label
+		if at := e.ints(p); at != nil {
+			values = *at
+		}
+		ints[p] = newIntList(p.Name(), values)
+		body += nested(ints[p].entry)
 	}
 
 	dst = slices.Grow(dst, nested(body)+spareBytes)
 	dst = appendTag(dst, tagFirst, body)
-	for _, p := range f.places() {
+	for _, p := range f.Lists() {
 		if p == weights {
 			dst = appendFloats(dst, floats, e.MaskedLMWeights)
 			continue
 		}
-		dst = lists[p].append(dst)
+		dst = ints[p].append(dst)
 	}
 	return dst
-}
-
-// list returns the values of the int64 feature with index p. one holds the
-// label.
-func (e *Example) list(p int, one []int32) []int32 {
-	switch p {
-	case inputIDs:
-		return e.InputIDs
-	case inputMask:
-		return e.InputMask
-	case segmentIDs:
-		return e.SegmentIDs
-	case positions:
-		return e.MaskedLMPositions
-	case ids:
-		return e.MaskedLMIDs
-	case label:
-		return one
-	}
-	return e.SequenceLengths
 }
 
 // A layout holds the sizes in bytes of the nested parts of a map entry: the

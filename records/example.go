@@ -12,6 +12,63 @@ const (
 	SequenceLengths    = "sequence_lengths"
 )
 
+// A List is one of the features that records can have: a list of values.
+type List int
+
+// The lists, in wire order.
+const (
+	inputIDs List = iota
+	inputMask
+	segmentIDs
+	positions
+	ids
+	weights
+	label
+	lengths
+)
+
+// lists holds the name of each list, and what its values mean in the form [Pairs].
+var lists = [...]struct{ name, meaning string }{
+	inputIDs:   {InputIDs, "[CLS] A [SEP] B [SEP] with masks, then padding"},
+	inputMask:  {InputMask, "1 for each token, 0 for padding"},
+	segmentIDs: {SegmentIDs, "0 for A, 1 for B"},
+	positions:  {MaskedLMPositions, "ascending places to predict, then 0"},
+	ids:        {MaskedLMIDs, "the ids that stood there, then 0"},
+	weights:    {MaskedLMWeights, "1 for each prediction, then 0"},
+	label:      {NextSentenceLabels, "0: B follows A; 1: B is from elsewhere"},
+	lengths:    {SequenceLengths, "the number of tokens of each piece"},
+}
+
+// Name returns the name of the feature.
+func (l List) Name() string { return lists[l].name }
+
+// Float reports whether the values are floats: those of MaskedLMWeights alone.
+func (l List) Float() bool { return l == weights }
+
+// place returns the list with a name, or -1. It knows the names
+// that TensorFlow's model garden gives to two features.
+func place(name []byte) List {
+	switch string(name) {
+	case InputIDs, inputWordIDs:
+		return inputIDs
+	case InputMask:
+		return inputMask
+	case SegmentIDs, inputTypeIDs:
+		return segmentIDs
+	case MaskedLMPositions:
+		return positions
+	case MaskedLMIDs:
+		return ids
+	case MaskedLMWeights:
+		return weights
+	case NextSentenceLabels:
+		return label
+	case SequenceLengths:
+		return lengths
+	}
+	return -1
+}
+
 // An Example is one training example. In the form [Pairs] it is a pair of
 // segments with masked tokens, and whether the second segment follows the first.
 // Lists are padded with zeros to length S = max_seq_length or P =
@@ -29,6 +86,46 @@ type Example struct {
 	NextSentenceLabel int32 // 1 if segment B does not follow segment A; NoLabel if the form has no label
 
 	SequenceLengths []int32 // number of tokens of each piece, in order; only in the form Packed
+}
+
+// NoLabel is the NextSentenceLabel of an example whose form has none.
+const NoLabel = -1
+
+// ints returns the field of a list; nil for the weights and the label.
+func (e *Example) ints(l List) *[]int32 {
+	switch l {
+	case inputIDs:
+		return &e.InputIDs
+	case inputMask:
+		return &e.InputMask
+	case segmentIDs:
+		return &e.SegmentIDs
+	case positions:
+		return &e.MaskedLMPositions
+	case ids:
+		return &e.MaskedLMIDs
+	case lengths:
+		return &e.SequenceLengths
+	}
+	return nil
+}
+
+// Ints returns the values of a list that are not floats. It is memory of the example, but
+// for the label.
+func (e *Example) Ints(l List) []int32 {
+	if l == label {
+		return []int32{e.NextSentenceLabel}
+	}
+	return *e.ints(l)
+}
+
+// SetInts sets the values of a list that are not floats. The example keeps them.
+func (e *Example) SetInts(l List, values []int32) {
+	if l == label {
+		e.NextSentenceLabel = values[0]
+		return
+	}
+	*e.ints(l) = values
 }
 
 // Tokens returns the number of tokens without padding: the number of leading

@@ -1,8 +1,11 @@
 package records
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// A Form is the set of features that a record has.
+// A Form is the set of features that a record of a recipe has.
 type Form string
 
 // The forms. The zero value of Form means [Pairs]. The package comment lists the
@@ -14,72 +17,76 @@ const (
 	Packed Form = "packed" // pieces of several documents in a row of fixed length
 )
 
-// NoLabel is the NextSentenceLabel of an example whose form has none.
-const NoLabel = -1
+// shapes says what holds for the records of each form. The first is that of the zero
+// value.
+var shapes = [...]struct {
+	form    Form
+	lists   []List
+	least   int             // tokens of the shortest record
+	meaning map[List]string // where it differs from that of the first form
+}{
+	{form: Pairs, lists: []List{inputIDs, inputMask, segmentIDs, positions, ids, weights, label}, least: 5}, // [CLS] a [SEP] b [SEP]
+	{form: Masked, lists: []List{inputIDs, inputMask, segmentIDs, positions, ids, weights}, least: leastPiece,
+		meaning: map[List]string{inputIDs: "[CLS] text [SEP] with masks, then padding", segmentIDs: "0"}},
+	{form: Tokens, lists: []List{inputIDs}, least: 1,
+		meaning: map[List]string{inputIDs: "the ids of a document, without special tokens"}},
+	{form: Packed, lists: []List{inputIDs, lengths}, least: leastPiece,
+		meaning: map[List]string{inputIDs: "pieces, each [CLS] text [SEP], then padding"}},
+}
+
+// leastPiece is the number of tokens of the shortest text with [CLS] and [SEP].
+const leastPiece = 3
+
+// index returns the index of f in shapes.
+func (f Form) index() int {
+	for i := range shapes {
+		if shapes[i].form == f {
+			return i
+		}
+	}
+	return 0
+}
+
+// Lists returns the features of records of this form, in wire order.
+func (f Form) Lists() []List { return shapes[f.index()].lists }
+
+func (f Form) has(l List) bool { return slices.Contains(f.Lists(), l) }
+
+// Pairs reports whether records of this form have two segments, and the label that says
+// whether the second follows the first.
+func (f Form) Pairs() bool { return f.has(label) }
 
 // Masks reports whether records of this form have masked tokens.
-func (f Form) Masks() bool { return f != Tokens && f != Packed }
+func (f Form) Masks() bool { return f.has(positions) }
 
-// Indexes of features into order.
-const (
-	inputIDs = iota
-	inputMask
-	segmentIDs
-	positions
-	ids
-	weights
-	label
-	lengths
-)
+// Rows reports whether records of this form are rows of one length, filled with pieces,
+// each of which is a sequence.
+func (f Form) Rows() bool { return f.has(lengths) }
 
-// order holds the name of each feature, in wire order.
-var order = [...]string{
-	InputIDs, InputMask, SegmentIDs, MaskedLMPositions, MaskedLMIDs, MaskedLMWeights, NextSentenceLabels, SequenceLengths,
+// Documents reports whether records of this form are texts of any length without special
+// tokens, which readers cut into sequences.
+func (f Form) Documents() bool { return len(f.Lists()) == 1 }
+
+// Len returns the number of values of a feature in records of this form, of seq tokens and
+// with so many predictions at most; 0: any number, at least 1.
+func (f Form) Len(l List, seq, predictions int) int {
+	switch {
+	case l == label:
+		return 1
+	case l == lengths || f.Documents():
+		return 0
+	case l == positions || l == ids || l == weights:
+		return predictions
+	}
+	return seq
 }
 
-// Indexes of the features of each form.
-var (
-	placesOfPairs  = []int{inputIDs, inputMask, segmentIDs, positions, ids, weights, label}
-	placesOfMasked = placesOfPairs[:label]
-	placesOfTokens = []int{inputIDs}
-	placesOfPacked = []int{inputIDs, lengths}
-)
-
-// places returns the indexes of the features of f, in wire order.
-func (f Form) places() []int {
-	switch f {
-	case Masked:
-		return placesOfMasked
-	case Tokens:
-		return placesOfTokens
-	case Packed:
-		return placesOfPacked
+// Meaning returns a line about the values of a feature in records of this form.
+func (f Form) Meaning(l List) string {
+	if m := shapes[f.index()].meaning[l]; m != "" {
+		return m
 	}
-	return placesOfPairs
-}
-
-// place returns the index of the feature with a name, or -1. It knows the names
-// that TensorFlow's model garden gives to two features.
-func place(name []byte) int {
-	switch string(name) {
-	case InputIDs, inputWordIDs:
-		return inputIDs
-	case InputMask:
-		return inputMask
-	case SegmentIDs, inputTypeIDs:
-		return segmentIDs
-	case MaskedLMPositions:
-		return positions
-	case MaskedLMIDs:
-		return ids
-	case MaskedLMWeights:
-		return weights
-	case NextSentenceLabels:
-		return label
-	case SequenceLengths:
-		return lengths
-	}
-	return -1
+	return lists[l].meaning
 }
 
 // FormOf returns the form of a payload, by the names of its features. A payload
@@ -87,7 +94,7 @@ func place(name []byte) int {
 // names what is missing. The error, a [*FeatureError], means that the payload is
 // not a tf.train.Example or has no input_ids.
 func FormOf(payload []byte) (Form, error) {
-	var has [len(order)]bool
+	var has [len(lists)]bool
 	err := eachFeature(payload, func(name, _ []byte) error {
 		if p := place(name); p >= 0 {
 			has[p] = true
@@ -103,7 +110,7 @@ func FormOf(payload []byte) (Form, error) {
 		return Pairs, nil
 	case has[lengths] && !has[positions]:
 		return Packed, nil
-	case has == [len(order)]bool{inputIDs: true}:
+	case has == [len(lists)]bool{inputIDs: true}:
 		return Tokens, nil
 	case has[positions]:
 		return Masked, nil
@@ -116,8 +123,8 @@ func FormOf(payload []byte) (Form, error) {
 // are ignored if the payload has them. For [Packed] it also checks that the
 // pieces fit the row.
 func (e *Example) DecodeForm(f Form, payload []byte) error {
-	d := decoder{e: e, places: f.places()}
-	for _, p := range d.places {
+	d := decoder{e: e, form: f.Lists()}
+	for _, p := range d.form {
 		d.want[p] = true
 	}
 	e.clear(&d.want)
@@ -138,11 +145,10 @@ func (e *Example) DecodeAny(payload []byte) (Form, error) {
 }
 
 // clear empties the fields of the features that are not wanted.
-func (e *Example) clear(want *[len(order)]bool) {
-	for p, list := range [...]*[]int32{inputIDs: &e.InputIDs, inputMask: &e.InputMask, segmentIDs: &e.SegmentIDs,
-		positions: &e.MaskedLMPositions, ids: &e.MaskedLMIDs, weights: nil, label: nil, lengths: &e.SequenceLengths} {
-		if list != nil && !want[p] {
-			*list = (*list)[:0]
+func (e *Example) clear(want *[len(lists)]bool) {
+	for l := range List(len(lists)) {
+		if at := e.ints(l); at != nil && !want[l] {
+			*at = (*at)[:0]
 		}
 	}
 	if !want[weights] {

@@ -100,7 +100,7 @@ func NewEncoder(maxSeqLength, maxPredictionsPerSeq int, pad int32) *Encoder {
 // For returns an Encoder for records of the form f that is otherwise like e.
 func (e *Encoder) For(f Form) *Encoder {
 	other := *e
-	if other.form = f; f != Pairs && f != "" {
+	if other.form = f; !f.Pairs() {
 		other.label = nil
 		other.template = other.newTemplate()
 	}
@@ -161,19 +161,19 @@ func (e *Encoder) appendPlain(dst []byte, p Parts) []byte {
 // appendIDs appends a payload of the form [Tokens] or [Packed].
 func (e *Encoder) appendIDs(dst []byte, p Parts) []byte {
 	var padding []byte
-	if e.form == Packed {
+	if e.form.Rows() {
 		padding = e.pads[:(e.seq-p.Tokens)*e.pad]
 	}
 	ids := listLayout(InputIDs, len(p.IDs)+len(padding))
 	pieces := listLayout(SequenceLengths, len(p.Lengths))
 	body := nested(ids.entry)
-	if e.form == Packed {
+	if e.form.Rows() {
 		body += nested(pieces.entry)
 	}
 	dst = slices.Grow(dst, nested(body))
 	dst = appendTag(dst, tagFirst, body)
 	dst = ids.appendList(dst, p.IDs, padding)
-	if e.form == Packed {
+	if e.form.Rows() {
 		dst = pieces.appendList(dst, p.Lengths, nil)
 	}
 	return dst

@@ -44,17 +44,17 @@ type Rules struct {
 func (r Rules) Check(e *Example) error {
 	c := checker{rules: r, e: e, tokens: e.Tokens(), predictions: e.Predictions()}
 	c.lengths()
-	switch r.Form {
-	case Tokens:
-		c.vocabulary()
-	case Packed:
-		c.pieces()
-		c.vocabulary()
-	default:
+	switch {
+	case r.Form.Masks():
 		c.padding()
 		c.segments()
 		c.vocabulary()
 		c.positions()
+	case r.Form.Rows():
+		c.pieces()
+		c.vocabulary()
+	default:
+		c.vocabulary()
 	}
 	c.absent()
 	return errors.Join(c.faults...)
@@ -73,31 +73,20 @@ func (c *checker) fault(feature, format string, args ...any) {
 	c.faults = append(c.faults, &FeatureError{feature, fmt.Sprintf(format, args...)})
 }
 
-// least returns the smallest number of tokens of an example.
-func (f Form) least() int {
-	switch f {
-	case Masked, Packed:
-		return 3 // [CLS] a [SEP]
-	case Tokens:
-		return 1
-	}
-	return 5 // [CLS] a [SEP] b [SEP]
-}
-
 func (c *checker) lengths() {
 	n, want := len(c.e.InputIDs), c.rules.MaxSeqLength
-	if want != 0 && n != want && (c.rules.Form != Tokens || n > want) {
+	if want != 0 && n != want && (!c.rules.Form.Documents() || n > want) {
 		c.fault(InputIDs, "%d values where max_seq_length is %d", n, want)
 	}
 	if n, want := len(c.e.MaskedLMPositions), c.rules.MaxPredictionsPerSeq; want != 0 && n != want && c.rules.Form.Masks() {
 		c.fault(MaskedLMPositions, "%d values where max_predictions_per_seq is %d", n, want)
 	}
-	if l := c.rules.Form.least(); c.tokens < l {
+	if l := shapes[c.rules.Form.index()].least; c.tokens < l {
 		switch {
-		case c.rules.Form == Masked:
-			c.fault(InputMask, "%d tokens, fewer than the %d of the shortest example", c.tokens, l)
-		case c.rules.Form.Masks():
+		case c.rules.Form.Pairs():
 			c.fault(InputMask, "%d tokens, fewer than the %d of the shortest pair", c.tokens, l)
+		case c.rules.Form.Masks():
+			c.fault(InputMask, "%d tokens, fewer than the %d of the shortest example", c.tokens, l)
 		default:
 			c.fault(InputIDs, "%d tokens, want at least %d", c.tokens, l)
 		}
@@ -107,22 +96,18 @@ func (c *checker) lengths() {
 // absent checks the label, and that lists are empty that the form lacks.
 func (c *checker) absent() {
 	e := c.e
-	pairs := c.rules.Form == Pairs || c.rules.Form == ""
-	if l := e.NextSentenceLabel; pairs && l != 0 && l != 1 {
+	if l := e.NextSentenceLabel; c.rules.Form.Pairs() && l != 0 && l != 1 {
 		c.fault(NextSentenceLabels, "%d, which is neither 0 nor 1", l)
-	} else if !pairs && l != NoLabel {
+	} else if !c.rules.Form.Pairs() && l != NoLabel {
 		c.fault(NextSentenceLabels, "%d, which the form %s does not have", l, c.rules.Form)
 	}
-	counts := [...]int{inputMask: len(e.InputMask), segmentIDs: len(e.SegmentIDs), positions: len(e.MaskedLMPositions),
-		ids: len(e.MaskedLMIDs), weights: len(e.MaskedLMWeights), lengths: len(e.SequenceLengths)}
-	for _, p := range c.rules.Form.places() {
-		if p < len(counts) {
-			counts[p] = 0
+	for l := range List(len(lists)) {
+		n := len(e.MaskedLMWeights)
+		if at := e.ints(l); at != nil {
+			n = len(*at)
 		}
-	}
-	for p, n := range counts {
-		if n != 0 {
-			c.fault(order[p], "%d values, which the form %s does not have", n, cmp.Or(c.rules.Form, Pairs))
+		if l != label && n != 0 && !c.rules.Form.has(l) {
+			c.fault(l.Name(), "%d values, which the form %s does not have", n, cmp.Or(c.rules.Form, Pairs))
 		}
 	}
 }
@@ -149,7 +134,7 @@ func (c *checker) pieces() {
 
 // piece checks piece number i.
 func (c *checker) piece(i int, ids []int32) {
-	if n := len(ids); n < Packed.least() {
+	if n := len(ids); n < leastPiece {
 		c.fault(SequenceLengths, "value %d is %d, want at least [CLS], a token and [SEP]", i, n)
 		return
 	}
@@ -203,7 +188,7 @@ func tail[T any](values []T, from int) []T { return values[min(from, len(values)
 // segments have a token besides [CLS] and [SEP], and that [CLS] and [SEP] are
 // at the borders of the segments.
 func (c *checker) segments() {
-	if c.rules.Form == Masked {
+	if !c.rules.Form.Pairs() {
 		c.oneSegment()
 		return
 	}
@@ -236,7 +221,7 @@ func (c *checker) oneSegment() {
 			break
 		}
 	}
-	if c.tokens >= Masked.least() {
+	if c.tokens >= leastPiece {
 		c.second = c.tokens // the last [SEP] stands before it
 		c.specials()
 		c.second = 0

@@ -32,8 +32,7 @@ type ConvertOptions struct {
 
 // Validate returns an error if the lengths are impossible for examples.
 func (o ConvertOptions) Validate() error {
-	masks := o.Form == "" || o.Form.Masks()
-	if o.MaxSeqLength < 1 && o.Form != records.Tokens || masks && o.MaxPredictionsPerSeq < 1 {
+	if o.MaxSeqLength < 1 && !o.Form.Documents() || o.Form.Masks() && o.MaxPredictionsPerSeq < 1 {
 		return fmt.Errorf("%w: %d tokens and %d predictions", ErrFormat, o.MaxSeqLength, o.MaxPredictionsPerSeq)
 	}
 	return nil

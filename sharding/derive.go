@@ -9,7 +9,6 @@ import (
 	"pretext/extract"
 	"pretext/extract/wiki/facts"
 	"pretext/internal/store"
-	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/tokenize/sentence"
 )
@@ -158,7 +157,7 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	}
 	for _, counts := range shards {
 		// Only pairs need another document, and with NSPNegatives it is of any shard.
-		if extract.Documents.Of(counts) == 1 && o.Form() == records.Pairs && o.NSPNegatives == "" {
+		if extract.Documents.Of(counts) == 1 && o.Form().Pairs() && o.NSPNegatives == "" {
 			alone += Records.Of(counts)
 		}
 	}

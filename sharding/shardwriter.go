@@ -29,6 +29,7 @@ var (
 // does. It must not be used by several goroutines at once.
 type ShardWriter struct {
 	options ExamplesOptions
+	form    records.Form
 	name    ShardName
 	frames  *tfrecord.Writer
 	body    ShardBody
@@ -39,7 +40,7 @@ type ShardWriter struct {
 
 // NewShardWriter returns a ShardWriter. Call [ShardWriter.Reset] before writing.
 func NewShardWriter(o ExamplesOptions) *ShardWriter {
-	return &ShardWriter{options: o, frames: tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: o.Compression == CompressionGzip, Index: true})}
+	return &ShardWriter{options: o, form: o.Form(), frames: tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: o.Compression == CompressionGzip, Index: true})}
 }
 
 // Reset starts the shard with this name. Its records will be written to out.
@@ -53,10 +54,10 @@ func (s *ShardWriter) Reset(out io.Writer, name ShardName, seed int64) {
 // Write appends an example. It can be the callback of a [pretrain.Maker].
 func (s *ShardWriter) Write(r pretrain.Record) error {
 	s.body.Tokens = append(s.body.Tokens, uint32(r.Tokens))
-	switch form := s.options.Form(); {
-	case form.Masks():
+	if s.form.Masks() {
 		s.body.Masked = append(s.body.Masked, uint16(r.Predictions))
-	case form == records.Packed:
+	}
+	if s.form.Rows() {
 		s.body.Pieces = append(s.body.Pieces, uint32(r.Pieces))
 	}
 	s.made.Examples++
@@ -130,17 +131,16 @@ func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
 // counts returns the counts of the records that their form has.
 func (s *ShardWriter) counts() Counts {
 	c := Counts{Records.Key: s.made.Examples, RecordTokens.Key: s.made.Tokens}
-	form := s.options.Form()
-	if form.Masks() {
+	if s.form.Masks() {
 		Masked.Add(c, s.made.Predictions)
 		WithoutPredictions.Add(c, s.made.NoPredictions)
 	} else {
 		CutDocuments.Add(c, s.made.CutDocuments)
 	}
-	switch form {
-	case records.Pairs:
+	if s.form.Pairs() {
 		RandomNext.Add(c, s.made.RandomNext)
-	case records.Packed:
+	}
+	if s.form.Rows() {
 		Pieces.Add(c, s.made.Pieces)
 	}
 	return c

@@ -209,7 +209,7 @@ func lengthsOf(payload []byte) (o sharding.ExamplesOptions, err error) {
 	}
 	o.Recipe = pretrain.RecipeOf(form).Name
 	o.MaxPredictionsPerSeq = len(e.MaskedLMPositions)
-	if form != records.Tokens {
+	if !form.Documents() {
 		o.MaxSeqLength = len(e.InputIDs)
 	}
 	return o, nil
@@ -221,7 +221,7 @@ func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptio
 	if len(s.made.LengthBins) > 0 {
 		return o, failure.Usagef("%s has length bins %v: only TFRecord files can have them; make the shards without --length-bins", s.path, s.made.LengthBins)
 	}
-	if form := s.made.Form(); form != records.Pairs {
+	if form := s.made.Form(); !form.Pairs() {
 		o.Form = form
 	}
 	if s.shards != nil {

@@ -28,7 +28,6 @@
 package columns
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -67,60 +66,40 @@ type Value struct {
 
 // For returns the columns of examples of a form ("" is [records.Pairs]), of
 // maxSeqLength tokens and maxPredictions masked tokens.
-func For(form records.Form, maxSeqLength, maxPredictions int) []Column {
-	switch form {
-	case records.Tokens:
-		return []Column{{records.InputIDs, Int32, 0}}
-	case records.Packed:
-		return []Column{{records.InputIDs, Int32, maxSeqLength}, {records.SequenceLengths, Int32, 0}}
+func For(form records.Form, maxSeqLength, maxPredictions int) (columns []Column) {
+	for _, l := range form.Lists() {
+		c := Column{Name: l.Name(), Len: form.Len(l, maxSeqLength, maxPredictions)}
+		if l.Float() {
+			c.Type = Float32
+		}
+		columns = append(columns, c)
 	}
-	list := []Column{
-		{records.InputIDs, Int32, maxSeqLength},
-		{records.InputMask, Int32, maxSeqLength},
-		{records.SegmentIDs, Int32, maxSeqLength},
-		{records.MaskedLMPositions, Int32, maxPredictions},
-		{records.MaskedLMIDs, Int32, maxPredictions},
-		{records.MaskedLMWeights, Float32, maxPredictions},
-		{records.NextSentenceLabels, Int32, 1},
-	}
-	if form == records.Masked {
-		return list[:6]
-	}
-	return list
+	return columns
 }
 
 // Row appends the values of an example of a form to row, in the order of [For].
 // They share memory with the example, except the label.
 func Row(form records.Form, e *records.Example, row []Value) []Value {
-	switch form {
-	case records.Tokens:
-		return append(row, Value{Ints: e.InputIDs})
-	case records.Packed:
-		return append(row, Value{Ints: e.InputIDs}, Value{Ints: e.SequenceLengths})
+	for _, l := range form.Lists() {
+		if l.Float() {
+			row = append(row, Value{Floats: e.MaskedLMWeights})
+		} else {
+			row = append(row, Value{Ints: e.Ints(l)})
+		}
 	}
-	row = append(row, Value{Ints: e.InputIDs}, Value{Ints: e.InputMask}, Value{Ints: e.SegmentIDs},
-		Value{Ints: e.MaskedLMPositions}, Value{Ints: e.MaskedLMIDs}, Value{Floats: e.MaskedLMWeights})
-	if form == records.Masked {
-		return row
-	}
-	return append(row, Value{Ints: []int32{e.NextSentenceLabel}})
+	return row
 }
 
 // Example returns the example of a form with these values, in the order of [For].
 // It shares memory with them.
 func Example(form records.Form, row []Value) *records.Example {
-	e := &records.Example{InputIDs: row[0].Ints, NextSentenceLabel: records.NoLabel}
-	switch form {
-	case records.Tokens:
-		return e
-	case records.Packed:
-		e.SequenceLengths = row[1].Ints
-		return e
-	}
-	e.InputMask, e.SegmentIDs = row[1].Ints, row[2].Ints
-	e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights = row[3].Ints, row[4].Ints, row[5].Floats
-	if form != records.Masked {
-		e.NextSentenceLabel = row[6].Ints[0]
+	e := &records.Example{NextSentenceLabel: records.NoLabel}
+	for i, l := range form.Lists() {
+		if l.Float() {
+			e.MaskedLMWeights = row[i].Floats
+		} else {
+			e.SetInts(l, row[i].Ints)
+		}
 	}
 	return e
 }
@@ -238,8 +217,8 @@ type Description struct {
 	Suffix string
 	// OwnColumns says that the columns are not those of [For].
 	OwnColumns bool
-	// Forms are the forms of examples that the format holds; nil: all.
-	Forms []records.Form
+	// Holds reports whether the format holds examples of a form; nil: it holds all.
+	Holds func(records.Form) bool
 	// OneSplit says that a folder can hold only one split.
 	OneSplit bool
 	// NeedsVocab, NeedsIDs and NeedsTotals say that a writer needs these fields of its
@@ -253,8 +232,8 @@ type Description struct {
 
 // Holds reports whether a format holds examples of a form.
 func Holds(f Format, form records.Form) bool {
-	forms := f.About().Forms
-	return forms == nil || slices.Contains(forms, cmp.Or(form, records.Pairs))
+	holds := f.About().Holds
+	return holds == nil || holds(form)
 }
 
 // An Indexer is a [Format] with a file about all parts.

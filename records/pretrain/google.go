@@ -8,15 +8,15 @@ import (
 	"pretext/tokenize"
 )
 
-// google is the recipe of the original script.
-func google() Recipe {
+// googleRecipe is the recipe of the original script.
+func googleRecipe() Recipe {
 	return Recipe{
 		Name: "google", About: "as create_pretraining_data.py does", Record: "masked-LM and next-sentence example", Form: records.Pairs,
 		Defaults: DefaultOptions(), Options: append([]string{"nsp_negatives"}, maskOptions...), Least: minPair, Most: maxSeqLength,
-		Specials: maskSpecials,
-		New:      func(o Options, v Vocab, s Scratch) (Maker, error) { return NewBuilder(o, v, s) },
-		Expect:   expectExamples,
-		Check:    checkPredictions,
+		Specials: maskSpecials, Original: true,
+		New:    func(o Options, v Vocab, s Scratch) (Maker, error) { return NewBuilder(o, v, s) },
+		Expect: expectExamples,
+		Check:  checkPredictions,
 	}
 }
 
@@ -26,7 +26,7 @@ var maskSpecials = []string{tokenize.ClsToken, tokenize.SepToken, tokenize.MaskT
 // NewBuilder returns a Builder of the examples of the original script, or an
 // error that lists everything wrong with the options and the vocabulary.
 func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
-	b, err := newBuilder(google(), o, v, s)
+	b, err := newBuilder(googleRecipe(), o, v, s)
 	if err != nil {
 		return nil, err
 	}

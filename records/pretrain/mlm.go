@@ -7,8 +7,8 @@ import (
 	"pretext/records"
 )
 
-// mlm is the recipe of masked language modelling alone.
-func mlm() Recipe {
+// mlmRecipe is the recipe of masked language modelling alone.
+func mlmRecipe() Recipe {
 	defaults := DefaultOptions()
 	defaults.ShortSeqProb = 0 // as RoBERTa does
 	return Recipe{
@@ -43,7 +43,7 @@ func mlm() Recipe {
 // 0.2, cut off at 10; all tokens of a span become [MASK], or stay, or become
 // random entries together.
 func NewMLMBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
-	b, err := newBuilder(mlm(), o, v, s)
+	b, err := newBuilder(mlmRecipe(), o, v, s)
 	if err != nil {
 		return nil, err
 	}

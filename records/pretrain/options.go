@@ -125,7 +125,7 @@ func DefaultOptions() Options {
 
 // Validate reports everything that is wrong with o, as options of [NewBuilder],
 // joined by [errors.Join].
-func (o Options) Validate() error { return google().Validate(o) }
+func (o Options) Validate() error { return googleRecipe().Validate(o) }
 
 // maxBins is the maximum number of length bins: each is an open file.
 const maxBins = 64

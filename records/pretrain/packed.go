@@ -8,8 +8,8 @@ import (
 	"pretext/tokenize"
 )
 
-// packed is the recipe of rows without padding.
-func packed() Recipe {
+// packedRecipe is the recipe of rows without padding.
+func packedRecipe() Recipe {
 	return Recipe{
 		Name: "packed", About: "rows filled with pieces of documents", Record: "packed row", Form: records.Packed,
 		Defaults: Options{MaxSeqLength: 1024, DupeFactor: 1, PackSlack: 0.01},
@@ -90,7 +90,7 @@ type row struct {
 // NewPacker returns a Packer, or an error that lists everything wrong with the
 // options and the vocabulary.
 func NewPacker(o Options, v Vocab) (*Packer, error) {
-	if err := packed().validate(o, v); err != nil {
+	if err := packedRecipe().validate(o, v); err != nil {
 		return nil, err
 	}
 	slack := int(o.PackSlack * float64(o.MaxSeqLength))

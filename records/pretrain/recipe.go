@@ -37,6 +37,9 @@ type Recipe struct {
 	// tokens, whatever the tokenizer.
 	Unsplit bool
 
+	// Original: without nsp_negatives its examples are those of the original script.
+	Original bool
+
 	// New returns the maker of the records, or an error that lists everything wrong
 	// with the options and the vocabulary. Examples wait in the scratch where the
 	// recipe shuffles them.
@@ -59,7 +62,7 @@ type Maker interface {
 
 // Recipes returns all recipes. The first is the default, and stands for its form
 // where the recipe of records is not known, as each does that is the first of a form.
-var Recipes = sync.OnceValue(func() []Recipe { return []Recipe{google(), mlm(), tokens(), packed()} })
+var Recipes = sync.OnceValue(func() []Recipe { return []Recipe{googleRecipe(), mlmRecipe(), tokensRecipe(), packedRecipe()} })
 
 // RecipeNames returns the names of the recipes of which has is true, all if it is
 // nil.

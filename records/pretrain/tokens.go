@@ -7,8 +7,8 @@ import (
 	"pretext/records"
 )
 
-// tokens is the recipe of documents as they are.
-func tokens() Recipe {
+// tokensRecipe is the recipe of documents as they are.
+func tokensRecipe() Recipe {
 	return Recipe{
 		Name: "tokens", About: "ids of documents, no masks", Record: "tokenized document", Form: records.Tokens,
 		Defaults: Options{MaxSeqLength: records.MaxValues, DupeFactor: 1}, Least: 1, Most: records.MaxValues,
@@ -42,7 +42,7 @@ type Splitter struct {
 // NewSplitter returns a Splitter, or an error that lists everything wrong with
 // the options and the vocabulary.
 func NewSplitter(o Options, v Vocab) (*Splitter, error) {
-	if err := tokens().validate(o, v); err != nil {
+	if err := tokensRecipe().validate(o, v); err != nil {
 		return nil, err
 	}
 	return &Splitter{opts: o, vocab: v, rng: pyrandom.New(0), encoder: records.NewEncoder(0, 0, 0).For(records.Tokens)}, nil

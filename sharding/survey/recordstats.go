@@ -61,7 +61,7 @@ func (r *RecordStats) Masks() bool {
 
 // Pairs reports whether any records are pairs of segments.
 func (r *RecordStats) Pairs() bool {
-	return len(r.Forms) == 0 || slices.Contains(r.Forms, records.Pairs)
+	return len(r.Forms) == 0 || slices.ContainsFunc(r.Forms, records.Form.Pairs)
 }
 
 // A Bin is a value of a histogram and its count.
@@ -291,7 +291,7 @@ func (s *recordSurvey) stats(t *tally) *RecordStats {
 	if !r.Masks() {
 		r.Masked = []Bin{}
 	}
-	if slices.Equal(r.Forms, []records.Form{records.Tokens}) {
+	if len(r.Forms) == 1 && r.Forms[0].Documents() {
 		r.MaxSeqLength = t.seq
 	}
 	if t.places > 0 {
@@ -354,7 +354,7 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 		r.Kept = r.Kept.binomial(keep+chance, draws)
 		r.Replaced = r.Replaced.binomial(max(0, made.RandomTokenProb-2*chance), draws)
 	}
-	if recipe.Form == records.Pairs {
+	if recipe.Form.Pairs() {
 		r.RandomNext = r.RandomNext.atLeast(nextProb, "a fair draw, and always random where a document has one sentence left; -4σ")
 	}
 	r.MaskRate = s.maskLimits(r.MaskRate, t)
@@ -367,7 +367,7 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 // limits are those for masked_lm_prob alone.
 func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 	specials := 3
-	if recipe, _ := pretrain.RecipeByName(s.how.Recipe); recipe.Form != records.Pairs {
+	if recipe, _ := pretrain.RecipeByName(s.how.Recipe); !recipe.Form.Pairs() {
 		specials = 2
 	}
 	want, uncut := int64(0), int64(0)

@@ -96,14 +96,14 @@ func (t *tally) add(e *records.Example, f records.Form) {
 	}
 	t.lengths.add(n)
 	t.masks.add(predicted)
-	if n > 0 && f != records.Tokens {
+	if n > 0 && !f.Documents() {
 		t.special(&t.firsts, e.InputIDs[0])
 		t.special(&t.lasts, e.InputIDs[n-1])
 	}
-	switch f {
-	case records.Tokens:
+	switch {
+	case f.Documents():
 		t.addWords(e.InputIDs)
-	case records.Packed:
+	case f.Rows():
 		from := 0
 		for _, size := range e.SequenceLengths {
 			if size > 2 {
@@ -126,7 +126,7 @@ func (t *tally) form(f records.Form) {
 
 // formsBesidePairs returns the forms, or nil if all records are pairs.
 func (t *tally) formsBesidePairs() []records.Form {
-	if len(t.forms) == 1 && t.forms[0] == records.Pairs {
+	if len(t.forms) == 1 && t.forms[0].Pairs() {
 		return nil
 	}
 	return t.forms

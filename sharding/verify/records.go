@@ -83,10 +83,10 @@ func (s *recordScan) compareCounts(want sharding.Counts) {
 		compare(sharding.Masked, s.masked)
 		compare(sharding.WithoutPredictions, s.without)
 	}
-	switch form {
-	case records.Pairs:
+	if form.Pairs() {
 		compare(sharding.RandomNext, s.random)
-	case records.Packed:
+	}
+	if form.Rows() {
 		compare(sharding.Pieces, s.pieces)
 	}
 	// Each token is in one record; a piece has [CLS] and [SEP] besides.
@@ -257,7 +257,7 @@ func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
 	}
 	if i := int(s.records); !lists(s.body.Tokens, i, e.Tokens()) ||
 		s.rules.Form.Masks() && !lists(s.body.Masked, i, e.Predictions()) ||
-		s.rules.Form == records.Packed && !lists(s.body.Pieces, i, len(e.SequenceLengths)) {
+		s.rules.Form.Rows() && !lists(s.body.Pieces, i, len(e.SequenceLengths)) {
 		s.fault(s.records, at.Offset, fmt.Sprintf("record %d at byte %d: the side-car has other lengths", s.records, at.Offset))
 		s.body = nil
 	}
@@ -307,7 +307,7 @@ func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
 	if c.made.SpanMask {
 		sigmas *= spanSigmas
 	}
-	if c.made.Form() != records.Pairs {
+	if !c.made.Form().Pairs() {
 		n = 0
 	}
 	for _, share := range []struct {

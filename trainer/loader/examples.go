@@ -105,7 +105,7 @@ func (s *Shards) decode(payload []byte, e *records.Example) error {
 	if s.manifest == nil {
 		return nil
 	}
-	if n := len(e.InputIDs); n != s.made.MaxSeqLength && s.form != records.Tokens && !slices.Contains(s.made.LengthBins, n) {
+	if n := len(e.InputIDs); n != s.made.MaxSeqLength && !s.form.Documents() && !slices.Contains(s.made.LengthBins, n) {
 		return &records.FeatureError{Feature: records.InputIDs, Reason: fmt.Sprintf("%d values, max_seq_length is %d", n, s.made.MaxSeqLength)}
 	}
 	if n := len(e.MaskedLMPositions); n != s.made.MaxPredictionsPerSeq && s.form.Masks() {

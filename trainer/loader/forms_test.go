@@ -342,8 +342,8 @@ func TestOptionsThatDoNotSuitTheFormAreRefused(t *testing.T) {
 		{records.Packed, func(o *loader.SourceOptions) { o.Masking = nil }, "have no masks: set Masking"},
 		{records.Tokens, func(o *loader.SourceOptions) { o.MaxSeqLength = 0 }, "max_seq_length 0: must be from 3"},
 		{records.Tokens, func(o *loader.SourceOptions) { o.MaxSeqLength = 65 }, "to the 64 tokens of a micro-batch"},
-		{records.Tokens, across, "attend_across: applies only to records of the form packed"},
-		{records.Masked, across, "attend_across: applies only to records of the form packed"},
+		{records.Tokens, across, "attend_across: applies only to rows of pieces"},
+		{records.Masked, across, "attend_across: applies only to rows of pieces"},
 		{records.Packed, func(o *loader.SourceOptions) { o.Masking.Later = []loader.MaskRate{{5, 0.2}, {5, 0.1}} }, "positions must ascend"},
 		{records.Packed, func(o *loader.SourceOptions) { o.Masking.Replace = &loader.Replacement{Mask: 0.8, Random: 0.3} }, "nor be above 1 together"},
 	} {

@@ -158,7 +158,7 @@ func (s *Shards) readOptions(options json.RawMessage) error {
 		s.made.DoLowerCase = *s.lower
 	}
 	s.form = s.made.Form()
-	if s.made.MaxSeqLength < 1 && s.form != records.Tokens || s.made.MaxPredictionsPerSeq < 0 {
+	if s.made.MaxSeqLength < 1 && !s.form.Documents() || s.made.MaxPredictionsPerSeq < 0 {
 		return fmt.Errorf("max_seq_length %d, max_predictions_per_seq %d", s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq)
 	}
 	return nil
@@ -226,9 +226,9 @@ func (s *Shards) Form() records.Form { return s.form }
 
 // MaxSeqLength returns the length of each example in tokens, including padding;
 // 0 if the examples may have different lengths: in third-party TFRecord files, and
-// in the form [records.Tokens].
+// documents.
 func (s *Shards) MaxSeqLength() int {
-	if s.form == records.Tokens {
+	if s.form.Documents() {
 		return 0
 	}
 	return s.made.MaxSeqLength

@@ -7,11 +7,12 @@ import (
 	"pretext/records/tfrecord"
 )
 
-// A cutter cuts records of the form [records.Tokens] into sequences: a document
-// of n tokens into the fewest pieces of at most most tokens, whose lengths differ
-// by at most one. The zero cutter leaves records whole.
+// A cutter cuts documents into sequences: a document of n tokens into the fewest
+// pieces of at most most tokens, whose lengths differ by at most one. The zero
+// cutter leaves records whole.
 type cutter struct {
-	most int // tokens of a piece, without [CLS] and [SEP]; 0: records are whole
+	form records.Form // of the records
+	most int          // tokens of a piece, without [CLS] and [SEP]; 0: records are whole
 }
 
 // headerBytes is the size of what precedes the payload in a frame: its length
@@ -28,7 +29,7 @@ func (c cutter) pieces(in *window, offset, length int64, e *records.Example) int
 	start := offset - in.offset
 	frame := in.data[start : start+length]
 	payload := frame[headerBytes : len(frame)-(tfrecord.FrameBytes-headerBytes)]
-	if e.DecodeForm(records.Tokens, payload) != nil {
+	if e.DecodeForm(c.form, payload) != nil {
 		return 1
 	}
 	return int32(max(1, (len(e.InputIDs)+c.most-1)/c.most))

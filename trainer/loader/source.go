@@ -34,15 +34,15 @@ type SourceOptions struct {
 	WindowSpans int `json:"window_spans"`
 
 	// MaxSeqLength is the number of tokens, with [CLS] and [SEP], of the
-	// sequences into which documents are cut. It is needed for records of the
-	// form [records.Tokens], and ignored for others.
+	// sequences into which documents are cut. It is needed for them
+	// ([records.Form.Documents]), and ignored for other records.
 	MaxSeqLength int `json:"max_seq_length,omitempty"`
 
 	// Positions is the number of positions of the model. A longer sequence ends the
 	// run with a usage error, also with Quarantine; 0: any length is taken.
 	Positions int `json:"-"`
 
-	// AttendAcross makes a row of the form [records.Packed] one sequence, in
+	// AttendAcross makes a row ([records.Form.Rows]) one sequence, in
 	// which tokens attend to those of other documents. Otherwise each of its
 	// pieces is a sequence.
 	AttendAcross bool `json:"attend_across,omitempty"`
@@ -186,8 +186,8 @@ func (o SourceOptions) index(ctx context.Context, shards *Shards) (*Index, error
 	if x.Len() == 0 {
 		return nil, fmt.Errorf("%s %w: its files are empty", shards.folder, sharding.ErrNoShards)
 	}
-	if shards.form == records.Tokens {
-		err = x.countSequences(ctx, cutter{most: o.MaxSeqLength - 2})
+	if shards.form.Documents() {
+		err = x.countSequences(ctx, cutter{form: shards.form, most: o.MaxSeqLength - 2})
 	}
 	return x, err
 }
@@ -197,10 +197,10 @@ func (o SourceOptions) suit(form records.Form) error {
 	switch {
 	case !form.Masks() && o.Masking == nil:
 		return fmt.Errorf("records of the form %s have no masks: set Masking", form)
-	case form == records.Tokens && (o.MaxSeqLength < 3 || o.MaxSeqLength > o.MicroBatchTokens):
+	case form.Documents() && (o.MaxSeqLength < 3 || o.MaxSeqLength > o.MicroBatchTokens):
 		return fmt.Errorf("max_seq_length %d: must be from 3 to the %d tokens of a micro-batch", o.MaxSeqLength, o.MicroBatchTokens)
-	case o.AttendAcross && form != records.Packed:
-		return fmt.Errorf("attend_across: applies only to records of the form %s, these are of the form %s", records.Packed, form)
+	case o.AttendAcross && !form.Rows():
+		return fmt.Errorf("attend_across: applies only to rows of pieces, these records are of the form %s", form)
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ const maxPosition = 1 << 48
 // [SourceOptions.Readers] it then starts to read the next step.
 func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 	most := int64(math.MaxInt64)
-	if s.opts.Rules.Form == records.Packed {
+	if s.opts.Rules.Form.Rows() {
 		most = maxPosition
 	}
 	if position < 0 || sequences < 1 || position > most-2*int64(sequences) {

@@ -122,14 +122,14 @@ func (s *Source) read(p *part, own *reader, position, in int64) {
 		return
 	}
 	e := record.Example
-	if s.opts.Rules.Form == records.Tokens {
+	if s.opts.Rules.Form.Documents() {
 		own.sequence(piece(e.InputIDs, place), s.opts.Rules)
 		e = &own.cut
 	}
 	if own.masker != nil {
 		own.masker.mask(e, draw{s.window.epoch, s.index.shards.files[at].ordinal, record.Index, int64(place.piece), position})
 	}
-	if s.opts.Rules.Form == records.Packed && !s.opts.AttendAcross {
+	if s.opts.Rules.Form.Rows() && !s.opts.AttendAcross {
 		p.addRow(e, position)
 		return
 	}
@@ -151,9 +151,9 @@ func (s *Source) check(r Record) error {
 	}
 	n := r.Example.Tokens()
 	switch {
-	case s.opts.Rules.Form == records.Tokens:
+	case s.opts.Rules.Form.Documents():
 		return nil // its sequences fit
-	case s.opts.Rules.Form == records.Packed && !s.opts.AttendAcross:
+	case s.opts.Rules.Form.Rows() && !s.opts.AttendAcross:
 		n = int(slices.Max(r.Example.SequenceLengths))
 	}
 	if most := s.opts.Positions; most > 0 && n > most {

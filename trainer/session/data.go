@@ -87,13 +87,13 @@ func (c *Corpus) Shards() *loader.Shards { return c.shards }
 // Heads returns the heads that a model has when it is trained on the corpus: next
 // sentence only if the records have its labels, and never if noNSP is set.
 func (c *Corpus) Heads(noNSP bool) trainer.Heads {
-	return trainer.Heads{MLM: true, NSP: !noNSP && c.shards.Form() == records.Pairs}
+	return trainer.Heads{MLM: true, NSP: !noNSP && c.shards.Form().Pairs()}
 }
 
 // Longest returns the length of the longest example; 0 if it is unknown. cut is
 // the length to which documents are cut.
 func (c *Corpus) Longest(cut int) int {
-	if c.shards.Form() == records.Tokens {
+	if c.shards.Form().Documents() {
 		return cut
 	}
 	return c.shards.MaxSeqLength()
@@ -103,7 +103,7 @@ func (c *Corpus) Longest(cut int) int {
 // are ignored. A row of packed examples is any number of sequences.
 func DataLimits(tokens, batch, predictions int, data ...*Corpus) trainer.Options {
 	for _, c := range data {
-		if c != nil && c.shards.Form() == records.Packed {
+		if c != nil && c.shards.Form().Rows() {
 			batch = tokens
 		}
 	}
@@ -136,11 +136,11 @@ func OpenSource(ctx context.Context, o DataOptions, step StepOptions) (*loader.S
 // suits returns a usage error if options do not suit the form of the records.
 func (c *Corpus) suits(maxSeqLength int, attendAcross bool) error {
 	switch form := c.shards.Form(); {
-	case attendAcross && form != records.Packed:
+	case attendAcross && !form.Rows():
 		return usagef("%s: --attend-across applies only to packed rows, its records are of the form %s: leave it out", c.path, form)
-	case form == records.Tokens && min(c.vocab.CLS(), c.vocab.SEP()) < 0:
+	case form.Documents() && min(c.vocab.CLS(), c.vocab.SEP()) < 0:
 		return usagef("%s: its tokenizer has no tokens for [CLS] and [SEP], which must enclose a sequence: make the data with a tokenizer that has them", c.path)
-	case form == records.Tokens && maxSeqLength < MinTokens:
+	case form.Documents() && maxSeqLength < MinTokens:
 		return usagef("--max-seq-length %d: must be at least %d, for [CLS], a token and [SEP]", maxSeqLength, MinTokens)
 	}
 	return nil

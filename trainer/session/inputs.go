@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 
-	"pretext/records"
 	"pretext/sharding"
 	"pretext/trainer/loader"
 )
@@ -29,7 +28,7 @@ func (in *inputs) open(ctx context.Context, o *DataOptions, step *StepOptions) (
 	if in.masking, err = o.Masking.masking(step.Seed, in.data, step.TrainBatchSize); err != nil {
 		return err
 	}
-	if o.MaxSeqLength > 0 && in.data.shards.Form() != records.Tokens {
+	if o.MaxSeqLength > 0 && !in.data.shards.Form().Documents() {
 		return usagef("--max-seq-length applies only to records of documents (recipe tokens): the examples of %s have their length", in.data.path)
 	}
 	if err := in.data.suits(cmp.Or(o.MaxSeqLength, MinTokens), o.AttendAcross); err != nil {
@@ -60,7 +59,7 @@ func (in *inputs) openSources(ctx context.Context, options loader.SourceOptions,
 	if options.Masking, err = evalMasking(in.evalData); err != nil {
 		return err
 	}
-	options.Rules, options.AttendAcross = in.evalData.rules(), options.AttendAcross && in.evalData.shards.Form() == records.Packed
+	options.Rules, options.AttendAcross = in.evalData.rules(), options.AttendAcross && in.evalData.shards.Form().Rows()
 	if evalDamage != nil {
 		options.Quarantine = evalDamage.skip
 	}

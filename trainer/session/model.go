@@ -16,7 +16,6 @@ import (
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
-	"pretext/records"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 	"pretext/trainer/loader"
@@ -232,7 +231,7 @@ func Fits(ctx context.Context, c trainer.Config, data *Corpus) error {
 		return usagef("%s: its vocabulary has %d tokens, the model's vocab_size is %d: the data must be made with the model's vocab.txt", data.path, n, c.VocabSize)
 	}
 	longest := data.shards.MaxSeqLength()
-	if longest == 0 && data.shards.Form() != records.Tokens {
+	if longest == 0 && !data.shards.Form().Documents() {
 		err := data.sample(ctx, func(r loader.Record) error {
 			longest = max(longest, r.Example.Tokens())
 			return nil

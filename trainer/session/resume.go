@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"pretext/internal/humanize"
-	"pretext/records"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
@@ -160,7 +159,7 @@ func (r *run) seqLength() int {
 // do not set it.
 func (r *run) settle(phase, auto int) {
 	options := r.o.Masking.recorded(r.masking)
-	if r.data.shards.Form() == records.Tokens {
+	if r.data.shards.Form().Documents() {
 		options = withOption(options, "max_seq_length", strconv.Itoa(r.seqLength()))
 	}
 	if r.o.AttendAcross {

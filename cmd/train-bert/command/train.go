@@ -155,7 +155,7 @@ func newTrain() *cobra.Command {
 transformers loads, and OUT/metrics.jsonl with one line per step. Each checkpoint is
 evaluated on held-out examples: next sentence, masked LM, and masked LM where the
 input is [MASK], next to the unigram baseline (token frequencies of the train split).
-Records without pairs (recipes mlm, packed, tokens) train masked LM alone.
+Records without pairs of segments (--recipe of prepare-data) train masked LM alone.
 
 The same command resumes a stopped run from its newest checkpoint. It ends with
 exactly the weights of a run that was never stopped.

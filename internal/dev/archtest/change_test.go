@@ -20,11 +20,12 @@ import (
 // A test compares the Go files with such a trace with those of the list.
 var changes = []struct {
 	section string
-	// traces matches an identifier or a string literal as a whole, as it stands in the
-	// code. Comments and import declarations do not count.
+	// traces matches an identifier, two with a period between them, or a string literal as
+	// a whole, as it stands in the code. Comments and import declarations do not count.
 	traces string
 	in     []string // folders to search; none: the whole module
 }{
+	{section: "A recipe", traces: `records\.(Masked|Tokens|Packed)|Packer|NewPacker|packedRecipe|"packed"|mlmRecipe|NewMLMBuilder|"mlm"|tokensRecipe|NewSplitter`},
 	{section: "A count in the manifest", traces: `XMLBytes`},
 	{section: "A learning-rate schedule", traces: `WSD|"wsd"|DecaySteps|"decay-steps"`},
 	{section: "An output format", traces: `webdataset|"webdataset"`},
@@ -166,12 +167,13 @@ func changedByHand(t *testing.T) map[string][]string {
 	return files
 }
 
-// tokensOf returns the identifiers and string literals of a Go file without its imports.
+// tokensOf returns the identifiers and string literals of a Go file without its imports,
+// and each two identifiers with a period between them.
 func tokensOf(text []byte) (tokens []string) {
 	set := token.NewFileSet()
 	var s scanner.Scanner
 	s.Init(set.AddFile("", set.Base(), len(text)), text, nil, 0)
-	imports := false
+	imports, before, period := false, "", false
 	for {
 		_, tok, literal := s.Scan()
 		switch tok {
@@ -185,6 +187,13 @@ func tokensOf(text []byte) (tokens []string) {
 			if !imports {
 				tokens = append(tokens, literal)
 			}
+			if period {
+				tokens = append(tokens, before+"."+literal)
+			}
+		}
+		period = tok == token.PERIOD
+		if !period {
+			before = literal
 		}
 	}
 }

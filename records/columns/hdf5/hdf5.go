@@ -69,7 +69,7 @@ func (Format) About() columns.Description {
 		Program:     "import glob, h5py\n\nfiles = [h5py.File(name, \"r\") for name in {files}]",
 		Suffix:      "hdf5",
 		OwnColumns:  true,
-		Forms:       []records.Form{records.Pairs},
+		Holds:       records.Form.Pairs,
 		MaskedShare: 0.33,
 	}
 }

@@ -75,7 +75,7 @@ func (Format) About() columns.Description {
 		Program:     "import glob, pyarrow.parquet\n\ntables = [pyarrow.parquet.read_table(name) for name in {files}]",
 		Suffix:      "parquet_*",
 		OwnColumns:  true,
-		Forms:       []records.Form{records.Pairs},
+		Holds:       records.Form.Pairs,
 		OneSplit:    true, // LDDL's loaders read all files of a folder
 		NeedsVocab:  true,
 		MaskedShare: 0.5,

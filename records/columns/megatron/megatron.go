@@ -20,7 +20,7 @@
 //
 // as megatron/core/datasets/indexed_dataset.py of Megatron-LM writes it. Each
 // document is one sequence. The format has one list in a row, so it holds only
-// [records.Tokens].
+// records of documents.
 package megatron
 
 import (
@@ -63,7 +63,7 @@ func (Format) About() columns.Description {
 		Program:    "import glob\nfrom megatron.core.datasets.indexed_dataset import IndexedDataset\n\ndatasets = [IndexedDataset(name.removesuffix(\".bin\")) for name in {files}]",
 		Suffix:     "bin",
 		OwnColumns: true,
-		Forms:      []records.Form{records.Tokens},
+		Holds:      records.Form.Documents,
 		NeedsIDs:   true, // the size of an id in the files depends on it
 		IDsShare:   0.97,
 	}

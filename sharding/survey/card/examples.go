@@ -4,24 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"pretext/records"
 	"pretext/records/columns/formats"
+	"pretext/records/pretrain"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 )
 
 // kind returns what the records of r are called, in the singular.
-func kind(r *survey.RecordStats) string {
-	switch form(r) {
-	case records.Masked:
-		return "masked-LM example"
-	case records.Tokens:
-		return "tokenized document"
-	case records.Packed:
-		return "packed row"
-	}
-	return "masked-LM and next-sentence example"
-}
+func kind(r *survey.RecordStats) string { return pretrain.RecipeOf(form(r)).Record }
 
 // container returns what the files of r are called, in the singular.
 func container(r *survey.RecordStats) string {
@@ -34,7 +24,7 @@ func container(r *survey.RecordStats) string {
 // tags returns the card's tags for the Hub. r is nil if there are no examples.
 func tags(r *survey.RecordStats) []string {
 	list := []string{"bert", "pretraining", "masked-language-modeling"}
-	if r == nil || form(r) == records.Pairs {
+	if r == nil || form(r).Pairs() {
 		list = append(list, "next-sentence-prediction")
 	}
 	if r != nil && r.Format != "" {
@@ -46,13 +36,13 @@ func tags(r *survey.RecordStats) []string {
 // exact reports whether the manifests say that the examples are those of
 // google-research/bert's script.
 func exact(s *survey.Stats) bool {
-	if s.Records == nil || form(s.Records) != records.Pairs {
+	if s.Records == nil || !form(s.Records).Pairs() {
 		return false
 	}
 	for _, stage := range s.Stages {
 		switch o, ok := stage.Examples(); stage.Stage {
 		case sharding.StageExamples, sharding.StageConvert:
-			return ok && o.NSPNegatives == "" && (o.Recipe != "" || stage.Stage == sharding.StageExamples)
+			return ok && o.How().Original && o.NSPNegatives == "" && (o.Recipe != "" || stage.Stage == sharding.StageExamples)
 		}
 	}
 	return false

@@ -57,71 +57,67 @@ type feature struct {
 	Values              string // their number
 }
 
-// form returns the form of all records, or Pairs if they have several.
-func form(r *survey.RecordStats) records.Form {
+// form returns the form of all records, or "", for pairs, if they have several.
+func form(r *survey.RecordStats) (f records.Form) {
 	if len(r.Forms) == 1 {
 		return r.Forms[0]
 	}
-	return records.Pairs
+	return f
 }
 
 // features returns the features of a record; see docs/file-format.md. It returns nil for
 // formats with columns of their own.
-func features(r *survey.RecordStats) []feature {
-	all := recordFeatures(r)
-	if r.Format == "" {
-		return all
-	}
-	if format, ok := formats.Get(r.Format); ok && format.About().OwnColumns {
+func features(r *survey.RecordStats) (all []feature) {
+	format, converted := formats.Get(r.Format)
+	if converted && format.About().OwnColumns {
 		return nil
 	}
-	for i := range all {
-		all[i].Type = strings.Replace(all[i].Type, "int64", "int32", 1)
+	form := form(r)
+	for _, l := range form.Lists() {
+		f := feature{Name: l.Name(), Type: "int64", Meaning: form.Meaning(l), Values: strconv.Itoa(form.Len(l, r.MaxSeqLength, r.MaxPredictionsPerSeq))}
+		switch {
+		case l.Float():
+			f.Type = "float"
+		case converted:
+			f.Type = "int32"
+		}
+		switch {
+		case form.Documents():
+			f.Values = "any"
+		case ragged(form, l):
+			f.Values = "pieces"
+		}
+		all = append(all, f)
 	}
 	return all
 }
 
-// recordFeatures returns the features of a TFRecord.
-func recordFeatures(r *survey.RecordStats) []feature {
-	s, p := strconv.Itoa(r.MaxSeqLength), strconv.Itoa(r.MaxPredictionsPerSeq)
-	all := []feature{
-		{"input_ids", "int64", "[CLS] A [SEP] B [SEP] with masks, then padding", s},
-		{"input_mask", "int64", "1 for each token, 0 for padding", s},
-		{"segment_ids", "int64", "0 for A, 1 for B", s},
-		{"masked_lm_positions", "int64", "ascending places to predict, then 0", p},
-		{"masked_lm_ids", "int64", "the ids that stood there, then 0", p},
-		{"masked_lm_weights", "float", "1 for each prediction, then 0", p},
-		{"next_sentence_labels", "int64", "0: B follows A; 1: B is from elsewhere", "1"},
-	}
-	switch form(r) {
-	case records.Masked:
-		all[0].Meaning, all[2].Meaning = "[CLS] text [SEP] with masks, then padding", "0"
-		return all[:6]
-	case records.Tokens:
-		return []feature{{"input_ids", "int64", "the ids of a document, without special tokens", "any"}}
-	case records.Packed:
-		return []feature{{"input_ids", "int64", "pieces, each [CLS] text [SEP], then padding", s},
-			{"sequence_lengths", "int64", "the number of tokens of each piece", "pieces"}}
-	}
-	return all
-}
+// ragged reports whether a feature has another number of values in each record.
+func ragged(f records.Form, l records.List) bool { return f.Len(l, 1, 1) == 0 }
 
-// parser returns the lines of Python that say how to parse a record, with the
+// parser returns the lines of Python that say how to parse a record, with masks with the
 // names S and P.
 func parser(r *survey.RecordStats) string {
-	sizes := fmt.Sprintf("S, P = %d, %d\n", r.MaxSeqLength, r.MaxPredictionsPerSeq)
-	lists := `spec = {name: tf.io.FixedLenFeature([n], tf.float32 if name == "masked_lm_weights" else tf.int64) for name, n in {
+	form := form(r)
+	if form.Masks() {
+		label := ""
+		if form.Pairs() {
+			label = `, "next_sentence_labels": 1`
+		}
+		return fmt.Sprintf(`S, P = %d, %d
+spec = {name: tf.io.FixedLenFeature([n], tf.float32 if name == "masked_lm_weights" else tf.int64) for name, n in {
     "input_ids": S, "input_mask": S, "segment_ids": S, "masked_lm_positions": P, "masked_lm_ids": P,
-    "masked_lm_weights": P`
-	switch form(r) {
-	case records.Masked:
-		return sizes + lists + "}.items()}"
-	case records.Tokens:
-		return `spec = {"input_ids": tf.io.RaggedFeature(tf.int64)}`
-	case records.Packed:
-		return fmt.Sprintf(`spec = {"input_ids": tf.io.FixedLenFeature([%d], tf.int64), "sequence_lengths": tf.io.RaggedFeature(tf.int64)}`, r.MaxSeqLength)
+    "masked_lm_weights": P%s}.items()}`, r.MaxSeqLength, r.MaxPredictionsPerSeq, label)
 	}
-	return sizes + lists + `, "next_sentence_labels": 1}.items()}`
+	var lists []string
+	for _, l := range form.Lists() {
+		feature := fmt.Sprintf("FixedLenFeature([%d], tf.int64)", form.Len(l, r.MaxSeqLength, 0))
+		if ragged(form, l) {
+			feature = "RaggedFeature(tf.int64)"
+		}
+		lists = append(lists, fmt.Sprintf(`"%s": tf.io.%s`, l.Name(), feature))
+	}
+	return "spec = {" + strings.Join(lists, ", ") + "}"
 }
 
 var safeWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/:,=@%+-]+$`) })

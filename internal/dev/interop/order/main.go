@@ -17,7 +17,6 @@ import (
 	"os"
 	"strconv"
 
-	"pretext/records"
 	"pretext/sharding"
 	"pretext/trainer"
 	"pretext/trainer/loader"
@@ -56,7 +55,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	masking.WholeWord = *words
 	source, err := loader.NewSource(ctx, shards, loader.SourceOptions{Seed: int64(seed), MicroBatchTokens: 1 << 20, Heads: trainer.PretrainHeads(),
-		MaxSeqLength: *length, AttendAcross: shards.Form() == records.Packed, Masking: masking})
+		MaxSeqLength: *length, AttendAcross: shards.Form().Rows(), Masking: masking})
 	if err != nil {
 		return err
 	}
