@@ -17,7 +17,7 @@ func TestASourceThatChangesDuringTheRunIsNamed(t *testing.T) {
 	for _, source := range []struct {
 		kind, name string
 		content    []byte
-	}{{KindWiki, "w.xml.bz2", democorpus.Dump()}, {KindText, "t.txt", text}, {KindBooks, "b.txt", text}, {KindJSONL, "j.jsonl", []byte(`{"text":"It was late."}` + "\n")}} {
+	}{{KindWiki, "w.xml.bz2", democorpus.Dump()}, {kindText, "t.txt", text}, {KindBooks, "b.txt", text}, {kindJSONL, "j.jsonl", []byte(`{"text":"It was late."}` + "\n")}} {
 		for want, change := range map[string]func(path string) error{
 			"it was removed": os.Remove,
 			"it had":         func(path string) error { return os.Truncate(path, int64(len(source.content)/2)) },

@@ -11,9 +11,9 @@ import (
 	"pretext/pipeline/stage"
 )
 
-// SourcesFolder is the directory, below that of a run, for sources that the run
+// sourcesFolder is the directory, below that of a run, for sources that the run
 // downloads or makes itself.
-const SourcesFolder = "sources"
+const sourcesFolder = "sources"
 
 // demoVocabSize is the number of tokens of the demo's vocabulary; it suits a
 // few hundred kilobytes of text.
@@ -28,8 +28,8 @@ func DemoConfig(out string) RunConfig {
 	c.Examples.Shards = 4
 	c.Examples.Fraction = 0.1
 	c.Sources = []Source{
-		{KindWiki, store.Join(out, SourcesFolder, democorpus.DumpName)},
-		{KindBooks, store.Join(out, SourcesFolder, "books")},
+		{KindWiki, store.Join(out, sourcesFolder, democorpus.DumpName)},
+		{KindBooks, store.Join(out, sourcesFolder, "books")},
 	}
 	return c
 }
@@ -40,7 +40,7 @@ func Demo(ctx context.Context, r stage.Runner, c RunConfig) ([]StageSummary, err
 		return nil, failure.Usage(err)
 	}
 	return stage.Locked(c.Out, func(root store.Folder) ([]StageSummary, error) {
-		if err := writeDemoSources(ctx, root.Folder(SourcesFolder)); err != nil {
+		if err := writeDemoSources(ctx, root.Folder(sourcesFolder)); err != nil {
 			return nil, err
 		}
 		return runStages(ctx, r, c)

@@ -13,7 +13,7 @@ import (
 func TestTheLargestTaskOfSeveralSourcesBeginsFirst(t *testing.T) {
 	dir := t.TempDir()
 	plan, err := planSources(t.Context(), ExtractConfig{Sources: []Source{
-		{KindText, writeFile(t, dir, "small.txt", []byte("A line.\n"))},
+		{kindText, writeFile(t, dir, "small.txt", []byte("A line.\n"))},
 		{KindWiki, writeFile(t, dir, "test.xml", dump(50))},
 		{KindBooks, filepath.Dir(writeFile(t, dir, "books/book.txt", make([]byte, 1<<20)))},
 	}}, func(string) {})

@@ -30,8 +30,8 @@ const (
 	KindWiki     = "wiki"      // a MediaWiki XML dump
 	KindWikiHTML = "wiki-html" // a snapshot of a wiki's pages as HTML, or a directory of such pages
 	KindBooks    = "books"     // a book, a folder or an archive of books
-	KindText     = "text"      // BERT text: one sentence per line, a blank line between documents
-	KindJSONL    = "jsonl"     // one JSON object per line
+	kindText     = "text"      // BERT text: one sentence per line, a blank line between documents
+	kindJSONL    = "jsonl"     // one JSON object per line
 )
 
 // A Source is one input of the extract stage. Sources keep the order of the command

@@ -78,11 +78,11 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 			if errors.Is(err, books.ErrNoBooks) {
 				err = cmp.Or(notBooks.Check(ctx, s.Path), fmt.Errorf("%s: %w", s.Path, books.ErrNoBooks))
 			}
-		case s.Kind == KindJSONL:
+		case s.Kind == kindJSONL:
 			if err = checkFields(ctx, s.Path, c.Extract.Text); err == nil {
 				err = p.addText(ctx, s.Kind, []string{s.Path})
 			}
-		case s.Kind == KindText:
+		case s.Kind == kindText:
 			texts = append(texts, s.Path)
 		default:
 			panic("BUG: source of kind " + s.Kind)
@@ -92,7 +92,7 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 		}
 	}
 	if len(texts) > 0 {
-		if err := p.addText(ctx, KindText, texts); err != nil {
+		if err := p.addText(ctx, kindText, texts); err != nil {
 			return nil, err
 		}
 	}
@@ -197,7 +197,7 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string) error {
 	s := SourceSpec{Kind: kind}
 	for _, path := range paths {
-		if kind == KindText {
+		if kind == kindText {
 			if err := notBERTText.Check(ctx, path); err != nil {
 				return err
 			}

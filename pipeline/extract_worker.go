@@ -157,7 +157,7 @@ func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, t
 		return w.openWikiHTML(ctx, s, t, rejected)
 	case KindBooks:
 		return w.openBooks(ctx, s, *t.Books, rejected)
-	case KindText, KindJSONL:
+	case kindText, kindJSONL:
 		return w.openText(ctx, s, rejected)
 	}
 	panic("BUG: source of kind " + s.Kind)
@@ -208,7 +208,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec, rejected fun
 		}})
 	}
 	var r *text.Reader
-	if s.Kind == KindText {
+	if s.Kind == kindText {
 		r = text.NewLines(sources, w.Options.Text)
 	} else {
 		r = text.NewJSONLines(sources, w.Options.Text)

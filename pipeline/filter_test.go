@@ -67,7 +67,7 @@ func documentsFolder(t *testing.T, docs []extract.Document) string {
 	dir := t.TempDir()
 	var sources []Source
 	for i, half := range [][]extract.Document{docs[:len(docs)/2], docs[len(docs)/2:]} {
-		sources = append(sources, Source{KindJSONL, jsonLines(t, dir, fmt.Sprintf("part%d.jsonl", i), half)})
+		sources = append(sources, Source{kindJSONL, jsonLines(t, dir, fmt.Sprintf("part%d.jsonl", i), half)})
 	}
 	out := filepath.Join(dir, "documents")
 	if _, err := Extract(context.Background(), testRunner, ExtractConfig{Target: stage.Target{Out: out}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: sources}); err != nil {
@@ -316,7 +316,7 @@ func TestARunMadeAnewWithoutItsFilterKeepsNothingOfIt(t *testing.T) {
 	run(t, testRunner, c)
 	c.Filter, c.Overwrite = filter.Options{}, true
 	run(t, testRunner, c)
-	for name := range tree(t, filepath.Join(c.Out, FilteredFolder)) {
+	for name := range tree(t, filepath.Join(c.Out, filteredFolder)) {
 		t.Errorf("%s is still there", name)
 	}
 	if v := verify(t, c.Out); !v.OK() || len(v.Folders) != 3 {

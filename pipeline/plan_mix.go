@@ -48,7 +48,7 @@ func downloadName(q download.Request) string {
 	case q.Kind == download.Wiki:
 		return q.Wiki
 	case q.Kind == download.Gutenberg || isBook(address):
-		return SourcesFolder // all single books are one source, their directory
+		return sourcesFolder // all single books are one source, their directory
 	}
 	return stem(download.SafeName(address))
 }
@@ -85,10 +85,10 @@ func (c *RunConfig) checkMix(ctx context.Context) error {
 	next := stems{}
 	text := false
 	for _, s := range local {
-		if s.Kind == KindText && text {
+		if s.Kind == kindText && text {
 			continue // all text files are one source
 		}
-		text = text || s.Kind == KindText
+		text = text || s.Kind == kindText
 		names = append(names, next.next(s.Path))
 	}
 	if c.Download != nil {

@@ -95,7 +95,7 @@ func TestAPlanOfARunWithAFilterIsNearWhatItTakes(t *testing.T) {
 		return sum
 	}
 	within(t, "bytes of documents", float64(p.Disk.Documents), lies(sharding.DocumentsFolder), 0.33)
-	within(t, "bytes of filtered documents and signatures", float64(p.Disk.Filtered), lies(FilteredFolder), 0.33)
+	within(t, "bytes of filtered documents and signatures", float64(p.Disk.Filtered), lies(filteredFolder), 0.33)
 	within(t, "bytes of shards", float64(p.Disk.Shards), lies(sharding.ShardsFolder), 0.33)
 	within(t, "bytes in all", float64(p.Disk.Peak-p.Disk.Scratch), lies("."), 0.33)
 	if c.Filter.Dedup = filter.DedupNone; plan(c).Disk.Filtered != 0 {

@@ -18,7 +18,7 @@ import (
 
 // Names of stages' directories, below the directory of a run.
 const (
-	FilteredFolder = "filtered" // output of the filter stage
+	filteredFolder = "filtered" // output of the filter stage
 	VocabFolder    = "vocab"
 )
 
@@ -96,7 +96,7 @@ type runStage struct {
 // run's directory.
 func runStages(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummary, err error) {
 	if c.Overwrite && !c.Filter.Enabled() {
-		if err := filter.Remove(ctx, c.In(FilteredFolder).Out); err != nil {
+		if err := filter.Remove(ctx, c.In(filteredFolder).Out); err != nil {
 			return nil, err
 		}
 	}
@@ -115,7 +115,7 @@ func runStages(ctx context.Context, r stage.Runner, c RunConfig) (stages []Stage
 func (c RunConfig) stages(ctx context.Context, r stage.Runner) (list []runStage) {
 	documents := []string{c.In(sharding.DocumentsFolder).Out}
 	if c.Download != nil {
-		list = append(list, runStage{"download", SourcesFolder, func(t stage.Target) (*sharding.Manifest, error) {
+		list = append(list, runStage{"download", sourcesFolder, func(t stage.Target) (*sharding.Manifest, error) {
 			d := *c.Download
 			d.Target = t
 			return Download(ctx, r, d)
@@ -124,7 +124,7 @@ func (c RunConfig) stages(ctx context.Context, r stage.Runner) (list []runStage)
 	list = append(list, runStage{"extract", sharding.DocumentsFolder, func(t stage.Target) (*sharding.Manifest, error) {
 		sources := slices.Clip(c.Sources)
 		if c.Download != nil {
-			downloaded, err := downloadSources(ctx, c.In(SourcesFolder).Out)
+			downloaded, err := downloadSources(ctx, c.In(sourcesFolder).Out)
 			if err != nil {
 				return nil, err
 			}
@@ -134,8 +134,8 @@ func (c RunConfig) stages(ctx context.Context, r stage.Runner) (list []runStage)
 	}})
 	if c.Filter.Enabled() {
 		unfiltered := documents
-		documents = []string{c.In(FilteredFolder).Out}
-		list = append(list, runStage{"filter", FilteredFolder, func(t stage.Target) (*sharding.Manifest, error) {
+		documents = []string{c.In(filteredFolder).Out}
+		list = append(list, runStage{"filter", filteredFolder, func(t stage.Target) (*sharding.Manifest, error) {
 			return Filter(ctx, r, FilterConfig{Config: filter.Config{Target: t, Documents: unfiltered, Filter: c.Filter}})
 		}})
 	}

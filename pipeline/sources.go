@@ -86,7 +86,7 @@ func checkLocal(s Source) error {
 	switch strings.ToLower(scheme) {
 	case "http", "https":
 		cure = "let --url download it, or --wiki NAME the newest dump of a wiki"
-		if s.Kind == KindText || s.Kind == KindJSONL {
+		if s.Kind == kindText || s.Kind == kindJSONL {
 			cure = "download it first, with prepare-data download --url, and give the file"
 		}
 	case "gs":
@@ -102,7 +102,7 @@ func checkLocal(s Source) error {
 func matches(s Source) ([]string, error) {
 	info, err := store.Stat(context.Background(), s.Path)
 	switch {
-	case err == nil && info.IsDir() && (s.Kind == KindWiki || s.Kind == KindWikiHTML || s.Kind == KindText):
+	case err == nil && info.IsDir() && (s.Kind == KindWiki || s.Kind == KindWikiHTML || s.Kind == kindText):
 		return filesOf(s)
 	case err == nil || !strings.ContainsAny(s.Path, "*?["):
 		return []string{s.Path}, nil // if it does not exist, opening it reports that
@@ -158,7 +158,7 @@ func filesOf(s Source) (paths []string, err error) {
 	}
 	wanted, what := isDumpOrCompanion, "dump (.xml, .xml.bz2 or .xml.gz)"
 	switch s.Kind {
-	case KindText:
+	case kindText:
 		wanted, what = isText, "text file (.txt, .txt.gz or .txt.zst)"
 	case KindWikiHTML:
 		wanted = isSnapshot
@@ -314,7 +314,7 @@ func (in *documentInputs) sort(arguments, texts []string) error {
 		in.foreign = append(in.foreign, sources...)
 	}
 	for _, path := range texts {
-		in.foreign = append(in.foreign, Source{KindText, path})
+		in.foreign = append(in.foreign, Source{kindText, path})
 	}
 	return nil
 }
@@ -357,7 +357,7 @@ func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(fol
 // classify returns ours = true if arg is one of our documents directories. Otherwise
 // foreign holds the files of JSON lines that arg names.
 func classify(arg string) (foreign []Source, ours bool, err error) {
-	if err := checkLocal(Source{KindJSONL, arg}); err != nil {
+	if err := checkLocal(Source{kindJSONL, arg}); err != nil {
 		return nil, false, err
 	}
 	info, err := store.Stat(context.Background(), arg)
@@ -365,7 +365,7 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 		return nil, false, err
 	}
 	if !info.IsDir() {
-		return []Source{{KindJSONL, arg}}, false, nil
+		return []Source{{kindJSONL, arg}}, false, nil
 	}
 	if err := notModel.Check(context.Background(), arg); err != nil {
 		return nil, false, err
@@ -383,7 +383,7 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 	}
 	for _, e := range entries {
 		if stem, _, found := strings.Cut(e.Name(), ".jsonl"); found && stem != "" && !strings.HasPrefix(stem, ".") && !e.IsDir() {
-			foreign = append(foreign, Source{KindJSONL, store.Join(arg, e.Name())})
+			foreign = append(foreign, Source{kindJSONL, store.Join(arg, e.Name())})
 		}
 	}
 	if len(foreign) == 0 {

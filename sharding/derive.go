@@ -62,11 +62,11 @@ func sameInputs(m *Manifest) (list []Warning) {
 
 // notArticles are the reject reasons of pages that are not articles, or whose
 // text is not in the dump. Pages rejected for these reasons do not count for
-// WarnRejects.
+// warnRejects.
 var notArticles = []extract.Reject{extract.RejectRedirect, extract.RejectNamespace, extract.RejectModel, extract.RejectDisambiguation, extract.RejectDeleted}
 
 // copyReasons are the reject reasons of duplicate documents. Documents rejected
-// for these reasons do not count for WarnRejects.
+// for these reasons do not count for warnRejects.
 var copyReasons = []extract.Reject{RejectDuplicate, RejectNearDuplicate, RejectContained}
 
 // sourceWarnings returns a warning for each source without documents, and for
@@ -93,21 +93,21 @@ func sourceWarnings(m *Manifest, ignored []extract.Reject) (list []Warning) {
 			}
 		}
 		documents := extract.Documents.Of(c)
-		w := Warning{Subject: name, Count: rejected, Of: rejected + documents, Limit: LimitRejects}
+		w := Warning{Subject: name, Count: rejected, Of: rejected + documents, Limit: limitRejects}
 		switch {
 		case documents == 0:
-			list = append(list, Warning{Code: WarnEmptySource, Subject: name, Of: max(all, facts.Pages.Of(c), extract.Files.Of(c), extract.Lines.Of(c))})
+			list = append(list, Warning{Code: warnEmptySource, Subject: name, Of: max(all, facts.Pages.Of(c), extract.Files.Of(c), extract.Lines.Of(c))})
 		case exceeds(w):
-			w.Code = WarnRejects
+			w.Code = warnRejects
 			list = append(list, w)
 		}
-		for _, w := range []Warning{{Code: WarnWikitext, Count: extract.Wikitext.Of(c)}, {Code: WarnHTML, Count: extract.HTML.Of(c)}} {
-			if w.Subject, w.Of, w.Limit = name, documents, LimitMarkup; exceeds(w) {
+		for _, w := range []Warning{{Code: warnWikitext, Count: extract.Wikitext.Of(c)}, {Code: warnHTML, Count: extract.HTML.Of(c)}} {
+			if w.Subject, w.Of, w.Limit = name, documents, limitMarkup; exceeds(w) {
 				list = append(list, w)
 			}
 		}
 		if facts.Unended(c) {
-			list = append(list, Warning{Code: WarnDumpEnd, Subject: name, Of: 1, Limit: 1})
+			list = append(list, Warning{Code: warnDumpEnd, Subject: name, Of: 1, Limit: 1})
 		}
 	}
 	return list
@@ -162,13 +162,13 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 		}
 	}
 	for _, w := range []Warning{
-		{Code: WarnUnknownTokens, Count: UnknownTokens.Of(c), Of: Tokens.Of(c), Limit: LimitUnknownTokens},
-		{Code: WarnSpelled, Count: SpelledLetters.Of(c), Of: Tokens.Of(c), Limit: LimitSpelled},
-		{Code: WarnLongSentences, Count: Tokens.Of(c), Of: Sentences.Of(c), Limit: o.sentenceLimit()},
-		{Code: WarnOneDocument, Count: alone, Of: Records.Of(c), Limit: LimitOneDocument},
-		{Code: WarnRandomNext, Count: RandomNext.Of(c), Of: Records.Of(c), Limit: LimitRandomNext},
+		{Code: WarnUnknownTokens, Count: UnknownTokens.Of(c), Of: Tokens.Of(c), Limit: limitUnknownTokens},
+		{Code: WarnSpelled, Count: SpelledLetters.Of(c), Of: Tokens.Of(c), Limit: limitSpelled},
+		{Code: warnLongSentences, Count: Tokens.Of(c), Of: Sentences.Of(c), Limit: o.sentenceLimit()},
+		{Code: warnOneDocument, Count: alone, Of: Records.Of(c), Limit: limitOneDocument},
+		{Code: warnRandomNext, Count: RandomNext.Of(c), Of: Records.Of(c), Limit: limitRandomNext},
 	} {
-		if w.Code == WarnLongSentences && o.How().Unsplit {
+		if w.Code == warnLongSentences && o.How().Unsplit {
 			continue // nobody looked for sentences
 		}
 		if exceeds(w) {
@@ -177,18 +177,18 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	}
 	for _, split := range o.Splits() {
 		if splits[split] == 0 && Records.Of(c) > 0 {
-			list = append(list, Warning{Code: WarnEmptySplit, Subject: split, Of: Records.Of(c)})
+			list = append(list, Warning{Code: warnEmptySplit, Subject: split, Of: Records.Of(c)})
 		}
 	}
 	return list
 }
 
-// sentenceLimit returns the limit of [WarnLongSentences].
+// sentenceLimit returns the limit of [warnLongSentences].
 func (o ExamplesOptions) sentenceLimit() float64 {
 	if !o.Form().Masks() {
-		return LimitSentenceTokens // of long records too, sentences should be found
+		return limitSentenceTokens // of long records too, sentences should be found
 	}
-	return max(LimitSentenceTokens, float64(o.MaxSeqLength))
+	return max(limitSentenceTokens, float64(o.MaxSeqLength))
 }
 
 // casingWarnings returns a warning if the vocabulary is cased and do_lower_case
@@ -212,9 +212,9 @@ func (k Known) casingWarnings(ctx context.Context, folder Folder, m *Manifest, o
 	switch uncased := v.LooksUncased(); {
 	case o.DoLowerCase && !uncased:
 		capitals, letters := v.Capitals()
-		return []Warning{{Code: WarnCasedVocab, Count: int64(capitals), Of: int64(letters), Limit: LimitCapitals}}, nil
+		return []Warning{{Code: WarnCasedVocab, Count: int64(capitals), Of: int64(letters), Limit: limitCapitals}}, nil
 	case !o.DoLowerCase && uncased:
-		w := Warning{Code: WarnUncasedVocab, Count: UnknownTokens.Of(m.Counts), Of: Tokens.Of(m.Counts), Limit: LimitUncasedUnknown}
+		w := Warning{Code: WarnUncasedVocab, Count: UnknownTokens.Of(m.Counts), Of: Tokens.Of(m.Counts), Limit: limitUncasedUnknown}
 		if exceeds(w) {
 			return []Warning{w}, nil
 		}
@@ -279,7 +279,7 @@ func (k Known) sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, 
 	if predictions.Of > 0 && !exceeds(predictions) { // it must be above
 		list = append(list, predictions)
 	}
-	splitter := Warning{Code: WarnSplitter, Of: extract.Documents.Of(m.Counts), Limit: LimitSplitter}
+	splitter := Warning{Code: warnSplitter, Of: extract.Documents.Of(m.Counts), Limit: limitSplitter}
 	for _, n := range facts.WithoutPunkt {
 		splitter.Count += n
 	}

@@ -130,7 +130,7 @@ func (g LabelGuess) limit() float64 { return g.Chance + LimitGuess }
 
 // warnings returns a warning if the document of segment B predicts the label.
 func (g LabelGuess) warnings() []Warning {
-	w := Warning{Code: WarnLabel, Count: g.Right, Of: g.Examples, Limit: g.limit()}
+	w := Warning{Code: warnLabel, Count: g.Right, Of: g.Examples, Limit: g.limit()}
 	if !exceeds(w) {
 		return nil
 	}

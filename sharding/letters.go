@@ -24,13 +24,13 @@ const (
 )
 
 // SpelledLetters is the count of tokens that [Tokenizer.spelling] selects. Side-cars
-// of shards have it only above [LimitSpelled], so that other data keeps the bytes
+// of shards have it only above [limitSpelled], so that other data keeps the bytes
 // that it had before this count existed.
 var SpelledLetters = counts.Declare("spelled_letters", counts.About{Meaning: "tokens of one letter of a script in which the vocabulary has few longer ones, in shards above the limit of the warning spelled-out"})
 
 // keepSpelled removes SpelledLetters if it is within the limit.
 func keepSpelled(c Counts) {
-	if !exceeds(Warning{Count: SpelledLetters.Of(c), Of: Tokens.Of(c), Limit: LimitSpelled}) {
+	if !exceeds(Warning{Count: SpelledLetters.Of(c), Of: Tokens.Of(c), Limit: limitSpelled}) {
 		delete(c, SpelledLetters.Key)
 	}
 }

@@ -28,16 +28,16 @@ type LostMarks struct {
 
 // Limits of the changes that an uncased vocabulary may cause.
 const (
-	// LimitLosing is the maximum fraction of words that lose marks. In English dumps
+	// limitLosing is the maximum fraction of words that lose marks. In English dumps
 	// it is 0.4 % (names and foreign words), in Dutch ones 1.3 %, in German ones 8 %.
-	LimitLosing = 0.005
-	// LimitLosingEnglish replaces LimitLosing for English text in which the words of
-	// other scripts stay below LimitLosing, so that English articles about foreign
+	limitLosing = 0.005
+	// limitLosingEnglish replaces limitLosing for English text in which the words of
+	// other scripts stay below limitLosing, so that English articles about foreign
 	// places get no warning.
-	LimitLosingEnglish = 0.02
-	// LimitMerged is the maximum fraction of types that become equal to another. In
+	limitLosingEnglish = 0.02
+	// limitMerged is the maximum fraction of types that become equal to another. In
 	// English it is 1 %.
-	LimitMerged = 0.02
+	limitMerged = 0.02
 	// englishThe is the minimum fraction of "the" among the words of English text.
 	// English has 5 to 7 %, other languages have hardly any.
 	englishThe = 0.04
@@ -48,20 +48,20 @@ func (m LostMarks) English() bool { return float64(m.The) >= englishThe*float64(
 
 // limit returns the limit of Losing/Words.
 func (m LostMarks) limit() float64 {
-	if m.English() && float64(m.Other) <= LimitLosing*float64(m.Words) {
-		return LimitLosingEnglish
+	if m.English() && float64(m.Other) <= limitLosing*float64(m.Words) {
+		return limitLosingEnglish
 	}
-	return LimitLosing
+	return limitLosing
 }
 
 // Usual reports whether the text is English and loses no more than English dumps do.
 func (m LostMarks) Usual() bool {
-	return m.English() && float64(m.Losing) <= LimitLosing*float64(m.Words)
+	return m.English() && float64(m.Losing) <= limitLosing*float64(m.Words)
 }
 
 // TooMany reports whether a limit is exceeded.
 func (m LostMarks) TooMany() bool {
-	return float64(m.Losing) > m.limit()*float64(m.Words) || float64(m.Merged) > LimitMerged*float64(m.Types)
+	return float64(m.Losing) > m.limit()*float64(m.Words) || float64(m.Merged) > limitMerged*float64(m.Types)
 }
 
 // marksBytes is the size of the sample that [MeasureMarks] reads, in bytes of text.

@@ -36,8 +36,8 @@ type Mix struct {
 	Table []MixRow `json:"table,omitempty"` // documents that are chosen; nil until it is known
 }
 
-// MaxEpochs is the maximum number of passes over a source.
-const MaxEpochs = 1000
+// maxEpochs is the maximum number of passes over a source.
+const maxEpochs = 1000
 
 // Enabled reports whether m asks for anything.
 func (m *Mix) Enabled() bool {
@@ -62,8 +62,8 @@ func (m *Mix) Validate() error {
 		errs = append(errs, errors.New("weight: all are 0: give at least one source a weight above 0"))
 	}
 	for _, name := range sortedKeys(m.Epochs) {
-		if n := m.Epochs[name]; !(n >= 0 && n <= MaxEpochs) {
-			errs = append(errs, fmt.Errorf("epochs %s=%g: must be a number from 0 to %d", name, n, MaxEpochs))
+		if n := m.Epochs[name]; !(n >= 0 && n <= maxEpochs) {
+			errs = append(errs, fmt.Errorf("epochs %s=%g: must be a number from 0 to %d", name, n, maxEpochs))
 		}
 	}
 	if a := m.LanguageAlpha; a != nil && !(*a >= 0 && *a <= 1) {
@@ -278,8 +278,8 @@ func (m *Mix) wanted(rows []MixRow) error {
 	}
 	for i := range rows {
 		r := &rows[i]
-		if rates[i] > MaxEpochs {
-			return failure.Usagef("source %s would be read %.0f times, the maximum is %d: give it a smaller share", r.Source, rates[i], MaxEpochs)
+		if rates[i] > maxEpochs {
+			return failure.Usagef("source %s would be read %.0f times, the maximum is %d: give it a smaller share", r.Source, rates[i], maxEpochs)
 		}
 		r.Wanted = int64(math.Round(rates[i] * float64(r.Tokens)))
 		r.LeftOut = rates[i] == 0

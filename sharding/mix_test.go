@@ -181,7 +181,7 @@ func TestAMixReadsEachSourceAsOftenAsAsked(t *testing.T) {
 		var few *TooManyShardsError
 		var usage interface{ Usage() bool }
 		if err != nil && strings.Contains(err.Error(), "would be read") {
-			t.Skip(err) // more than MaxEpochs times
+			t.Skip(err) // more than maxEpochs times
 		}
 		if errors.Is(err, ErrNoDocuments) || errors.As(err, &few) || errors.As(err, &usage) && o.Fraction > 0 {
 			t.Skip(err)

@@ -31,8 +31,8 @@ const (
 // Suffixes of shard files and documents files.
 const (
 	RecordSuffix    = ".tfrecord"
-	GzipSuffix      = ".gz"
-	IndexSuffix     = ".idx"
+	gzipSuffix      = ".gz"
+	indexSuffix     = ".idx"
 	SideCarSuffix   = ".json"
 	DocumentsSuffix = ".jsonl.zst"
 )
@@ -64,7 +64,7 @@ const binMark = "_"
 func (n ShardName) Records(gzip bool) string {
 	name := n.String() + RecordSuffix
 	if gzip {
-		name += GzipSuffix
+		name += gzipSuffix
 	}
 	return name
 }
@@ -73,7 +73,7 @@ func (n ShardName) Records(gzip bool) string {
 // readers of that pattern see only records.
 
 // IndexFile returns the name of the record index.
-func (n ShardName) IndexFile() string { return n.String() + IndexSuffix }
+func (n ShardName) IndexFile() string { return n.String() + indexSuffix }
 
 // SideCar returns the name of the side-car.
 func (n ShardName) SideCar() string { return n.String() + SideCarSuffix }
@@ -121,7 +121,7 @@ const SumsName = "SHA256SUMS"
 //   - *.record: TensorFlow's research models
 //   - *-00003-of-00500: TensorFlow's sharded names, as in MLPerf's BERT data
 func IsRecords(name string) bool {
-	name = strings.TrimSuffix(strings.ToLower(name), GzipSuffix)
+	name = strings.TrimSuffix(strings.ToLower(name), gzipSuffix)
 	stem, suffix := name, ""
 	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
 		stem, suffix = name[:dot], name[dot+1:]
@@ -161,11 +161,11 @@ const (
 	CandidatesPrefix = "candidates-"
 	SimilarPrefix    = "similar-"
 	DecisionsPrefix  = "decisions-"
-	TokensPrefix     = "tokens-"   // of the stage that counts tokens for a mix
-	ManifestPrefix   = "manifest-" // of the parts of a manifest of many files
+	tokensPrefix     = "tokens-"   // of the stage that counts tokens for a mix
+	manifestPrefix   = "manifest-" // of the parts of a manifest of many files
 )
 
-var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, TokensPrefix, ManifestPrefix}
+var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, tokensPrefix, manifestPrefix}
 
 // IsStageFile reports whether stages write files of this name.
 func IsStageFile(name string) bool {

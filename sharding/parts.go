@@ -12,9 +12,9 @@ import (
 	"pretext/internal/store"
 )
 
-// ManifestPartsVersion is the format version of a manifest in parts. A manifest of
+// manifestPartsVersion is the format version of a manifest in parts. A manifest of
 // up to 30,000 files is one file and has [FormatVersion].
-const ManifestPartsVersion = 2
+const manifestPartsVersion = 2
 
 // Limits of a manifest that is one file, and of a part of one that is not. They are
 // variables so that tests can have small parts.
@@ -33,7 +33,7 @@ type ManifestPart struct {
 }
 
 // manifestPartName returns the name of a part.
-func manifestPartName(part int) string { return fmt.Sprintf("%s%05d.jsonl", ManifestPrefix, part) }
+func manifestPartName(part int) string { return fmt.Sprintf("%s%05d.jsonl", manifestPrefix, part) }
 
 // manifestHead is the content of manifest.json of a manifest in parts. The recipe
 // in the fingerprint has [FormatVersion] nevertheless.
@@ -53,7 +53,7 @@ func (m *Manifest) Write(write func(name string, data []byte) error) error {
 	if len(m.Files) <= maxWholeManifest {
 		return write(ManifestName, Marshal(m))
 	}
-	head := manifestHead{ManifestPartsVersion, m.Recipe, m.Fingerprint, m.Counts, nil, m.Dropped, m.Warnings}
+	head := manifestHead{manifestPartsVersion, m.Recipe, m.Fingerprint, m.Counts, nil, m.Dropped, m.Warnings}
 	for files := m.Files; len(files) > 0; {
 		n := min(len(files), maxPartFiles)
 		var lines bytes.Buffer
@@ -103,8 +103,8 @@ func readManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	}
 	var m Manifest
 	var head manifestHead
-	if json.Unmarshal(raw, &head); head.FormatVersion != ManifestPartsVersion {
-		if err := newer(head.FormatVersion, ManifestPartsVersion); err != nil {
+	if json.Unmarshal(raw, &head); head.FormatVersion != manifestPartsVersion {
+		if err := newer(head.FormatVersion, manifestPartsVersion); err != nil {
 			return nil, fmt.Errorf("read %s in %s: %w", ManifestName, folder, err)
 		}
 		if err := parseJSON(raw, &m); err != nil {

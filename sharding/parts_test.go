@@ -30,7 +30,7 @@ func partedFolder(t *testing.T, files int) (store.Folder, *Manifest) {
 		t.Fatal(err)
 	}
 	recipe := Recipe{FormatVersion: FormatVersion, Stage: "lengths", Options: []byte(`{"a":"<&>"}`), Inputs: []Input{}}
-	m := &Manifest{Recipe: recipe, Fingerprint: recipe.Fingerprint(), Counts: Counts{counts.KeyOf("n"): 1}, Files: []FileEntry{}, Warnings: []Warning{{Code: WarnRejects, Count: 1, Of: 2}}}
+	m := &Manifest{Recipe: recipe, Fingerprint: recipe.Fingerprint(), Counts: Counts{counts.KeyOf("n"): 1}, Files: []FileEntry{}, Warnings: []Warning{{Code: warnRejects, Count: 1, Of: 2}}}
 	for i := range files {
 		m.Files = append(m.Files, FileEntry{Name: fmt.Sprintf("a<%05d", i), Task: i, Bytes: int64(i), SHA256: Hash(nil), Counts: Counts{counts.KeyOf("documents"): int64(i)}})
 	}

@@ -13,7 +13,7 @@ import (
 
 // TokenCountsName returns the name of the file of a task of the stage [MixFolder], without
 // suffix.
-func TokenCountsName(task int) string { return fmt.Sprintf("%s%05d", TokensPrefix, task) }
+func TokenCountsName(task int) string { return fmt.Sprintf("%s%05d", tokensPrefix, task) }
 
 // TokenCountsSuffix ends the name of such a file.
 const TokenCountsSuffix = ".bin"

@@ -27,11 +27,11 @@ type Warning struct {
 
 // Codes of warnings. The comments say what Count and Of are.
 const (
-	WarnRejects        = "rejects"            // rejected articles or documents of a source / all
-	WarnEmptySource    = "empty-source"       // documents of a source / its pages, books or lines
-	WarnWikitext       = "wikitext"           // documents of books that look like wikitext / documents of the source
-	WarnHTML           = "html"               // documents of books that look like HTML / documents of the source
-	WarnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump / dumps
+	warnRejects        = "rejects"            // rejected articles or documents of a source / all
+	warnEmptySource    = "empty-source"       // documents of a source / its pages, books or lines
+	warnWikitext       = "wikitext"           // documents of books that look like wikitext / documents of the source
+	warnHTML           = "html"               // documents of books that look like HTML / documents of the source
+	warnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump / dumps
 	WarnSameInput      = "same-input"         // inputs with the content of another input / all inputs
 	WarnUnknownTokens  = "unknown-tokens"     // [UNK] / all tokens
 	WarnSpelled        = "spelled-out"        // tokens of one letter, in scripts without longer tokens / all tokens
@@ -39,28 +39,28 @@ const (
 	WarnUncasedVocab   = "uncased-vocabulary" // [UNK] / all tokens, with an uncased vocabulary without lower-casing
 	WarnLostMarks      = "lost-marks"         // words that lose marks / words of a sample, with an uncased vocabulary
 	WarnFewPredictions = "few-predictions"    // predictions / those that masked_lm_prob asks for
-	WarnLongSentences  = "long-sentences"     // tokens / sentences
-	WarnSplitter       = "sentence-splitter"  // documents in a language without Punkt parameters / all
-	WarnRandomNext     = "random-next"        // examples with a random second segment / all
-	WarnOneDocument    = "one-document"       // examples in shards with a single document / all
-	WarnLabel          = "label"              // labels that the document of segment B tells / examples
-	WarnEmptySplit     = "empty-split"        // examples of a split / all
+	warnLongSentences  = "long-sentences"     // tokens / sentences
+	warnSplitter       = "sentence-splitter"  // documents in a language without Punkt parameters / all
+	warnRandomNext     = "random-next"        // examples with a random second segment / all
+	warnOneDocument    = "one-document"       // examples in shards with a single document / all
+	warnLabel          = "label"              // labels that the document of segment B tells / examples
+	warnEmptySplit     = "empty-split"        // examples of a split / all
 )
 
 // Limits of warnings. A figure above its limit is a warning; for
 // WarnFewPredictions, a figure below.
 const (
-	LimitRejects        = 0.5
-	LimitMarkup         = 0.1 // of wikitext or HTML among books
-	LimitUnknownTokens  = 0.01
-	LimitSpelled        = 0.2   // the right vocabulary has at most 0.015, one of another script 0.3 to 0.98
-	LimitUncasedUnknown = 0.001 // below it the text has hardly any capitals, as in lower-cased corpora
-	LimitCapitals       = 0.01
+	limitRejects        = 0.5
+	limitMarkup         = 0.1 // of wikitext or HTML among books
+	limitUnknownTokens  = 0.01
+	limitSpelled        = 0.2   // the right vocabulary has at most 0.015, one of another script 0.3 to 0.98
+	limitUncasedUnknown = 0.001 // below it the text has hardly any capitals, as in lower-cased corpora
+	limitCapitals       = 0.01
 	LimitFewPredictions = 0.95 // MLPerf's 76 predictions in 512 tokens give 0.99
-	LimitSentenceTokens = 128  // or max_seq_length if that is larger
-	LimitSplitter       = 0.1
-	LimitRandomNext     = 0.9
-	LimitOneDocument    = 0.5
+	limitSentenceTokens = 128  // or max_seq_length if that is larger
+	limitSplitter       = 0.1
+	limitRandomNext     = 0.9
+	limitOneDocument    = 0.5
 	LimitGuess          = 0.05 // above chance, see [LabelGuess]
 )
 
@@ -97,15 +97,15 @@ func (m *Manifest) warningText(w Warning) string {
 	var o ExamplesOptions
 	_ = json.Unmarshal(m.Options, &o) // those of other stages and corrupt ones have no values for the text
 	switch w.Code {
-	case WarnRejects:
+	case warnRejects:
 		return fmt.Sprintf("%s: %s were rejected: %s", w.Subject, figure(m.what()), m.rejectsText(w.Subject))
-	case WarnEmptySource:
+	case warnEmptySource:
 		return fmt.Sprintf("%s: no documents of %d pages, books or lines: %s", w.Subject, w.Of, m.rejectsText(w.Subject))
-	case WarnWikitext:
+	case warnWikitext:
 		return fmt.Sprintf("%s: %s are wikitext, whose markup would be learned as text: give the wiki's dump as --wiki-dump, or convert each page with prepare-data text first", w.Subject, figure("documents"))
-	case WarnHTML:
+	case warnHTML:
 		return fmt.Sprintf("%s: %s are HTML, whose tags would be learned as text: convert them to text first; pages of a wiki as HTML go to --wiki-html", w.Subject, figure("documents"))
-	case WarnDumpEnd:
+	case warnDumpEnd:
 		return fmt.Sprintf("%s: the dump does not end with </mediawiki>: it was probably truncated: get it again", w.Subject)
 	case WarnSameInput:
 		return fmt.Sprintf("%s: %d of %d inputs have the same content as another one: their documents are there twice: give each input once", w.Subject, w.Count, w.Of)
@@ -132,21 +132,21 @@ func (m *Manifest) warningText(w Warning) string {
 		return fmt.Sprintf("--max-predictions-per-seq %d leaves %s of the predictions that --masked-lm-prob %s asks for (limit %s): %s of the tokens are masked: give --max-predictions-per-seq %s",
 			o.MaxPredictionsPerSeq, percent(w.value()), plain(o.MaskedLMProb), percent(w.Limit),
 			percent(Warning{Count: Masked.Of(m.Counts), Of: RecordTokens.Of(m.Counts)}.value()), o.enoughPredictions())
-	case WarnLongSentences:
+	case warnLongSentences:
 		return fmt.Sprintf("a sentence has %.0f tokens on average (limit %.0f): sentences were not found: "+
 			"the language needs another --sentence-splitter, or a sentence a line and newline", w.value(), w.Limit)
-	case WarnSplitter:
+	case warnSplitter:
 		return fmt.Sprintf("%s are in a language without Punkt parameters (%s) and were split as English: give --sentence-splitter auto or newline", figure("documents"), w.Subject)
-	case WarnRandomNext:
+	case warnRandomNext:
 		return fmt.Sprintf("the second segment of %s is random, which should be about half: most documents have one sentence: "+
 			"is every sentence a document of its own?", figure("examples"))
-	case WarnOneDocument:
+	case warnOneDocument:
 		return fmt.Sprintf("%s are of shards with one document, where a random second segment is of the same document: "+
 			"give fewer --shards, or more documents (in text, a blank line ends a document)", figure("examples"))
-	case WarnLabel:
+	case warnLabel:
 		return fmt.Sprintf("the document of the second segment tells the label of %s, where chance is %s: a model learns the documents instead of the task: "+
 			"give --nsp-negatives shard, or fewer --shards", figure("examples"), percent(w.Limit-LimitGuess))
-	case WarnEmptySplit:
+	case warnEmptySplit:
 		return fmt.Sprintf("the %s split has no examples (--eval-fraction %s of %d documents): give another --eval-fraction or --split-seed, or more documents",
 			w.Subject, plain(o.Fraction), extract.Documents.Of(m.Counts))
 	}
@@ -166,7 +166,7 @@ func (m *Manifest) unknownText() string {
 func (m LostMarks) Describe() string {
 	types := Warning{Count: m.Merged, Of: m.Types}
 	return fmt.Sprintf("%s of the words lose marks that may be parts of their letters (%s of %s in a sample, limit %s) and %s of the word types become the same as another (limit %s)",
-		percent(Warning{Count: m.Losing, Of: m.Words}.value()), humanize.Count(m.Losing), humanize.Count(m.Words), percent(m.limit()), percent(types.value()), percent(LimitMerged))
+		percent(Warning{Count: m.Losing, Of: m.Words}.value()), humanize.Count(m.Losing), humanize.Count(m.Words), percent(m.limit()), percent(types.value()), percent(limitMerged))
 }
 
 // lowerCaseText explains how to switch lower-casing on or off.

@@ -27,14 +27,14 @@ func (a Activation) Tanh() bool { return a == GELUNew || a == GELUTanh }
 // Limits of [Config.Validate]. They ensure that products of sizes fit an int64
 // and every element index fits a dropout counter (see trainer/dropout).
 const (
-	MaxVocab          = 1 << 24
-	MaxHidden         = 1 << 15
-	MaxLayers         = 1 << 10
-	MaxAttentionHeads = 1 << 8
-	MaxIntermediate   = 1 << 17
+	maxVocab          = 1 << 24
+	maxHidden         = 1 << 15
+	maxLayers         = 1 << 10
+	maxAttentionHeads = 1 << 8
+	maxIntermediate   = 1 << 17
 	MaxPositions      = 1 << 14
-	MaxSegments       = 1 << 10
-	MaxParameters     = int64(1 << 33)
+	maxSegments       = 1 << 10
+	maxParameters     = int64(1 << 33)
 )
 
 // Config is the architecture of a BERT model. Its JSON form is the part of
@@ -107,13 +107,13 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s %d: must be from 1 to %d", name, v, most))
 		}
 	}
-	size("vocab_size", c.VocabSize, MaxVocab)
-	size("hidden_size", c.HiddenSize, MaxHidden)
-	size("num_hidden_layers", c.Layers, MaxLayers)
-	size("num_attention_heads", c.AttentionHeads, MaxAttentionHeads)
-	size("intermediate_size", c.IntermediateSize, MaxIntermediate)
+	size("vocab_size", c.VocabSize, maxVocab)
+	size("hidden_size", c.HiddenSize, maxHidden)
+	size("num_hidden_layers", c.Layers, maxLayers)
+	size("num_attention_heads", c.AttentionHeads, maxAttentionHeads)
+	size("intermediate_size", c.IntermediateSize, maxIntermediate)
 	size("max_position_embeddings", c.MaxPositions, MaxPositions)
-	size("type_vocab_size", c.Segments, MaxSegments)
+	size("type_vocab_size", c.Segments, maxSegments)
 	if c.AttentionHeads > 0 && c.HiddenSize%c.AttentionHeads != 0 {
 		errs = append(errs, fmt.Errorf("hidden_size %d: must be a multiple of num_attention_heads %d", c.HiddenSize, c.AttentionHeads))
 	}
@@ -121,8 +121,8 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("hidden_act %q: must be %q, %q or %q", c.Activation, GELU, GELUNew, GELUTanh))
 	}
 	if len(errs) == 0 {
-		if n := c.matrices(); n > MaxParameters {
-			errs = append(errs, fmt.Errorf("model of %d parameters: must be at most %d", n, MaxParameters))
+		if n := c.matrices(); n > maxParameters {
+			errs = append(errs, fmt.Errorf("model of %d parameters: must be at most %d", n, maxParameters))
 		}
 	}
 	errs = append(errs, c.validateFloats()...)

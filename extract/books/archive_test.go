@@ -282,7 +282,7 @@ func TestBombsAreRejectedAndReadingGoesOn(t *testing.T) {
 			} else {
 				content = gzipOf(t, tarOf(t, m, member{"b.txt", "After."}))
 			}
-			r := NewReader(memory{archive: content}, Task{Path: Name(archive), Kind: KindFile}, Options{})
+			r := NewReader(memory{archive: content}, Task{Path: Name(archive), Kind: kindFile}, Options{})
 			r.limit = 1 << 20
 			docs, err := drain(r)
 			if err != nil || len(docs) == 0 || docs[len(docs)-1].ID != "books:b.txt" || r.stats.Books != 2 {
@@ -350,7 +350,7 @@ func TestMillionsOfMembersTakeLittleMemory(t *testing.T) {
 	w, b = nil, bytes.Buffer{}
 	var docs []extract.Document
 	peak := peakOf(func(sample func()) {
-		r := NewReader(memory{"x.zip": content}, Task{Path: "x.zip", Kind: KindFile}, Options{})
+		r := NewReader(memory{"x.zip": content}, Task{Path: "x.zip", Kind: kindFile}, Options{})
 		for doc, err := range r.Documents() {
 			if err != nil {
 				t.Fatal(err)

@@ -165,8 +165,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// MaxNotes is the maximum number of notes in [Stats].
-const MaxNotes = 20
+// maxNotes is the maximum number of notes in [Stats].
+const maxNotes = 20
 
 // Stats counts what a [Reader] read. Books equals Kept plus the sum of Rejects.
 type Stats struct {
@@ -272,17 +272,17 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 
 func (r *Reader) readTask() error {
 	inner, name := "", r.base()
-	if r.task.Kind == KindRows && len(r.task.Files) > 0 {
+	if r.task.Kind == kindRows && len(r.task.Files) > 0 {
 		inner = string(r.task.Files[0])
 		name = inner
 	}
-	if r.task.Kind == KindFile || r.task.Kind == KindRows {
+	if r.task.Kind == kindFile || r.task.Kind == kindRows {
 		f, err := r.store.Open(string(r.task.Path), inner)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		if r.task.Kind == KindFile {
+		if r.task.Kind == kindFile {
 			return r.readLone(f, name)
 		}
 		if err := r.readRows(name, f); err != nil {
@@ -388,7 +388,7 @@ func (r *Reader) countID(id string) {
 
 // note adds a note on a book to the statistics, unless the text is empty.
 func (r *Reader) note(name, note string) {
-	if note != "" && len(r.stats.Notes) < MaxNotes {
+	if note != "" && len(r.stats.Notes) < maxNotes {
 		r.stats.Notes = append(r.stats.Notes, Note{name, note})
 	}
 }

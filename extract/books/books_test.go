@@ -56,7 +56,7 @@ func (m memory) Open(path, name string) (File, error) {
 // read reads one file of a name that stands for its kind.
 func read(tb testing.TB, name, content string, opts Options) ([]extract.Document, Stats, error) {
 	tb.Helper()
-	r := NewReader(memory{"in/" + name: content}, Task{Path: Name("in/" + name), Kind: KindFile}, opts)
+	r := NewReader(memory{"in/" + name: content}, Task{Path: Name("in/" + name), Kind: kindFile}, opts)
 	docs, err := drain(r)
 	checkStats(tb, r.Stats(), len(docs))
 	return docs, r.Stats(), err
@@ -229,10 +229,10 @@ func TestPlanGroupsConsecutiveFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Task{
-		{Path: "dir", Kind: KindFolder, Files: []Name{"a.txt", "b.txt"}, Bytes: 32 << 20, Skipped: 1},
-		{Path: "dir", Kind: KindFolder, Files: []Name{"c.txt"}, Bytes: 1 << 20},
-		{Path: "dir", Kind: KindFolder, Files: []Name{"d.txt"}, Bytes: 40 << 20},
-		{Path: "dir", Kind: KindFolder, Files: []Name{"e.txt", "g.txt"}, Bytes: 32 << 20},
+		{Path: "dir", Kind: kindFolder, Files: []Name{"a.txt", "b.txt"}, Bytes: 32 << 20, Skipped: 1},
+		{Path: "dir", Kind: kindFolder, Files: []Name{"c.txt"}, Bytes: 1 << 20},
+		{Path: "dir", Kind: kindFolder, Files: []Name{"d.txt"}, Bytes: 40 << 20},
+		{Path: "dir", Kind: kindFolder, Files: []Name{"e.txt", "g.txt"}, Bytes: 32 << 20},
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("tasks (-want +got):\n%s", diff)
@@ -249,7 +249,7 @@ func TestPlanRefusesWhatHasNoBooks(t *testing.T) {
 }
 
 func TestTasksTravelAsJSON(t *testing.T) {
-	task := Task{Path: "d\xff", Kind: KindFolder, Files: []Name{"plain.txt", "bücher.txt", "b\xfccher.txt", "<&>\u2028.txt"}, Bytes: 3, Skipped: 1}
+	task := Task{Path: "d\xff", Kind: kindFolder, Files: []Name{"plain.txt", "bücher.txt", "b\xfccher.txt", "<&>\u2028.txt"}, Bytes: 3, Skipped: 1}
 	b, err := json.Marshal(task)
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +311,7 @@ func TestReadingStopsWhenAsked(t *testing.T) {
 		"x.zip": zipOf(t, member{"a.txt", "One."}, member{"b.epub", simpleEPUB(t)}),
 		"x.txt": "One.",
 	} {
-		r := NewReader(memory{name: content}, Task{Path: Name(name), Kind: KindFile}, Options{})
+		r := NewReader(memory{name: content}, Task{Path: Name(name), Kind: kindFile}, Options{})
 		for range r.Documents() {
 			break
 		}

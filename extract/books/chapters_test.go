@@ -56,7 +56,7 @@ func TestDocumentsOfTheSpineAreChapters(t *testing.T) {
 		}
 	}
 	store := memory{"in/b.epub": zipOf(t, members...)}
-	r := NewReader(store, Task{Path: "in", Kind: KindFolder, Files: []Name{"b.epub"}}, Options{Chapters: true})
+	r := NewReader(store, Task{Path: "in", Kind: kindFolder, Files: []Name{"b.epub"}}, Options{Chapters: true})
 	var got []string
 	for d, err := range r.Documents() {
 		if err != nil {

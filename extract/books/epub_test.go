@@ -160,7 +160,7 @@ func TestTooLargeEPUBsAreRejected(t *testing.T) {
 		strings.Repeat("<p> </p>", 500) + "x":     true,
 	} {
 		store := memory{"b.epub": epubWith(t, xhtml(body))}
-		r := NewReader(store, Task{Path: "b.epub", Kind: KindFile}, Options{})
+		r := NewReader(store, Task{Path: "b.epub", Kind: kindFile}, Options{})
 		r.limit = 100
 		docs, err := drain(r)
 		if err != nil || (len(docs) == 1) != kept || !kept && r.stats.Rejects[extract.RejectTooLarge] != 1 {

@@ -67,7 +67,7 @@ func TestLinesMakeDocumentsOfSoMany(t *testing.T) {
 func TestALineBeyondTheLimitIsAReject(t *testing.T) {
 	for _, size := range []int{99, 101, 150, 70_000, 300_000} {
 		store := memory{"in/a.txt": "short\n" + strings.Repeat("x", size) + "\nlast\n" + strings.Repeat("y ", 40) + "\n" + strings.Repeat("z ", 40)}
-		r := NewReader(store, Task{Path: "in", Kind: KindFolder, Files: []Name{"a.txt"}}, Options{LinesPerDocument: 3})
+		r := NewReader(store, Task{Path: "in", Kind: kindFolder, Files: []Name{"a.txt"}}, Options{LinesPerDocument: 3})
 		r.limit = 100
 		var lines []string
 		for d, err := range r.Documents() {
@@ -173,7 +173,7 @@ func TestRowGroupsAreCutIntoTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var parts []string
-	for _, task := range []Task{{Path: Name(path), Kind: KindRows, Groups: 1}, {Path: Name(path), Kind: KindRows, First: 1, Groups: 1, Row: 40}} {
+	for _, task := range []Task{{Path: Name(path), Kind: kindRows, Groups: 1}, {Path: Name(path), Kind: kindRows, First: 1, Groups: 1, Row: 40}} {
 		for d, err := range NewReader(Local{}, task, Options{}).Documents() {
 			if err != nil {
 				t.Fatal(err)

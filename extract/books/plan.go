@@ -16,18 +16,18 @@ import (
 	"pretext/internal/failure"
 )
 
-// TaskBytes is the approximate size, in bytes, of a task that consists of
+// taskBytes is the approximate size, in bytes, of a task that consists of
 // consecutive files in a folder. A larger file is a task of its own.
-const TaskBytes = 32 << 20
+const taskBytes = 32 << 20
 
 // A Kind tells how a task is read.
 type Kind string
 
 // The kinds of tasks.
 const (
-	KindFile   Kind = "file"   // a file: an archive or a book
-	KindFolder Kind = "folder" // some files of a folder
-	KindRows   Kind = "rows"   // some row groups of a Parquet file: Path, or Files[0] in the folder Path
+	kindFile   Kind = "file"   // a file: an archive or a book
+	kindFolder Kind = "folder" // some files of a folder
+	kindRows   Kind = "rows"   // some row groups of a Parquet file: Path, or Files[0] in the folder Path
 )
 
 // A Task is the part of the sources that one [Reader] reads.
@@ -37,7 +37,7 @@ type Task struct {
 	Files   []Name `json:"files,omitempty"`   // paths in the folder, slash-separated, in order
 	Bytes   int64  `json:"bytes"`             // size of all files
 	Skipped int64  `json:"skipped,omitempty"` // files of the folder that are not books, counted in its first task
-	// Only for KindRows: the first row group, the number of row groups, and the
+	// Only for kindRows: the first row group, the number of row groups, and the
 	// number of rows before the first row group.
 	First  int   `json:"first,omitempty"`
 	Groups int   `json:"groups,omitempty"`
@@ -130,7 +130,7 @@ func (p planner) plan() ([]Task, error) {
 	case kindOf(p.path) == rows:
 		return p.rows(files[0])
 	}
-	return []Task{{Path: Name(p.path), Kind: KindFile, Bytes: files[0].Size}}, nil
+	return []Task{{Path: Name(p.path), Kind: kindFile, Bytes: files[0].Size}}, nil
 }
 
 // folder divides the books of a folder into tasks.
@@ -152,8 +152,8 @@ func (p planner) folder(files []Info) ([]Task, error) {
 			continue
 		}
 		last := len(tasks) - 1
-		if last < 0 || tasks[last].Kind == KindRows || tasks[last].Bytes+f.Size > TaskBytes {
-			tasks = append(tasks, Task{Path: Name(p.path), Kind: KindFolder})
+		if last < 0 || tasks[last].Kind == kindRows || tasks[last].Bytes+f.Size > taskBytes {
+			tasks = append(tasks, Task{Path: Name(p.path), Kind: kindFolder})
 			last++
 		}
 		tasks[last].Files = append(tasks[last].Files, Name(f.Name))
@@ -174,7 +174,7 @@ func (p planner) rows(info Info) ([]Task, error) {
 		return nil, err
 	}
 	defer f.Close()
-	task := Task{Path: Name(p.path), Kind: KindRows}
+	task := Task{Path: Name(p.path), Kind: kindRows}
 	if info.Name != "" {
 		task.Files = []Name{Name(info.Name)}
 	}
@@ -191,7 +191,7 @@ func (p planner) rows(info Info) ([]Task, error) {
 	var tasks []Task
 	row := int64(0) // number of rows before group i
 	for i, g := range file.Groups() {
-		if task.Groups > 0 && task.Bytes+g.Bytes > TaskBytes {
+		if task.Groups > 0 && task.Bytes+g.Bytes > taskBytes {
 			tasks = append(tasks, task)
 			task.First, task.Row, task.Groups, task.Bytes = i, row, 0, 0
 		}

@@ -151,7 +151,7 @@ type Containment struct {
 // fraction share is in another text. It sorts at most budget bytes at a time,
 // and needs four more bytes of memory for each document.
 func NewContainment(files []*Samples, share float64, budget int64) *Containment {
-	c := &Containment{files: files, share: share, budget: max(budget, MinBudget)}
+	c := &Containment{files: files, share: share, budget: max(budget, minBudget)}
 	for _, f := range files {
 		c.counts = append(c.counts, f.counts...)
 	}
@@ -180,7 +180,7 @@ func (c *Containment) Candidates(ctx context.Context, want func(document uint32)
 	for _, n := range c.counts {
 		total += int64(n)
 	}
-	half := max(c.budget/2, MinBudget) // the other half is for the pairs
+	half := max(c.budget/2, minBudget) // the other half is for the pairs
 	parts := partsOf(total*sampleEntryBytes, half)
 	sorter := pairSorter{limit: int(half / pairBytes), spill: spill, repeats: true}
 	var entries []entry[uint64]

@@ -174,7 +174,7 @@ func TestTheBudgetChangesNothing(t *testing.T) {
 	if len(want) < 1000 || !slices.IsSortedFunc(want, comparePairs) || len(slices.Compact(slices.Clone(want))) != len(want) {
 		t.Fatalf("%d pairs, sorted and once each?", len(want))
 	}
-	for _, budget := range []int64{100, 5000, MinBudget} {
+	for _, budget := range []int64{100, 5000, minBudget} {
 		for _, limit := range []int{0, 16, 500} {
 			if diff := cmp.Diff(want, pairs(budget, limit)); diff != "" {
 				t.Errorf("budget %d, runs of %d: %s", budget, limit, diff)

@@ -65,13 +65,13 @@ type Index struct {
 // uint32 in its entries, and int in this process.
 const maxDocuments = math.MaxUint32 & math.MaxInt
 
-// MinBudget is the minimum memory budget of an index in bytes.
-const MinBudget = 1 << 20
+// minBudget is the minimum memory budget of an index in bytes.
+const minBudget = 1 << 20
 
 // NewIndex returns an index of the documents in files. It sorts at most budget
 // bytes at a time.
 func NewIndex(files []*Signatures, budget int64) (*Index, error) {
-	x := &Index{files: files, budget: max(budget, MinBudget)}
+	x := &Index{files: files, budget: max(budget, minBudget)}
 	for _, f := range files {
 		if f.Len() > maxDocuments-x.total {
 			return nil, fmt.Errorf("more than %d documents", maxDocuments)
@@ -186,7 +186,7 @@ func (x *Index) Equal(ctx context.Context, c *Clusters) error {
 // includes only the first. Pairs that exceed the memory budget are written to
 // spill.
 func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit func(Pair) error) error {
-	half := max(x.budget/2, MinBudget) // the other half is for the pairs
+	half := max(x.budget/2, minBudget) // the other half is for the pairs
 	hashes := columnSorter[uint64]{
 		x:     x,
 		parts: partsOf(int64(x.total)*bandEntryBytes, half),

@@ -22,9 +22,9 @@ var algorithms = []struct {
 	make func() hash.Hash
 }{{"sha256", sha256.New}, {"sha1", sha1.New}, {"md5", md5.New}}
 
-// NewChecksum returns the checksum with the given algorithm and hexadecimal
+// newChecksum returns the checksum with the given algorithm and hexadecimal
 // digits, or an error if they are invalid.
-func NewChecksum(algorithm, digits string) (Checksum, error) {
+func newChecksum(algorithm, digits string) (Checksum, error) {
 	digits = strings.ToLower(digits)
 	for _, a := range algorithms {
 		if a.name != algorithm {

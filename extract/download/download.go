@@ -86,8 +86,8 @@ var (
 
 // Kinds of files.
 const (
-	KindWiki  = "wiki"  // a MediaWiki XML dump, or a part of one
-	KindBooks = "books" // a book or an archive of books
+	kindWiki  = "wiki"  // a MediaWiki XML dump, or a part of one
+	kindBooks = "books" // a book or an archive of books
 )
 
 // A File is one file of a source. It is plain data.

@@ -68,7 +68,7 @@ func (c *Client) resolveBooks(ctx context.Context, r Request) (*List, error) {
 		return nil, fmt.Errorf("%s: %w: no such book in the catalogue", r, ErrNotFound)
 	}
 	for _, id := range ids {
-		list.Files = append(list.Files, File{Name: fmt.Sprintf("pg%d.txt", id), URL: fmt.Sprintf(gutenbergBook, id, id), Kind: KindBooks,
+		list.Files = append(list.Files, File{Name: fmt.Sprintf("pg%d.txt", id), URL: fmt.Sprintf(gutenbergBook, id, id), Kind: kindBooks,
 			Licence: booksLicence, Optional: optional})
 	}
 	return list, nil

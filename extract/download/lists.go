@@ -30,7 +30,7 @@ func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 		if len(name) > 1 && (name[0] == ' ' || name[0] == '*') {
 			name = name[1:]
 		}
-		sum, err := NewChecksum(algorithm, digits)
+		sum, err := newChecksum(algorithm, digits)
 		if !ok || name == "" || err != nil {
 			return nil, fmt.Errorf("%w: invalid line %d in a list of checksums: %q", ErrCorrupt, n, clip(line))
 		}
@@ -87,9 +87,9 @@ func (f dumpFile) file(name string) (file File, err error) {
 	case f.Size < 0:
 		err = fmt.Errorf("size %d", f.Size)
 	case f.SHA1 != "":
-		file.Checksum, err = NewChecksum("sha1", f.SHA1)
+		file.Checksum, err = newChecksum("sha1", f.SHA1)
 	case f.MD5 != "":
-		file.Checksum, err = NewChecksum("md5", f.MD5)
+		file.Checksum, err = newChecksum("md5", f.MD5)
 	}
 	return file, err
 }

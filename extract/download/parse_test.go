@@ -44,7 +44,7 @@ func FuzzSums(f *testing.F) {
 		var again bytes.Buffer
 		for _, name := range slices.Sorted(maps.Keys(sums)) {
 			digits := strings.TrimPrefix(string(sums[name]), "sha256:")
-			if _, err := NewChecksum("sha256", digits); err != nil || strings.Contains(name, "/") && name != "/" {
+			if _, err := newChecksum("sha256", digits); err != nil || strings.Contains(name, "/") && name != "/" {
 				t.Fatalf("%q: %q, %v", name, digits, err)
 			}
 			fmt.Fprintf(&again, "%s *%s\n", digits, name)

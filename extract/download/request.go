@@ -130,7 +130,7 @@ func (r Request) Validate() error {
 			p.add("url %s: parts that may be secret were removed, want the complete URL", r.URL)
 		}
 		if r.SHA256 != "" {
-			if _, err := NewChecksum("sha256", r.SHA256); err != nil {
+			if _, err := newChecksum("sha256", r.SHA256); err != nil {
 				p.add("url %s: %w", redact.URL(r.URL), err)
 			}
 		}
@@ -217,13 +217,13 @@ func resolveURL(r Request) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := File{Name: SafeName(redact.Name(u.EscapedPath())), URL: r.URL, Kind: KindBooks, Licence: "not known"}
+	f := File{Name: SafeName(redact.Name(u.EscapedPath())), URL: r.URL, Kind: kindBooks, Licence: "not known"}
 	stem := f.Name
 	for _, packed := range []string{".bz2", ".gz", ".zst"} {
 		stem = strings.TrimSuffix(stem, packed)
 	}
 	if strings.HasSuffix(stem, ".xml") || strings.Contains(f.Name, ".xml-p") {
-		f.Kind = KindWiki
+		f.Kind = kindWiki
 	}
 	if r.SHA256 != "" {
 		f.Checksum, f.ChecksumSource = Checksum("sha256:"+strings.ToLower(r.SHA256)), "the command line"

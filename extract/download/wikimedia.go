@@ -153,7 +153,7 @@ func contentFiles(ctx context.Context, c *Client, r Request, date string) (*List
 	list := &List{Indices: []Index{indexOf(source, raw)}}
 	for name, sum := range sums {
 		if ours.MatchString(name) {
-			list.Files = append(list.Files, File{Name: name, URL: folder + name, Kind: KindWiki, Checksum: sum, ChecksumSource: source, Licence: wikiLicence})
+			list.Files = append(list.Files, File{Name: name, URL: folder + name, Kind: kindWiki, Checksum: sum, ChecksumSource: source, Licence: wikiLicence})
 		}
 	}
 	if len(list.Files) == 0 {
@@ -179,7 +179,7 @@ func legacyFiles(ctx context.Context, c *Client, r Request, date string) (*List,
 	}
 	for i := range files {
 		f := &files[i]
-		f.URL, f.Kind, f.Licence = folder+f.Name, KindWiki, wikiLicence
+		f.URL, f.Kind, f.Licence = folder+f.Name, kindWiki, wikiLicence
 		if f.Checksum != "" {
 			f.ChecksumSource = source
 		}

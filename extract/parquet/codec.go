@@ -89,7 +89,7 @@ func (d *decompressor) gunzip(dst, src []byte) (err error) {
 
 func (d *decompressor) unzstd(dst, src []byte) (err error) {
 	if d.zstd == nil {
-		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxPageBytes))
+		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes))
 		if err != nil {
 			return err
 		}

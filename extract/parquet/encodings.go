@@ -111,7 +111,7 @@ func (d *deltaReader) done() bool { return d.err != nil || len(d.values) == d.to
 
 // add adds the value that is greater by delta than the last value.
 func (d *deltaReader) add(delta int64) {
-	if d.value += delta; d.value < 0 || d.value > MaxPageBytes {
+	if d.value += delta; d.value < 0 || d.value > maxPageBytes {
 		d.fail("impossible length")
 		return
 	}

@@ -111,8 +111,8 @@ func (h *pageHeader) check() error {
 	switch {
 	case h.unpacked < 0 || h.packed < 0 || h.values < 0 || h.v2Levels < 0 || h.v2Repeat < 0:
 		return damagef("negative sizes")
-	case h.unpacked > MaxPageBytes || h.packed > MaxPageBytes:
-		return damagef("a page of %d bytes, more than %d", max(h.unpacked, h.packed), MaxPageBytes)
+	case h.unpacked > maxPageBytes || h.packed > maxPageBytes:
+		return damagef("a page of %d bytes, more than %d", max(h.unpacked, h.packed), maxPageBytes)
 	case h.values > maxPageValues:
 		return damagef("a page of %d values, more than %d", h.values, maxPageValues)
 	}
@@ -125,7 +125,7 @@ func (h *pageHeader) check() error {
 const (
 	maxPageValues = 1 << 24
 	maxRatio      = 1000
-	freeBytes     = MaxPageBytes // allowed for any column chunk
+	freeBytes     = maxPageBytes // allowed for any column chunk
 	freeValues    = 1 << 20
 )
 
@@ -433,8 +433,8 @@ func (p *pageReader) prefixed(b []byte, values int) (func() ([]byte, error), err
 		if err != nil {
 			return nil, err
 		}
-		if int(prefixes[0])+len(end) > MaxPageBytes {
-			return nil, damagef("a value of more than %d bytes", MaxPageBytes)
+		if int(prefixes[0])+len(end) > maxPageBytes {
+			return nil, damagef("a value of more than %d bytes", maxPageBytes)
 		}
 		p.prefix = append(p.prefix[:prefixes[0]], end...)
 		prefixes = prefixes[1:]

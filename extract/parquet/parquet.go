@@ -39,8 +39,8 @@
 //
 // Files are not trusted: every length is compared with the size of the enclosing
 // part before memory is allocated, and corrupt data is a [CorruptError] with its
-// offset. A page may have up to [MaxPageBytes], the footer up to
-// [MaxFooterBytes]. A reader holds at most a page, its compressed form and a
+// offset. A page may have up to [maxPageBytes], the footer up to
+// [maxFooterBytes]. A reader holds at most a page, its compressed form and a
 // dictionary, about 300 MB. A file that expands to more than a thousand times
 // its size is rejected as a decompression bomb.
 //
@@ -57,8 +57,8 @@ import (
 // Limits in bytes: the size of a page, compressed or not, and that of the footer.
 // Typical files need a thousandth, except for a page with one large value.
 const (
-	MaxPageBytes   = 72 << 20
-	MaxFooterBytes = 32 << 20
+	maxPageBytes   = 72 << 20
+	maxFooterBytes = 32 << 20
 )
 
 const magic = "PAR1"
@@ -164,7 +164,7 @@ func readFooter(r io.ReaderAt, size int64) (footer []byte, at int64, err error) 
 		return nil, 0, &UnsupportedError{What: "encrypted"}
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
-	if string(end[4:]) != magic || n > size-tail-int64(len(magic)) || n > MaxFooterBytes {
+	if string(end[4:]) != magic || n > size-tail-int64(len(magic)) || n > maxFooterBytes {
 		return nil, 0, &CorruptError{size - tail, "no footer: file cut short?"}
 	}
 	footer = make([]byte, n)

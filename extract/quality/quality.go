@@ -44,7 +44,7 @@
 //
 // # Limits
 //
-// Time is linear in the text. Repetition is measured in the first [MaxUnits]
+// Time is linear in the text. Repetition is measured in the first [maxUnits]
 // words, lines or paragraphs, about 6 MB of prose. This bounds memory to about
 // 45 MB, which is kept for the next document.
 //

@@ -192,7 +192,7 @@ func TestHostileTextsTakeLinearTimeAndBoundedTables(t *testing.T) {
 		"ideographs": "水", "quotes": "x.\"", "phrases": "use of cook "} {
 		size := 1 << 20
 		if name == "one line" {
-			size = 5 << 20 // over MaxUnits words
+			size = 5 << 20 // over maxUnits words
 		}
 		d := &extract.Document{Text: strings.Repeat(unit, size/len(unit)), Lang: "en"}
 		start := time.Now()
@@ -202,10 +202,10 @@ func TestHostileTextsTakeLinearTimeAndBoundedTables(t *testing.T) {
 		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%s: %v", name, took)
 		}
-		if got := len(f.text.grams.hashes); got > MaxUnits {
+		if got := len(f.text.grams.hashes); got > maxUnits {
 			t.Errorf("%s: %d words are held", name, got)
 		}
-		if got := len(f.text.grams.seen.keys); got > 2*MaxUnits {
+		if got := len(f.text.grams.seen.keys); got > 2*maxUnits {
 			t.Errorf("%s: a table of %d", name, got)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// MaxUnits is the maximum number of words, lines or paragraphs of a document in
+// maxUnits is the maximum number of words, lines or paragraphs of a document in
 // which repetition is measured. The rest is not measured.
-const MaxUnits = 1 << 20
+const maxUnits = 1 << 20
 
 // Words, lines and n-grams are compared by 64-bit hashes. Among a million of
 // them, two different ones collide with probability 3e-8.
@@ -82,9 +82,9 @@ func (p *profile) repeats() *units {
 // line or paragraph.
 func (u *units) survey(text string, next func(string) (unit, rest string)) (f unitFacts) {
 	n := 1 + strings.Count(text, "\n")
-	u.seen.reset(min(n, MaxUnits))
+	u.seen.reset(min(n, maxUnits))
 	rest := text
-	for rest != "" && f.units < MaxUnits {
+	for rest != "" && f.units < maxUnits {
 		var unit string
 		if unit, rest = next(rest); unit == "" {
 			continue
@@ -156,7 +156,7 @@ func (p *profile) words1M() *grams {
 	g.known, g.hashes, g.lengths = true, g.hashes[:0], g.lengths[:0]
 	end := len(p.doc.Text)
 	for start, stop := range wordsOf(p.doc.Text) {
-		if len(g.hashes) == MaxUnits {
+		if len(g.hashes) == maxUnits {
 			end = start
 			break
 		}

@@ -103,7 +103,7 @@ func (s *jsonScanner) members(depth int, field func(depth int, key []byte) bool)
 		return true
 	}
 	for {
-		if c != '"' || !s.stringTo(&s.line.key, MaxFieldName+1) || s.nextSolid() != ':' {
+		if c != '"' || !s.stringTo(&s.line.key, maxFieldName+1) || s.nextSolid() != ':' {
 			return false
 		}
 		if !field(depth+1, s.line.key) {

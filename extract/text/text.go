@@ -79,20 +79,20 @@ type Source struct {
 type Options struct {
 	Lang string `json:"lang,omitempty"` // language of documents that do not name theirs
 	// Field is the name of the field of JSON lines that holds the text, at most
-	// [MaxFieldName] bytes; "" means "text".
+	// [maxFieldName] bytes; "" means "text".
 	Field string `json:"field,omitempty"`
 }
 
-// MaxFieldName is the maximum length of a field name in bytes.
-const MaxFieldName = 64
+// maxFieldName is the maximum length of a field name in bytes.
+const maxFieldName = 64
 
 // field returns the name of the field with the text.
 func (o Options) field() string { return cmp.Or(o.Field, "text") }
 
 // Validate returns an error if the value of a field is invalid.
 func (o Options) Validate() error {
-	if len(o.Field) > MaxFieldName {
-		return fmt.Errorf("name of the text field has %d bytes, want at most %d", len(o.Field), MaxFieldName)
+	if len(o.Field) > maxFieldName {
+		return fmt.Errorf("name of the text field has %d bytes, want at most %d", len(o.Field), maxFieldName)
 	}
 	return nil
 }
@@ -103,8 +103,8 @@ type Place struct {
 	Line int64  // from 1
 }
 
-// MaxPlaces is the maximum length of Stats.Invalid and of Stats.Malformed.
-const MaxPlaces = 10
+// maxPlaces is the maximum length of Stats.Invalid and of Stats.Malformed.
+const maxPlaces = 10
 
 // Stats counts what a [Reader] read.
 type Stats struct {
@@ -238,7 +238,7 @@ func (r *Reader) countInvalid(n int) {
 }
 
 func appendPlace(places []Place, p Place) []Place {
-	if len(places) >= MaxPlaces || len(places) > 0 && places[len(places)-1] == p {
+	if len(places) >= maxPlaces || len(places) > 0 && places[len(places)-1] == p {
 		return places
 	}
 	return append(places, p)

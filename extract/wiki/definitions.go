@@ -33,18 +33,18 @@ const (
 // emptyDefinition is the definition of a template of which a page includes nothing.
 const emptyDefinition = "<nowiki/>"
 
-// TemplateNamespace is the number of the namespace of templates on every wiki.
-const TemplateNamespace = 10
+// templateNamespace is the number of the namespace of templates on every wiki.
+const templateNamespace = 10
 
 // A LeftOut is the reason why a template page has no definition.
 type LeftOut string
 
 // The reasons.
 const (
-	LeftOutLua      LeftOut = "lua"   // it calls a Lua module
-	LeftOutTable    LeftOut = "table" // it has a table
-	LeftOutTooLarge LeftOut = "too_large"
-	LeftOutUnusable LeftOut = "unusable" // no readable wikitext, or a redirect to something else
+	leftOutLua      LeftOut = "lua"   // it calls a Lua module
+	leftOutTable    LeftOut = "table" // it has a table
+	leftOutTooLarge LeftOut = "too_large"
+	leftOutUnusable LeftOut = "unusable" // no readable wikitext, or a redirect to something else
 )
 
 // DefinitionStats counts the template pages that were read.
@@ -115,17 +115,17 @@ func (r *Reader) namespaceOf(p rawPage) (h pageHead, ns int, ok bool) {
 // definition returns the template that is the page p; ok is false if it is none.
 func (r *Reader) definition(p rawPage, stats *DefinitionStats) (d definitions.Definition, ok bool) {
 	h, ns, ok := r.namespaceOf(p)
-	if !ok || ns != TemplateNamespace {
+	if !ok || ns != templateNamespace {
 		return d, false
 	}
 	if p.tooLarge {
-		stats.count(LeftOutTooLarge)
+		stats.count(leftOutTooLarge)
 		return d, false
 	}
 	title := r.title(&h, p)
 	source, _, reject := r.wikitext(p, h)
 	if reject != "" {
-		stats.count(LeftOutUnusable)
+		stats.count(leftOutUnusable)
 		return d, false
 	}
 	if _, after, hasNamespace := strings.Cut(title, ":"); hasNamespace {
@@ -135,7 +135,7 @@ func (r *Reader) definition(p rawPage, stats *DefinitionStats) (d definitions.De
 	d.Name = wikitext.TemplateName(d.Title)
 	value, why := definitionOf(source)
 	if d.Value = value; d.Name == "" {
-		why = LeftOutUnusable
+		why = leftOutUnusable
 	}
 	stats.count(why)
 	return d, why == ""
@@ -160,7 +160,7 @@ func definitionOf(source []byte) (string, LeftOut) {
 	if wikitext.IsRedirect(source) {
 		target, ok := redirectTarget(source)
 		if !ok {
-			return "", LeftOutUnusable
+			return "", leftOutUnusable
 		}
 		return rendering.Alias + target, ""
 	}
@@ -169,13 +169,13 @@ func definitionOf(source []byte) (string, LeftOut) {
 	case len(included) == 0:
 		return emptyDefinition, ""
 	case len(included) > MaxSwitch, len(included) > MaxDefinition && !bytes.Contains(included, []byte("#switch")):
-		return "", LeftOutTooLarge
+		return "", leftOutTooLarge
 	case bytes.Contains(included, []byte("{|")):
-		return "", LeftOutTable
+		return "", leftOutTable
 	case bytes.Contains(bytes.ToLower(included), []byte("#invoke:")):
-		return "", LeftOutLua
+		return "", leftOutLua
 	case bytes.HasPrefix(included, []byte(rendering.Alias)):
-		return "", LeftOutUnusable // text that looks like ours for a redirect
+		return "", leftOutUnusable // text that looks like ours for a redirect
 	}
 	return string(included), ""
 }

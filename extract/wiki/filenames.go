@@ -30,9 +30,9 @@ var (
 	})
 )
 
-// ParsePart parses the file name of a part of a dump. ok is false for any other
+// parsePart parses the file name of a part of a dump. ok is false for any other
 // file name.
-func ParsePart(path string) (p Part, ok bool) {
+func parsePart(path string) (p Part, ok bool) {
 	name := filepath.Base(path)
 	m := legacyPart().FindStringSubmatch(name)
 	if m == nil {
@@ -53,7 +53,7 @@ func SortParts(paths []string) {
 	places := map[string][]int{}
 	var dumps []string
 	for i, path := range paths {
-		if p, ok := ParsePart(path); ok {
+		if p, ok := parsePart(path); ok {
 			if places[p.Dump] == nil {
 				dumps = append(dumps, p.Dump)
 			}
@@ -66,8 +66,8 @@ func SortParts(paths []string) {
 			sorted = append(sorted, paths[i])
 		}
 		slices.SortStableFunc(sorted, func(a, b string) int {
-			p, _ := ParsePart(a)
-			q, _ := ParsePart(b)
+			p, _ := parsePart(a)
+			q, _ := parsePart(b)
 			return cmp.Or(cmp.Compare(p.First, q.First), cmp.Compare(p.Last, q.Last), strings.Compare(a, b))
 		})
 		for k, i := range places[dump] {
@@ -84,7 +84,7 @@ func CheckParts(paths []string) (lines []string) {
 	SortParts(sorted)
 	last := map[string]Part{}
 	for _, path := range sorted {
-		p, ok := ParsePart(path)
+		p, ok := parsePart(path)
 		if !ok {
 			continue
 		}
@@ -132,14 +132,14 @@ func Companion(path string) string {
 }
 
 // HasDumpName reports whether a file has the name of a dump of pages: it ends
-// in .xml, .xml.bz2 or .xml.gz, or is the name of a part ([ParsePart]). Names
+// in .xml, .xml.bz2 or .xml.gz, or is the name of a part ([parsePart]). Names
 // that [Companion] recognizes do not count.
 func HasDumpName(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	if strings.HasPrefix(name, ".") || Companion(path) != "" {
 		return false
 	}
-	if _, ok := ParsePart(path); ok {
+	if _, ok := parsePart(path); ok {
 		return true
 	}
 	for _, packed := range []string{".bz2", ".gz"} {

@@ -20,7 +20,7 @@ func TestNamesOfPartsAreRead(t *testing.T) {
 		"w-p9p1.xml":                        {},
 		"w-p1p99999999999999999999.xml.bz2": {},
 	} {
-		got, ok := ParsePart(name)
+		got, ok := parsePart(name)
 		if ok != (want != Part{}) || ok && got != want {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, ok, want)
 		}
@@ -82,7 +82,7 @@ func FuzzParsePart(f *testing.F) {
 	f.Add("enwiki-20260801-pages-articles1.xml-p1p41242.bz2")
 	f.Add("w-p1p2.xml")
 	f.Fuzz(func(t *testing.T, name string) {
-		p, ok := ParsePart(name)
+		p, ok := parsePart(name)
 		if ok && (p.First < 0 || p.Last < p.First || p.Dump == "" || !strings.Contains(name, p.Dump)) {
 			t.Errorf("%q: %+v", name, p)
 		}

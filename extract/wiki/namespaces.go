@@ -51,7 +51,7 @@ func namespaceKey(name string) string {
 // case; "" if the dump does not name it.
 func (h Head) namespace10() string {
 	for _, n := range h.Namespaces {
-		if n.Key == TemplateNamespace {
+		if n.Key == templateNamespace {
 			return namespaceKey(n.Name)
 		}
 	}

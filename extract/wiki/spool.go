@@ -64,8 +64,8 @@ func (c spoolChunk) space() int64 { return (int64(c.size) + spoolPage - 1) &^ (s
 // spoolChunkBytes is the size of a chunk's pages at which it is closed.
 const spoolChunkBytes = 256 << 10
 
-// ErrSpool is the error for a temporary file of pages that was changed.
-var ErrSpool = failure.Damaged("the temporary file of pages is corrupt: run again")
+// errSpool is the error for a temporary file of pages that was changed.
+var errSpool = failure.Damaged("the temporary file of pages is corrupt: run again")
 
 // NewSpool returns an empty spool in an empty file, which the caller closes. With
 // pack it has half the size, for an eighth more CPU time than without a spool.
@@ -221,13 +221,13 @@ func (r *SpoolReader) next() (p rawPage, err error) {
 	for k := range numbers {
 		n := 0
 		if numbers[k], n = binary.Uvarint(b); n <= 0 {
-			return p, ErrSpool
+			return p, errSpool
 		}
 		b = b[n:]
 	}
 	head, revision := numbers[1], numbers[2]
 	if head > uint64(len(b)) || revision > uint64(len(b))-head {
-		return p, ErrSpool
+		return p, errSpool
 	}
 	p = rawPage{tooLarge: flags&spoolTooLarge != 0, end: ending(flags & 3), offset: int64(numbers[0])}
 	if flags&spoolHead != 0 {
@@ -253,12 +253,12 @@ func (r *SpoolReader) fill() error {
 	r.packed = r.packed[:c.size]
 	if n, err := r.spool.file.ReadAt(r.packed, c.offset); n < c.size {
 		if err == io.EOF {
-			return ErrSpool
+			return errSpool
 		}
 		return fmt.Errorf("read the temporary file of pages: %w", err)
 	}
 	if xxhash.Sum64(r.packed) != c.sum {
-		return ErrSpool
+		return errSpool
 	}
 	r.spool.file.Discard(c.offset, c.space())
 	if r.raw = r.packed; !r.spool.pack {
@@ -266,7 +266,7 @@ func (r *SpoolReader) fill() error {
 	}
 	var err error
 	if r.buf, err = s2.Decode(r.buf[:cap(r.buf)], r.packed); err != nil || len(r.buf) == 0 {
-		return ErrSpool
+		return errSpool
 	}
 	r.raw = r.buf
 	return nil

@@ -155,7 +155,7 @@ func TestAChangedSpoolIsAnError(t *testing.T) {
 			var err error
 			for _, err = range r.Documents() {
 			}
-			if !errors.Is(err, ErrSpool) {
+			if !errors.Is(err, errSpool) {
 				t.Errorf("%s, pack %v: %v", name, pack, err)
 			}
 		}

@@ -131,7 +131,7 @@ func TestAPoolStartsAndStopsWorkers(t *testing.T) {
 	cancel()
 	<-served
 	out.await(t, "ended", 3)
-	if left, _ := filepath.Glob(filepath.Join(logs, LogPattern)); len(left) > 1 {
+	if left, _ := filepath.Glob(filepath.Join(logs, logPattern)); len(left) > 1 {
 		t.Errorf("logs of workers that ended without an error: %v", left)
 	}
 	if r, err := p.StartWorker(t.Context(), &fnpb.StartWorkerRequest{WorkerId: "2"}); err != nil || !strings.Contains(r.GetError(), "shutting down") {
@@ -201,7 +201,7 @@ func TestAWorkerThatFailsLeavesItsLog(t *testing.T) {
 		t.Fatal(err, r.GetError())
 	}
 	p.wg.Wait()
-	left, _ := filepath.Glob(filepath.Join(logs, LogPattern))
+	left, _ := filepath.Glob(filepath.Join(logs, logPattern))
 	if len(left) != 1 {
 		t.Fatalf("%d logs, want 1", len(left))
 	}

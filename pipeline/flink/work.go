@@ -22,9 +22,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// LogPattern is the pattern of the names of workers' log files. A worker that
+// logPattern is the pattern of the names of workers' log files. A worker that
 // ends without an error removes its file.
-const LogPattern = "pretext-worker-*.log"
+const logPattern = "pretext-worker-*.log"
 
 // Work runs this process as a worker of a job until the TaskManager ends it, and
 // returns the exit code. args are those of Beam's worker contract. stop ends the work
@@ -164,7 +164,7 @@ type logFile struct{ f *os.File }
 // openLog creates a log file in dir and redirects standard error to it, including the
 // traces of panics.
 func openLog(dir string) (logFile, error) {
-	f, err := os.CreateTemp(dir, LogPattern)
+	f, err := os.CreateTemp(dir, logPattern)
 	if err != nil {
 		return logFile{}, fmt.Errorf("create log file: %w", err)
 	}

@@ -78,7 +78,7 @@ func (s *Env) Fence(ctx context.Context) error {
 	}
 	plan, err := sharding.ReadPlan(ctx, s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", ErrNoPlan, err)
+		return fmt.Errorf("%w: %w", errNoPlan, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
@@ -115,7 +115,7 @@ func (s *Env) Settle(ctx context.Context, name string, file store.Committer) err
 		return err
 	}
 	err = s.Fence(context.WithoutCancel(ctx))
-	if errors.Is(err, ErrFenced) || errors.Is(err, ErrNoPlan) {
+	if errors.Is(err, ErrFenced) || errors.Is(err, errNoPlan) {
 		return errors.Join(err, file.Withdraw())
 	}
 	return err

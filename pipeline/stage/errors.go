@@ -12,8 +12,8 @@ var (
 	// worker of an earlier run that is still alive gets this error and must not
 	// write there.
 	ErrFenced = failure.Lasting("another run has replaced the plan of the folder")
-	// ErrNoPlan reports that plan.json of a running stage was removed.
-	ErrNoPlan = failure.Lasting("plan.json was removed during the run")
+	// errNoPlan reports that plan.json of a running stage was removed.
+	errNoPlan = failure.Lasting("plan.json was removed during the run")
 )
 
 // An OptionsError reports that a directory holds the output of other options or

@@ -371,7 +371,7 @@ func (j *joining) persist(ctx context.Context, address string) (net.Conn, error)
 func checkServer(conn net.Conn) error {
 	err := sameUser(conn)
 	if stranger := (*trust.StrangerError)(nil); errors.As(err, &stranger) {
-		return failure.Usagef("%w: choose another MASTER_PORT, or give the ranks a secret (%s)", err, SecretFileVariable)
+		return failure.Usagef("%w: choose another MASTER_PORT, or give the ranks a secret (%s)", err, secretFileVariable)
 	}
 	return err
 }

@@ -299,7 +299,7 @@ func TestOptionsFromTheEnvironment(t *testing.T) {
 func TestAnotherMachineNeedsASecret(t *testing.T) {
 	for _, host := range []string{"192.0.2.1", "0.0.0.0", "::", "no-such-machine.invalid"} {
 		_, err := Join(context.Background(), Options{Rank: 0, Ranks: 2, Host: host, Port: 1, Wait: time.Second})
-		if err == nil || exitCode(err) != 2 || !strings.Contains(err.Error(), "MASTER_ADDR "+host+" ") || !strings.Contains(err.Error(), SecretFileVariable) {
+		if err == nil || exitCode(err) != 2 || !strings.Contains(err.Error(), "MASTER_ADDR "+host+" ") || !strings.Contains(err.Error(), secretFileVariable) {
 			t.Errorf("%s: got %v, want a usage error that explains secrets", host, err)
 		}
 	}

@@ -29,7 +29,7 @@ type Options struct {
 	Local bool
 
 	// Secret is the key by which ranks recognize each other. It must be the same on
-	// all ranks and have at least [MinSecret] bytes. Without a secret, Host must be
+	// all ranks and have at least [minSecret] bytes. Without a secret, Host must be
 	// a loopback address, and all ranks are processes of one user.
 	Secret []byte
 
@@ -42,18 +42,18 @@ type Options struct {
 	Log     io.Writer     // gets messages for people, each line in one Write; nil: no messages
 }
 
-// MinSecret is the minimum length of a secret in bytes.
-const MinSecret = trust.MinSecret
+// minSecret is the minimum length of a secret in bytes.
+const minSecret = trust.MinSecret
 
 // Environment variables that [FromEnv] reads beside those of torchrun.
 const (
 	SecretVariable     = "PRETEXT_BERT_SECRET"      // the secret itself
-	SecretFileVariable = "PRETEXT_BERT_SECRET_FILE" // a file that holds it, which no other user may read; white space around it is ignored
+	secretFileVariable = "PRETEXT_BERT_SECRET_FILE" // a file that holds it, which no other user may read; white space around it is ignored
 )
 
 // FromEnv reads the options from environment variables as torchrun sets them:
 // RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, and the secret from
-// [SecretVariable] or [SecretFileVariable]. Without RANK, and without WORLD_SIZE or if
+// [SecretVariable] or [secretFileVariable]. Without RANK, and without WORLD_SIZE or if
 // that is 1, the run has one rank. The error is one of usage and lists every problem.
 //
 // If LOCAL_WORLD_SIZE equals WORLD_SIZE, all ranks are on this machine and use
@@ -136,13 +136,13 @@ func (e *environment) number(name string, low, high int) int {
 }
 
 func (e *environment) secret() []byte {
-	text, path := e.getenv(SecretVariable), e.getenv(SecretFileVariable)
+	text, path := e.getenv(SecretVariable), e.getenv(secretFileVariable)
 	if text != "" || path == "" {
 		return []byte(strings.TrimSpace(text))
 	}
 	b, err := trust.ReadSecret(path)
 	if err != nil {
-		e.problems = append(e.problems, fmt.Errorf("%s: %w", SecretFileVariable, err))
+		e.problems = append(e.problems, fmt.Errorf("%s: %w", secretFileVariable, err))
 	}
 	return b
 }
@@ -159,8 +159,8 @@ func (o *Options) Validate() error {
 	if o.LocalRank < 0 {
 		errs = append(errs, fmt.Errorf("LOCAL_RANK %d: must not be negative", o.LocalRank))
 	}
-	if len(o.Secret) > 0 && len(o.Secret) < MinSecret {
-		errs = append(errs, fmt.Errorf("the secret has %d bytes: use at least %d", len(o.Secret), MinSecret))
+	if len(o.Secret) > 0 && len(o.Secret) < minSecret {
+		errs = append(errs, fmt.Errorf("the secret has %d bytes: use at least %d", len(o.Secret), minSecret))
 	}
 	if o.Ranks > 1 && o.Host == "" {
 		errs = append(errs, errors.New("MASTER_ADDR "+notSet+": give the name or address of rank 0's machine"))
@@ -193,7 +193,7 @@ func (o *Options) withoutSecret(ctx context.Context) error {
 	}
 	if !canTellUsers() {
 		return failure.Usagef("this system does not report which user connects to a rank, and there is no secret: start the ranks with --nproc, or put a random text of at least %d characters into a file and set %s to its path",
-			MinSecret, SecretFileVariable)
+			minSecret, secretFileVariable)
 	}
 	if isLoopback(o.Host) {
 		return nil
@@ -207,7 +207,7 @@ func (o *Options) withoutSecret(ctx context.Context) error {
 		return nil
 	}
 	return failure.Usagef("MASTER_ADDR %s is not an address of this machine alone, and there is no secret: put one random text of at least %d characters into a file on every machine and set %s to its path",
-		o.Host, MinSecret, SecretFileVariable)
+		o.Host, minSecret, secretFileVariable)
 }
 
 func isLoopback(host string) bool {

@@ -27,7 +27,7 @@ type Answer struct {
 // Numbers of answers that are shown.
 const (
 	ShownRight = 5
-	ShownWrong = 2
+	shownWrong = 2
 )
 
 // answerExamples is the maximum number of held-out examples that are searched.
@@ -166,6 +166,6 @@ func pickAnswers(all []Answer) []Answer {
 		}
 	}
 	take(true, ShownRight, func(a, b Answer) int { return cmp.Compare(b.rarity, a.rarity) })
-	take(false, ShownWrong, func(a, b Answer) int { return cmp.Compare(b.Probability, a.Probability) })
+	take(false, shownWrong, func(a, b Answer) int { return cmp.Compare(b.Probability, a.Probability) })
 	return picked
 }

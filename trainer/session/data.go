@@ -140,8 +140,8 @@ func (c *Corpus) suits(maxSeqLength int, attendAcross bool) error {
 		return usagef("%s: --attend-across applies only to packed rows, its records are of the form %s: leave it out", c.path, form)
 	case form.Documents() && min(c.vocab.CLS(), c.vocab.SEP()) < 0:
 		return usagef("%s: its tokenizer has no tokens for [CLS] and [SEP], which must enclose a sequence: make the data with a tokenizer that has them", c.path)
-	case form.Documents() && maxSeqLength < MinTokens:
-		return usagef("--max-seq-length %d: must be at least %d, for [CLS], a token and [SEP]", maxSeqLength, MinTokens)
+	case form.Documents() && maxSeqLength < minTokens:
+		return usagef("--max-seq-length %d: must be at least %d, for [CLS], a token and [SEP]", maxSeqLength, minTokens)
 	}
 	return nil
 }

@@ -138,14 +138,14 @@ func (o *Opened) Peak(t time.Duration) (float64, error) {
 	return 0, nil
 }
 
-// MinTokens is the length of the shortest valid example: [CLS] [SEP] [SEP].
-const MinTokens = 3
+// minTokens is the length of the shortest valid example: [CLS] [SEP] [SEP].
+const minTokens = 3
 
 // BatchLimits returns options that limit a micro-batch to the given numbers of
 // tokens and sequences, each sequence with at most predictions masked tokens.
 // predictions 0 means unknown.
 func BatchLimits(tokens, sequences, predictions int) trainer.Options {
-	o := trainer.Options{Tokens: tokens, Sequences: min(sequences, tokens/MinTokens+1), Masked: tokens}
+	o := trainer.Options{Tokens: tokens, Sequences: min(sequences, tokens/minTokens+1), Masked: tokens}
 	if predictions > 0 {
 		o.Masked = min(o.Masked, o.Sequences*predictions)
 	}

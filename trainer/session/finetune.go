@@ -176,7 +176,7 @@ func (r *finetuneRun) run(ctx context.Context, task finetuneTask) (err error) {
 // sequences into a batch as have room for their tokens.
 func (r *finetuneRun) openModel(train bool) (err error) {
 	r.model, err = r.device.Model(r.config, r.task.heads, trainer.Options{
-		Tokens: r.tokens, Sequences: r.tokens/MinTokens + 1, Train: train, Seed: r.o.Seed, Optimizer: r.o.updateRule(),
+		Tokens: r.tokens, Sequences: r.tokens/minTokens + 1, Train: train, Seed: r.o.Seed, Optimizer: r.o.updateRule(),
 	})
 	if err == nil {
 		r.add(r.model)

@@ -31,7 +31,7 @@ func (in *inputs) open(ctx context.Context, o *DataOptions, step *StepOptions) (
 	if o.MaxSeqLength > 0 && !in.data.shards.Form().Documents() {
 		return usagef("--max-seq-length applies only to records of documents (recipe tokens): the examples of %s have their length", in.data.path)
 	}
-	if err := in.data.suits(cmp.Or(o.MaxSeqLength, MinTokens), o.AttendAcross); err != nil {
+	if err := in.data.suits(cmp.Or(o.MaxSeqLength, minTokens), o.AttendAcross); err != nil {
 		return err
 	}
 	if in.evalData, err = openEval(ctx, o); err != nil || in.evalData == nil {

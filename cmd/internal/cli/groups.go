@@ -23,8 +23,8 @@ type Group struct {
 	Settings []string
 }
 
-// ManyFlags is the minimum number of flags for which a command's help has headings.
-const ManyFlags = 12
+// manyFlags is the minimum number of flags for which a command's help has headings.
+const manyFlags = 12
 
 const (
 	groupKey   = "pretext_group"   // key of a flag's annotation: the heading, and the flag's place in the help text
@@ -34,7 +34,7 @@ const (
 
 var addTemplateFunc sync.Once
 
-// GroupFlags adds headings to the help of every command with at least [ManyFlags]
+// GroupFlags adds headings to the help of every command with at least [manyFlags]
 // flags, and hides the settings there. Groups and flags keep the given order; a flag in
 // no group comes last, under "Other flags". Call it after all commands were added.
 func GroupFlags(root *cobra.Command, groups []Group) {
@@ -62,7 +62,7 @@ func annotate(c *cobra.Command, places map[string][]string) {
 		annotate(sub, places)
 	}
 	// Plus 1 for --help, which cobra adds when a command runs.
-	if visible(c.LocalFlags())+1 < ManyFlags {
+	if visible(c.LocalFlags())+1 < manyFlags {
 		return
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {

@@ -65,8 +65,8 @@ type Definition struct {
 	Value string // wikitext that a page includes when it uses the template, or rendering.Alias and the title of another template
 }
 
-// Compare orders definitions by name, title and value.
-func Compare(a, b Definition) int {
+// compare orders definitions by name, title and value.
+func compare(a, b Definition) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Title, b.Title), strings.Compare(a.Value, b.Value))
 }
 
@@ -86,11 +86,11 @@ const (
 	blockBytes  = 8 << 10 // size of the records after which a block is closed
 	// maxBlock is the maximum size of a block's records: a full block plus one
 	// definition of the maximum size.
-	maxBlock = blockBytes + MaxText
+	maxBlock = blockBytes + maxText
 )
 
-// MaxText is the maximum size of a definition's text in bytes.
-const MaxText = 1 << 20
+// maxText is the maximum size of a definition's text in bytes.
+const maxText = 1 << 20
 
 // A Writer writes a file of definitions.
 type Writer struct {
@@ -116,14 +116,14 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	return &Writer{w: w, z: z, offset: int64(len(magic))}, err
 }
 
-// Add appends a definition. Definitions must be added in the order of [Compare];
+// Add appends a definition. Definitions must be added in the order of [compare];
 // one that is not greater than the last is a programming error.
 func (w *Writer) Add(d Definition) error {
-	if w.count > 0 && Compare(w.last, d) >= 0 {
+	if w.count > 0 && compare(w.last, d) >= 0 {
 		panic("BUG: definitions are not sorted")
 	}
-	if d.Size() > MaxText {
-		return fmt.Errorf("definition of %s: %d bytes, want at most %d", d.Name, d.Size(), MaxText)
+	if d.Size() > maxText {
+		return fmt.Errorf("definition of %s: %d bytes, want at most %d", d.Name, d.Size(), maxText)
 	}
 	w.last = d
 	w.count++

@@ -27,7 +27,7 @@ func some(n int) (list []Definition) {
 		value := strings.Repeat(fmt.Sprintf("text %d ", k), r.Intn(200))
 		list = append(list, Definition{name, name, value}, Definition{name, strings.ToUpper(name), "upper " + value})
 	}
-	slices.SortFunc(list, Compare)
+	slices.SortFunc(list, compare)
 	return slices.Compact(list)
 }
 
@@ -95,7 +95,7 @@ func directory(tb testing.TB, list []Definition, n int) (raw []byte, open func(s
 	var parts []Part
 	for k, l := range lists {
 		name := fmt.Sprint("part-", k)
-		slices.SortFunc(l, Compare)
+		slices.SortFunc(l, compare)
 		files[name] = write(tb, l)
 		f := openFile(tb, files[name])
 		parts = append(parts, Part{Name: name, SHA256: sha256.Sum256(files[name]), File: f})
@@ -168,7 +168,7 @@ func TestNamesWithOneHash(t *testing.T) {
 			continue
 		}
 		list := []Definition{{name, name, "one"}, {other, other, "two"}}
-		slices.SortFunc(list, Compare)
+		slices.SortFunc(list, compare)
 		for parts := range 2 {
 			d := openAll(t, list, 1+parts)
 			for _, def := range list {
@@ -301,18 +301,18 @@ func TestFilesAreMerged(t *testing.T) {
 	}
 	var files []*File
 	for _, p := range parts {
-		slices.SortFunc(p, Compare)
+		slices.SortFunc(p, compare)
 		files = append(files, openFile(t, write(t, p)))
 	}
-	if got, err := collect(Merge(files)); err != nil || !slices.Equal(got, list) {
+	if got, err := collect(merge(files)); err != nil || !slices.Equal(got, list) {
 		t.Errorf("%d definitions of %d, %v", len(got), len(list), err)
 	}
-	for range Merge(files) { // ends early without a leak
+	for range merge(files) { // ends early without a leak
 		break
 	}
 	broken := write(t, parts[0])
 	broken[len(magic)+20] ^= 1
-	if _, err := collect(Merge(append(files, openFile(t, broken)))); !errors.Is(err, ErrCorrupt) {
+	if _, err := collect(merge(append(files, openFile(t, broken)))); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a corrupt part: %v", err)
 	}
 }
@@ -325,7 +325,7 @@ func TestDefinitionsAreSortedInBoundedMemory(t *testing.T) {
 	}
 	shuffled := slices.Clone(list)
 	rand.New(rand.NewSource(2)).Shuffle(len(list), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	slices.SortFunc(list, Compare)
+	slices.SortFunc(list, compare)
 	spills := 0
 	s := NewSorter(func() (Spill, error) {
 		spills++
@@ -393,7 +393,7 @@ func TestACacheRemembersAnswersAndErrors(t *testing.T) {
 	if !errors.Is(c.Err(), io.ErrClosedPipe) {
 		t.Errorf("after a failed read: %v", c.Err())
 	}
-	big := NewCache(openAll(t, []Definition{{"a", "a", strings.Repeat("x", MaxText-10)}}, 1))
+	big := NewCache(openAll(t, []Definition{{"a", "a", strings.Repeat("x", maxText-10)}}, 1))
 	for k := range 20 {
 		big.Definition([]byte("a"), fmt.Append(nil, k))
 		if big.size > cacheBytes {

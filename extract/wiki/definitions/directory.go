@@ -165,7 +165,7 @@ func (d *Directory) Find(name, title string) (value string, err error) {
 				return "", err
 			}
 			s := sameTitle(c.Title, title)
-			if !found || s && !same || s == same && Compare(c, best) < 0 {
+			if !found || s && !same || s == same && compare(c, best) < 0 {
 				best, found, same = c, true, s
 			}
 		}

@@ -73,11 +73,11 @@ func (s *Sorter) flush() (err error) {
 
 // sorted yields the definitions in memory in order, without duplicates.
 func (s *Sorter) sorted() iter.Seq[Definition] {
-	slices.SortFunc(s.list, Compare)
+	slices.SortFunc(s.list, compare)
 	return slices.Values(slices.Compact(s.list))
 }
 
-// Sorted yields all definitions in the order of [Compare], without duplicates, and at
+// Sorted yields all definitions in the order of [compare], without duplicates, and at
 // most one error. Add must not be called after it.
 func (s *Sorter) Sorted() iter.Seq2[Definition, error] {
 	if s.file == nil {
@@ -104,7 +104,7 @@ func (s *Sorter) Sorted() iter.Seq2[Definition, error] {
 			}
 			runs, start = append(runs, f), end
 		}
-		Merge(runs)(yield)
+		merge(runs)(yield)
 	}
 }
 
@@ -116,9 +116,9 @@ func (s *Sorter) Close() error {
 	return s.file.Close()
 }
 
-// Merge yields the definitions of several files in the order of [Compare], without
+// merge yields the definitions of several files in the order of [compare], without
 // duplicates, and at most one error. It holds one block of each file in memory.
-func Merge(files []*File) iter.Seq2[Definition, error] {
+func merge(files []*File) iter.Seq2[Definition, error] {
 	return func(yield func(Definition, error) bool) {
 		var heap []*cursor
 		defer func() {
@@ -178,7 +178,7 @@ func (c *cursor) less(d *cursor) bool {
 	if c.err != nil || d.err != nil {
 		return c.err != nil
 	}
-	return Compare(c.at, d.at) < 0
+	return compare(c.at, d.at) < 0
 }
 
 // up moves the last cursor of a heap to its position.

@@ -12,8 +12,8 @@ import (
 // maskText marks a word to predict in a text.
 const maskText = "[MASK]"
 
-// MaxTopK is the maximum number of predictions for each mask.
-const MaxTopK = 1000
+// maxTopK is the maximum number of predictions for each mask.
+const maxTopK = 1000
 
 // A FilledMask is the result of [Predictor.FillMask].
 type FilledMask struct {
@@ -39,8 +39,8 @@ func (p *Predictor) FillMask(text string, topK int) (Job, error) {
 	if err := p.check(TaskFillMask, text); err != nil {
 		return nil, err
 	}
-	if topK < 1 || topK > min(MaxTopK, p.s.Config.VocabSize) {
-		return nil, wrong("top_k %d: must be from 1 to %d", topK, min(MaxTopK, p.s.Config.VocabSize))
+	if topK < 1 || topK > min(maxTopK, p.s.Config.VocabSize) {
+		return nil, wrong("top_k %d: must be from 1 to %d", topK, min(maxTopK, p.s.Config.VocabSize))
 	}
 	j := &fillJob{p: p, topK: topK, result: FilledMask{Text: text}}
 	enc, giveBack := p.encoder()

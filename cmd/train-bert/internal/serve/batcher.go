@@ -14,7 +14,7 @@ import (
 
 // Errors of [Batcher.Do].
 var (
-	ErrBusy    = errors.New("too many requests are waiting")
+	errBusy    = errors.New("too many requests are waiting")
 	ErrStopped = errors.New("the server is stopping")
 )
 
@@ -59,7 +59,7 @@ func NewBatcher(model trainer.Model, heads trainer.Heads, o Limits) *Batcher {
 	return b
 }
 
-// Do computes a job. It returns [ErrBusy] immediately if the queue is full, [ErrStopped]
+// Do computes a job. It returns [errBusy] immediately if the queue is full, [ErrStopped]
 // after Close, and the context's error if ctx is done first. After an error the job must
 // not be used.
 func (b *Batcher) Do(ctx context.Context, job predict.Job) error {
@@ -83,7 +83,7 @@ func (b *Batcher) enter(w *work) error {
 	case b.stopped:
 		return ErrStopped
 	case len(b.queue) >= b.o.Queue:
-		return ErrBusy
+		return errBusy
 	}
 	b.queue = append(b.queue, w)
 	for i := range w.job.Len() {

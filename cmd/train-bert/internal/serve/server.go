@@ -156,7 +156,7 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case errors.As(err, &task):
 		return http.StatusNotFound
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, errBusy):
 		return http.StatusTooManyRequests
 	case errors.Is(err, ErrStopped), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable
