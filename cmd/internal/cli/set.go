@@ -210,8 +210,6 @@ func readSet(cmd *cobra.Command) (settings []config.Setting, err error) {
 				hint = fmt.Sprintf("did you mean %s?", near)
 			}
 			return nil, failure.Usagef("--set %s: %s has no setting of that name; %s", name, nameOf(cmd), hint)
-		case f.Changed:
-			return nil, failure.Usagef("--%s and --set %s: give one of them", key, name)
 		case !assigned && f.NoOptDefVal == "":
 			_, usage := pflag.UnquoteUsage(f)
 			return nil, failure.Usagef("--set %s: give it a value, --set %s=VALUE: %s", name, name, usage)

@@ -22,18 +22,22 @@ func downloadFlagsOf(stage survey.Stage) (flags []string) {
 	if json.Unmarshal(stage.Options, &o) != nil {
 		return nil
 	}
-	layouts := map[string]bool{}
+	layouts, multistream := map[string]bool{}, false
 	for _, q := range o.Requests {
 		switch q.Kind {
 		case download.Wiki:
 			date, layout := dumpOf(q, stage.Downloads)
 			layouts[layout] = true
 			flags = append(flags, "--wiki "+card.ShellWord(q.Wiki+date))
-			if q.Multistream {
-				layouts["multistream"] = true
-			}
+			multistream = multistream || q.Multistream
 		case download.Gutenberg:
-			flags = append(flags, booksFlags(q)...)
+			books := "--gutenberg " + cmp.Or(q.Language, "all")
+			if len(q.IDs) > 0 {
+				books = "--gutenberg-ids " + strings.Trim(strings.ReplaceAll(fmt.Sprint(q.IDs), " ", ","), "[]")
+			}
+			if flags = append(flags, books); q.Limit > 0 {
+				flags = append(flags, fmt.Sprintf("--gutenberg-limit %d", q.Limit))
+			}
 		case download.URL:
 			sum := q.SHA256
 			for _, d := range stage.Downloads {
@@ -44,8 +48,6 @@ func downloadFlagsOf(stage survey.Stage) (flags []string) {
 			flags = append(flags, "--url "+card.ShellWord(q.URL+"#sha256="+sum))
 		}
 	}
-	multistream := layouts["multistream"]
-	delete(layouts, "multistream")
 	if len(layouts) == 1 { // one flag holds for all wikis
 		for layout := range layouts {
 			if layout != download.LayoutAuto {
@@ -57,21 +59,6 @@ func downloadFlagsOf(stage survey.Stage) (flags []string) {
 		flags = append(flags, "--set multistream")
 	}
 	return flags
-}
-
-func booksFlags(q download.Request) []string {
-	if len(q.IDs) > 0 {
-		ids := strings.Trim(strings.ReplaceAll(fmt.Sprint(q.IDs), " ", ","), "[]")
-		return append([]string{"--gutenberg-ids " + ids}, limitFlag(q)...)
-	}
-	return append([]string{"--gutenberg " + cmp.Or(q.Language, "all")}, limitFlag(q)...)
-}
-
-func limitFlag(q download.Request) []string {
-	if q.Limit == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("--gutenberg-limit %d", q.Limit)}
 }
 
 var dumpDate = sync.OnceValue(func() *regexp.Regexp {

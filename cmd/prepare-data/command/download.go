@@ -139,7 +139,7 @@ func (f *downloadFlags) config(stderr io.Writer) (pipeline.DownloadConfig, error
 		return pipeline.DownloadConfig{}, err
 	}
 	o := f.client
-	o.Product, o.Bandwidth = product(), int64(f.limitBy)
+	o.Product, o.Bandwidth = "pretext-prepare-data/"+strings.Trim(version.String(), "()"), int64(f.limitBy)
 	o.MaxBackoff = max(o.Backoff, min(time.Minute, 60*o.Backoff))
 	for _, m := range f.mirrors {
 		site, base, ok := strings.Cut(m, "=")
@@ -152,11 +152,6 @@ func (f *downloadFlags) config(stderr io.Writer) (pipeline.DownloadConfig, error
 		fmt.Fprintln(stderr, "prepare-data: download: note: no --contact: Wikimedia asks programs to name one, and may refuse those that do not")
 	}
 	return pipeline.DownloadConfig{Requests: requests, Client: o}, nil
-}
-
-// product returns the program's name and version for the User-Agent header.
-func product() string {
-	return "pretext-prepare-data/" + strings.Trim(version.String(), "()")
 }
 
 // urlList returns the value of --url. A URL may end in #sha256=DIGITS, so that a settings

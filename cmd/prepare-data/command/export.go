@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -72,7 +71,13 @@ func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 		if err != nil {
 			return err
 		}
-		return printExported(cmd.OutOrStdout(), list, o.json)
+		if o.json {
+			return printJSON(cmd.OutOrStdout(), list)
+		}
+		for _, f := range list {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s\t%d examples\t%d segments\n", cli.OneLine(f.Name), f.Examples, f.Segments)
+		}
+		return nil
 	}
 	if err != nil && slices.ContainsFunc(d.Stages, func(s *sharding.Stage) bool { return s.Stage == sharding.StageConvert }) {
 		return usagef("%s has no shards of TFRecord: export those from which its examples were converted", path)
@@ -89,18 +94,6 @@ func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 	}
 	for _, f := range files {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s\tseed %d\t%s\t%s\n", cli.OneLine(f.Name), f.RandomSeed, humanize.Things(f.Documents, "document"), humanize.Things(f.Sentences, "sentence"))
-	}
-	return nil
-}
-
-// printExported lists the text files that were written for records without a
-// manifest.
-func printExported(w io.Writer, list []export.RecordsFile, asJSON bool) error {
-	if asJSON {
-		return printJSON(w, list)
-	}
-	for _, f := range list {
-		fmt.Fprintf(w, "%s\t%d examples\t%d segments\n", cli.OneLine(f.Name), f.Examples, f.Segments)
 	}
 	return nil
 }

@@ -53,7 +53,11 @@ often machines are slow or lost is assumed: see docs/scale.md.`,
 				return err
 			}
 			if s.run.json {
-				return cmp.Or(printPlanJSON(cmd.OutOrStdout(), p, preset), err)
+				shown := struct {
+					Preset string `json:"preset,omitempty"`
+					*pipeline.Plan
+				}{preset, p}
+				return cmp.Or(printJSON(cmd.OutOrStdout(), shown), err)
 			}
 			return cmp.Or(printPlan(cmd.OutOrStdout(), p, preset), printScale(cmd.OutOrStdout(), p.Scale, on), err)
 		},
@@ -87,13 +91,6 @@ func typical(r download.Request) (pipeline.TypicalSize, bool) {
 		return pipeline.TypicalSize{Bytes: books * 400_000, Source: "400 kB a book"}, true
 	}
 	return pipeline.TypicalSize{}, false
-}
-
-func printPlanJSON(w io.Writer, p *pipeline.Plan, preset string) error {
-	return printJSON(w, struct {
-		Preset string `json:"preset,omitempty"`
-		*pipeline.Plan
-	}{preset, p})
 }
 
 func printPlan(w io.Writer, p *pipeline.Plan, preset string) error {

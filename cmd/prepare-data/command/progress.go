@@ -30,28 +30,20 @@ func watch(stderr io.Writer, quiet bool) func(*stage.Meter) (stop func()) {
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		show = showBar
 	}
-	var kept []string
+	var kept []string // what a resumed run did not repeat, as far as no line has reported it
 	return func(m *stage.Meter) func() {
 		stop := show(stderr, m)
 		return func() {
 			stop()
-			kept = reportKept(stderr, kept, m)
+			if m.Kept() > 0 {
+				kept = append(kept, fmt.Sprintf("%d of %d tasks of %s", m.Kept(), m.Tasks, m.Stage))
+			}
+			if len(kept) > 0 && m.Kept() != int64(m.Tasks) { // this stage has made something new
+				fmt.Fprintf(stderr, "prepare-data: resumed, kept %s\n", strings.Join(kept, ", "))
+				kept = nil
+			}
 		}
 	}
-}
-
-// reportKept writes one line about the stages that a resumed run did not have to
-// repeat, once a stage m has made something new. kept describes those of them that no
-// line has reported yet; the result is the same list after m.
-func reportKept(stderr io.Writer, kept []string, m *stage.Meter) []string {
-	if m.Kept() > 0 {
-		kept = append(kept, fmt.Sprintf("%d of %d tasks of %s", m.Kept(), m.Tasks, m.Stage))
-	}
-	if len(kept) == 0 || m.Kept() == int64(m.Tasks) {
-		return kept
-	}
-	fmt.Fprintf(stderr, "prepare-data: resumed, kept %s\n", strings.Join(kept, ", "))
-	return nil
 }
 
 // barWidth is the maximum width of a bar in columns, for a terminal of 80 columns. On a

@@ -45,7 +45,19 @@ output line is {"tokens": [...], "ids": [...]}.`,
 				return err
 			}
 			if jsonl {
-				return filterLines(cmd, func(v tokenizeIn) (tokenizeOut, error) { return tokenizeLine(names, enc, v) })
+				return filterLines(cmd, func(v tokenizeIn) (o tokenizeOut, err error) {
+					text := []byte(v.Text)
+					if v.Bytes != nil {
+						if text, err = base64.StdEncoding.DecodeString(*v.Bytes); err != nil {
+							return o, err
+						}
+					}
+					o = tokenizeOut{[]string{}, enc.AppendIDsBytes([]int32{}, text)}
+					for _, id := range o.IDs {
+						o.Tokens = append(o.Tokens, names.Token(id))
+					}
+					return o, spent(enc)
+				})
 			}
 			var ids []int32
 			return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
@@ -83,21 +95,6 @@ type tokenizeOut struct {
 // An idEncoder turns text into ids.
 type idEncoder interface {
 	AppendIDsBytes(dst []int32, text []byte) []int32
-}
-
-func tokenizeLine(names tokenNames, enc idEncoder, v tokenizeIn) (tokenizeOut, error) {
-	text := []byte(v.Text)
-	if v.Bytes != nil {
-		var err error
-		if text, err = base64.StdEncoding.DecodeString(*v.Bytes); err != nil {
-			return tokenizeOut{}, err
-		}
-	}
-	o := tokenizeOut{[]string{}, enc.AppendIDsBytes([]int32{}, text)}
-	for _, id := range o.IDs {
-		o.Tokens = append(o.Tokens, names.Token(id))
-	}
-	return o, spent(enc)
 }
 
 // spent returns the error for a text that took the encoder too much time or memory.

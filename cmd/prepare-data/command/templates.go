@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -46,8 +45,11 @@ templates learn proposes lines, from pages of the wiki as HTML.`,
 			if err != nil {
 				return err
 			}
-			if err := checkScopes(lang, wiki); err != nil {
-				return err
+			if lang != "" && !languageForm().MatchString(lang) {
+				return usagef("--lang %q: not the code of a language, such as de", lang)
+			}
+			if wiki != "" && !wikiForm().MatchString(wiki) {
+				return usagef("--wiki-name %q: not the name of a wiki, such as dewiktionary", wiki)
 			}
 			holds := func(f *rendering.File) bool { return f.HoldsFor(lang, wiki) }
 			if err := checkEffect(parsed, holds, "the wiki that is listed: give another --lang or --wiki-name"); err != nil {
@@ -60,7 +62,11 @@ templates learn proposes lines, from pages of the wiki as HTML.`,
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), known)
 			}
-			return listTemplates(cmd.OutOrStdout(), known)
+			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, e := range known {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s:%d\n", e.Kind, e.Name, e.Value, e.Scope, e.File, e.Line)
+			}
+			return t.Flush()
 		},
 	}
 	cmd.Flags().StringVar(&lang, "lang", "", "language of the wiki, such as de; default: English")
@@ -76,18 +82,6 @@ var (
 	languageForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{2,}(-[A-Za-z0-9]+)*$`) })
 	wikiForm     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
 )
-
-// checkScopes returns a usage error unless the language and the name of a wiki have a
-// valid form; "" means not given.
-func checkScopes(lang, wiki string) error {
-	if lang != "" && !languageForm().MatchString(lang) {
-		return usagef("--lang %q: not the code of a language, such as de", lang)
-	}
-	if wiki != "" && !wikiForm().MatchString(wiki) {
-		return usagef("--wiki-name %q: not the name of a wiki, such as dewiktionary", wiki)
-	}
-	return nil
-}
 
 func newCollect() *cobra.Command {
 	var dump string
@@ -111,11 +105,24 @@ definitions, the file has the shortest ones. It does not depend on --workers.`,
 			if err := out.Check(cmd.Context()); err != nil {
 				return err
 			}
-			n, err := collectDefinitions(cmd.Context(), dump, &out, workers)
+			f, err := store.OpenPath(cmd.Context(), dump)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", out.Path, humanize.Things(int64(n), "definition"))
+			defer f.Close()
+			head, err := wiki.ReadHead(f, f.Size())
+			if err != nil {
+				return fmt.Errorf("%s: %w", dump, err)
+			}
+			d := wiki.Dump{File: f, Size: f.Size(), Name: store.Base(dump), Head: head}
+			list, err := wiki.CollectDefinitions(cmd.Context(), d, workers)
+			if err != nil {
+				return err
+			}
+			if err := out.Write(cmd.Context(), wiki.AppendDefinitions(nil, d.Wiki(), list)); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", out.Path, humanize.Things(int64(len(list)), "definition"))
 			return err
 		},
 	}
@@ -123,26 +130,6 @@ definitions, the file has the shortest ones. It does not depend on --workers.`,
 	addOutFile(cmd.Flags(), &out, "file to write")
 	cmd.Flags().IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "ranges of the dump that are read at once; does not affect the output's bytes")
 	return cmd
-}
-
-// collectDefinitions writes the definitions of a dump's templates to the file out
-// and returns their number.
-func collectDefinitions(ctx context.Context, dump string, out *onefile.Output, workers int) (int, error) {
-	f, err := store.OpenPath(ctx, dump)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	head, err := wiki.ReadHead(f, f.Size())
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", dump, err)
-	}
-	d := wiki.Dump{File: f, Size: f.Size(), Name: store.Base(dump), Head: head}
-	list, err := wiki.CollectDefinitions(ctx, d, workers)
-	if err != nil {
-		return 0, err
-	}
-	return len(list), out.Write(ctx, wiki.AppendDefinitions(nil, d.Wiki(), list))
 }
 
 // readTemplates parses files of rendering data.
@@ -170,12 +157,4 @@ func checkEffect(files []*rendering.File, holds func(*rendering.File) bool, wiki
 		}
 	}
 	return nil
-}
-
-func listTemplates(w io.Writer, known []rendering.Entry) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, e := range known {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s:%d\n", e.Kind, e.Name, e.Value, e.Scope, e.File, e.Line)
-	}
-	return t.Flush()
 }

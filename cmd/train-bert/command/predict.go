@@ -272,8 +272,18 @@ func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 
 // serve answers over HTTP until ctx is done.
 func (q *predicting) serve(ctx context.Context, stderr io.Writer) error {
-	address := listenAddress(q.o.address)
-	if _, port, err := net.SplitHostPort(address); err != nil || !isPort(port) {
+	address := q.o.address
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address // the loopback interface
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return failure.Usagef("--serve %s: must be a port from 0 to 65535, or HOST:PORT", q.o.address)
 	}
 	l, err := net.Listen("tcp", address)
@@ -286,20 +296,4 @@ func (q *predicting) serve(ctx context.Context, stderr io.Writer) error {
 	defer batcher.Close()
 	fmt.Fprintf(stderr, "train-bert: serving %s at http://%s/v1/%s\n", q.o.model, l.Addr(), q.predictor.Task())
 	return serve.New(q.predictor, batcher, q.o.server).Run(ctx, l)
-}
-
-func isPort(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 16)
-	return err == nil
-}
-
-// listenAddress adds the loopback interface to an address without a host.
-func listenAddress(s string) string {
-	if !strings.Contains(s, ":") {
-		s = ":" + s
-	}
-	if strings.HasPrefix(s, ":") {
-		s = "127.0.0.1" + s
-	}
-	return s
 }

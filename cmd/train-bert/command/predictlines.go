@@ -63,7 +63,20 @@ func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Write
 	defer close(stop)
 	// Reading a terminal or a pipe cannot be interrupted. It has a goroutine of its own,
 	// so that a signal can end the command meanwhile.
-	go readLines(stdin, inputs, stop)
+	go func() {
+		in := bufio.NewReaderSize(stdin, 1<<16)
+		for {
+			text, err := readLine(in)
+			select {
+			case inputs <- input{text, err}:
+			case <-stop:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
 	for end := false; !end; {
 		group, err := q.group(ctx, inputs)
 		end = err == io.EOF
@@ -78,21 +91,6 @@ func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Write
 		}
 	}
 	return nil
-}
-
-func readLines(stdin io.Reader, inputs chan<- input, stop <-chan struct{}) {
-	in := bufio.NewReaderSize(stdin, 1<<16)
-	for {
-		text, err := readLine(in)
-		select {
-		case inputs <- input{text, err}:
-		case <-stop:
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
 }
 
 // group waits for a line and returns it together with the lines that have already

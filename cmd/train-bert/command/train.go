@@ -46,23 +46,6 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.IntVar(&o.TrainBatchSize, "train-batch-size", o.TrainBatchSize, "examples per step")
 	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, not the result")
 	fs.Float64Var(&o.LearningRate, "learning-rate", o.LearningRate, "peak learning rate")
-	o.addSchedule(fs)
-	o.addOptimizer(fs)
-	fs.Uint64Var(&o.Seed, "seed", o.Seed, "random seed of the initial weights, the order of examples and dropout")
-	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints, each with an evaluation")
-	fs.IntVar(&o.Keep, "keep", o.Keep, "newest checkpoints to keep; 0: all")
-	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "held-out examples per evaluation; 0: all")
-	fs.StringVar(&o.OnDamage, "on-damage", o.OnDamage, "on a corrupt or invalid example, or a truncated file: stop the run, or skip it")
-	addMasking(fs, &o.Masking)
-	addTrainingDevice(fs, &o.Device)
-	fs.IntVar(&o.Readers, "readers", o.Readers, "threads that read examples ahead; 0: none; does not affect the result")
-	fs.IntVar(&o.nproc, "nproc", 0, "number of processes to start on this machine, which train one model together")
-	fs.BoolVar(&o.Zero1, "zero1", false, "with several ranks: each keeps and updates its part of the optimizer's state (ZeRO-1); needs less memory; does not affect the result")
-	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
-}
-
-// addSchedule adds the flags of the steps and their learning rates.
-func (o *trainOptions) addSchedule(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "number of steps")
 	fs.Int64Var(&o.NumWarmupSteps, "num-warmup-steps", o.NumWarmupSteps, "steps in which the learning rate rises; -1: a tenth of all steps")
 	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: "+trainer.ScheduleHelp())
@@ -82,10 +65,6 @@ func (o *trainOptions) addSchedule(fs *pflag.FlagSet) {
 			fs.DurationVar(to, p.Name, *to, help)
 		}
 	}
-}
-
-// addOptimizer adds the flags of the optimizer.
-func (o *trainOptions) addOptimizer(fs *pflag.FlagSet) {
 	fs.StringVar((*string)(&o.Optimizer), "optimizer", string(o.Optimizer), "adamw (google-research/bert's) or lamb (NVIDIA's)")
 	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
 	fs.Float64Var(&o.AdamBeta1, "adam-beta1", o.AdamBeta1, "decay rate of the optimizer's first moment")
@@ -94,6 +73,17 @@ func (o *trainOptions) addOptimizer(fs *pflag.FlagSet) {
 	fs.Float64Var(&o.MaxGradNorm, "max-grad-norm", o.MaxGradNorm, "clip gradients to this global norm; 0: do not clip")
 	fs.Var(cli.Optional(&o.BiasCorrection, "bool", "", strconv.ParseBool), "bias-correction", "correct the bias of the moments; default: for lamb only, as in google-research/bert and NVIDIA's recipes")
 	fs.Lookup("bias-correction").NoOptDefVal = "true"
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "random seed of the initial weights, the order of examples and dropout")
+	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints, each with an evaluation")
+	fs.IntVar(&o.Keep, "keep", o.Keep, "newest checkpoints to keep; 0: all")
+	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "held-out examples per evaluation; 0: all")
+	fs.StringVar(&o.OnDamage, "on-damage", o.OnDamage, "on a corrupt or invalid example, or a truncated file: stop the run, or skip it")
+	addMasking(fs, &o.Masking)
+	addTrainingDevice(fs, &o.Device)
+	fs.IntVar(&o.Readers, "readers", o.Readers, "threads that read examples ahead; 0: none; does not affect the result")
+	fs.IntVar(&o.nproc, "nproc", 0, "number of processes to start on this machine, which train one model together")
+	fs.BoolVar(&o.Zero1, "zero1", false, "with several ranks: each keeps and updates its part of the optimizer's state (ZeRO-1); needs less memory; does not affect the result")
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
 }
 
 // addCache adds the flag --cache.
