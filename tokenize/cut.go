@@ -26,7 +26,7 @@ type cuts struct {
 	controls bool // whether a byte is an ASCII control character other than white space
 
 	queue [queueLength]wordKey // words to be looked up
-	sets  [queueLength]uint16  // their sets in the wordCache
+	sets  [queueLength]uint16  // set in the wordCache of each piece
 
 	slots [fetchAhead]uint16 // slots of the pieceCache that were fetched last
 }

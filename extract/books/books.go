@@ -175,7 +175,7 @@ type Stats struct {
 	Kept         int64 // documents
 	Rejects      map[extract.Reject]int64
 	Skipped      int64 // files and members that are not books
-	Duplicates   int64 // documents whose ID an earlier document of the task has
+	Duplicates   int64 // documents with the ID of an earlier document of the task
 	InvalidBytes int64 // bytes dropped because they are not UTF-8
 	Recoded      int64 // books that were UTF-16 or read as Windows-1252
 	Trimmed      int64 // books from which a Project Gutenberg header or licence was removed
@@ -235,12 +235,12 @@ type Reader struct {
 	limit     int   // extract.MaxDocumentBytes; tests set a smaller one
 	fileLimit int64 // maxFileBytes; tests set a smaller one
 
-	buf   []byte // for reading, reused: archives may have a million small books
+	buf   []byte // buffer for reading, reused because archives may have a million small books
 	stats Stats
 	seen  map[uint64]struct{} // hashes of IDs
 	yield func(*extract.Document, error) bool
 
-	onReject func(*extract.Rejected) // nil: nobody listens
+	onReject func(*extract.Rejected) // may be nil
 }
 
 // NewReader returns a reader of a task from [Plan].
@@ -298,8 +298,7 @@ func (r *Reader) readTask() error {
 	return nil
 }
 
-// A book is what was read for one document, or the reason why there is no
-// document.
+// A book is the input of one document, or the reason why there is no document.
 type book struct {
 	name   string // path, cleaned by cleanName
 	title  string // "": the file name is the title
@@ -308,7 +307,7 @@ type book struct {
 	parts  [][]byte       // the chapters, instead of text, if each is a document
 	reject extract.Reject // why there is no document, or ""
 	note   string
-	piece  bool // a part of a file (lines, rows, a chapter), whose ID is unique
+	piece  bool // it is a part of a file (lines, rows, a chapter), whose ID is unique
 }
 
 func (b book) titleOrName() string { return cmp.Or(b.title, stem(path.Base(b.name))) }
@@ -405,8 +404,7 @@ func (r *Reader) source() string {
 	return base
 }
 
-// damaged returns a rejected book for one that could not be read, with the
-// reason.
+// damaged returns a rejected book for a file that could not be read, with the reason.
 func damaged(name string, reason string) book {
 	return book{name: name, reject: extract.RejectMalformed, note: reason}
 }

@@ -69,11 +69,11 @@ func (r *Reader) decode(b *book, lines []byte) (_ []byte, recoded, ok bool) {
 
 // A high counts the kinds of non-ASCII bytes in a text.
 type high struct {
-	solid   int // bytes that are not white space
-	runes   int // valid characters above U+007F
-	invalid int // bytes that are not UTF-8
-	letters int // invalid bytes that are Western European letters or punctuation in Windows-1252
-	nothing int // invalid bytes that are undefined in Windows-1252
+	solid   int // number of bytes that are not white space
+	runes   int // number of valid characters above U+007F
+	invalid int // number of bytes that are not UTF-8
+	letters int // of these, Western European letters or punctuation in Windows-1252
+	nothing int // of these, bytes that are undefined in Windows-1252
 }
 
 func survey(b []byte) high {

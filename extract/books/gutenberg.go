@@ -4,9 +4,9 @@ import (
 	"bytes"
 )
 
-// headerBytes is how many bytes at the start of a text are searched for the end
-// of Project Gutenberg's header. Headers are about 1 kB long; those written before
-// 2003 are about 20 kB long.
+// headerBytes is the number of bytes at the start of a text in which the end of
+// Project Gutenberg's header is searched. Headers are about 1 kB long; those written
+// before 2003 are about 20 kB long.
 const headerBytes = 64 << 10
 
 // trimGutenberg returns the collected lines between Project Gutenberg's header

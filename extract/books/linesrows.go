@@ -19,9 +19,9 @@ import (
 type cutter struct {
 	r     *Reader
 	name  string // of the file, cleaned
-	per   int    // lines or rows of a document
+	per   int    // number of lines or rows in a document
 	text  []byte
-	lines int   // in the open document
+	lines int   // number of lines in the open document
 	first int64 // number of the first line or row of the open document, from 1
 }
 

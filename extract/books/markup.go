@@ -2,20 +2,20 @@ package books
 
 import "bytes"
 
-// Limits of what counts as markup. 27 books of Project Gutenberg have no mark at all;
-// of the pages of 13 wikis, 99 in 100 have more than one for every 1,000 characters, and
-// most have ten.
+// Limits for recognizing markup. 27 books of Project Gutenberg have no mark at all;
+// of the pages of 13 wikis, 99 in 100 have more than one for every 1,000 characters,
+// and most have ten.
 const (
-	markupSample = 64 << 10 // bytes of a book that are looked at
+	markupSample = 64 << 10 // size of the part of a book that is examined, in bytes
 	leastMarks   = 3
-	markBytes    = 1000 // a mark for every so many bytes
+	markBytes    = 1000 // one mark for this number of bytes counts as markup
 )
 
-// isWikitext reports whether a text is a wiki's page with its markup: links, templates
-// and headings.
+// isWikitext reports whether a text contains the markup of a wiki's page: links,
+// templates and headings.
 func isWikitext(text []byte) bool { return hasMarks(text, "[[", "{{", "\n==") }
 
-// hasTags reports whether a text has the end tags of HTML or XML.
+// hasTags reports whether a text contains end tags of HTML or XML.
 func hasTags(text []byte) bool { return hasMarks(text, "</") }
 
 func hasMarks(text []byte, marks ...string) bool {

@@ -25,11 +25,11 @@ var errRejected = errors.New("rejected")
 //
 // The bytes of a line have no white space at their ends and may be invalid UTF-8.
 type collector struct {
-	limit     int   // of the text, in bytes
-	fileLimit int64 // of the file
+	limit     int   // maximum size of the text in bytes
+	fileLimit int64 // maximum size of the file in bytes
 	buf       []byte
 	out       []byte
-	size      int // of the text so far, with one byte after each line
+	size      int // size of the text so far, with one byte after each line
 	reject    extract.Reject
 
 	inLine  bool
@@ -39,7 +39,7 @@ type collector struct {
 	afterCR bool
 
 	bytes    int64 // bytes of the file read so far
-	controls int64 // control characters in them
+	controls int64 // number of control characters in them
 }
 
 // collect reads a text file to its end. If it returns errRejected, c.reject is

@@ -44,7 +44,7 @@ const (
 type zipArchive struct {
 	r        io.ReaderAt
 	size     int64
-	base     int64 // added to all offsets in the archive: bytes before it
+	base     int64 // number of bytes before the archive, which is added to all its offsets
 	dir      int64 // where the directory begins in r
 	dirEnd   int64
 	count    uint64

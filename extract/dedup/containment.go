@@ -11,20 +11,20 @@ import (
 	"slices"
 )
 
-// sampleZeros is the number of zero bits at the end of the hash of a shingle that
-// is kept as a sample: one of 128 shingles is (Broder 1997: shingles that are 0
+// sampleZeros is the number of trailing zero bits by which a shingle's hash is
+// selected as a sample: one of 128 shingles is (Broder 1997: shingles that are 0
 // modulo m).
 const sampleZeros = 7
 
-// minSamples is the minimum number of samples, from about 2,000 words, of a
-// text that is searched in other texts. A shorter text in another text is a
-// quotation.
+// minSamples is the minimum number of samples of a text that is searched in other
+// texts; a text has as many from about 2,000 words. A shorter text within another is
+// a quotation.
 const minSamples = 16
 
-// candidateShare decides which pairs are candidates: those whose common samples
-// are at least candidateShare × threshold of the smaller text's samples. For
-// the threshold 0.8, the minimum number of samples and a true containment of
-// 0.8, 99.9 % of the pairs become candidates.
+// candidateShare decides which pairs are candidates: those whose number of common
+// samples is at least candidateShare × threshold × the number of the smaller text's
+// samples. For the threshold 0.8, the minimum number of samples and a true
+// containment of 0.8, 99.9 % of the pairs become candidates.
 const candidateShare = 0.6
 
 // A samples file holds the samples of a list of documents. Integers are
@@ -209,10 +209,10 @@ func (c *Containment) Candidates(ctx context.Context, want func(document uint32)
 	return c.count(ctx, &sorter, visit)
 }
 
-// containers is the number of documents with a common sample that each of them
-// is compared with: the next larger ones in size. It is also compared with the
-// largest. So a sample that all documents have costs no more time than a rare
-// sample.
+// containers is the number of documents with which each document that has a certain
+// sample is compared: the next larger ones that have it. It is also compared with the
+// largest of them. So a sample that all documents have costs no more time than a rare
+// one.
 const containers = 2
 
 // meet calls add for pairs of documents that have a sample in common, once for

@@ -20,9 +20,9 @@ import (
 // A pace gives the learning rates of a run with a budget of time.
 type pace struct {
 	schedule trainer.Schedule
-	spent    time.Duration // of the run before this process
+	spent    time.Duration // time that earlier processes of the run took
 	meter    *meter
-	recorded []float64 // of every step from the first; nil: the clock decides
+	recorded []float64 // rate of every step from the first; nil: rates follow the clock
 }
 
 // pace returns the pace of the run; nil without a budget.
@@ -91,8 +91,8 @@ func recordedRates(path string) (rates []float64, err error) {
 	return rates, err
 }
 
-// spentBefore returns the time that the first steps of a run took, according to
-// its metrics.
+// spentBefore returns the time that the steps of a run up to a given one took,
+// according to its metrics.
 func spentBefore(path string, steps int64) (spent time.Duration, err error) {
 	if steps == 0 {
 		return 0, nil

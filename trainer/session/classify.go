@@ -197,8 +197,8 @@ func (c *classification) evaluateAll(ctx context.Context) (map[string]map[string
 	return splits, nil
 }
 
-// flat combines the measures of all splits. The first split's keep their names;
-// names of the others begin with the split's name.
+// flat combines the measures of all splits. Names of measures in splits other than
+// the first get the split's name as prefix.
 func flat(splits map[string]map[string]float64) map[string]float64 {
 	all := map[string]float64{}
 	for i, split := range slices.Sorted(maps.Keys(splits)) {

@@ -99,8 +99,8 @@ func (c *Corpus) Longest(cut int) int {
 	return c.shards.MaxSeqLength()
 }
 
-// DataLimits are [BatchLimits] for steps of batch examples of these corpora; nil ones
-// are ignored. A row of packed examples is any number of sequences.
+// DataLimits returns [BatchLimits] for steps of batch examples from these corpora;
+// nil corpora are ignored. A row of packed examples may hold any number of sequences.
 func DataLimits(tokens, batch, predictions int, data ...*Corpus) trainer.Options {
 	for _, c := range data {
 		if c != nil && c.shards.Form().Rows() {
@@ -222,7 +222,7 @@ func (c *Corpus) readWords(path, given string) error {
 }
 
 // sampled is the number of examples of a file, and filesSampled the number of files,
-// in which [Corpus.sample] looks.
+// that [Corpus.sample] reads.
 const sampled, filesSampled = 32, 8
 
 // sample calls look with the first examples of the first files. Corrupt examples end

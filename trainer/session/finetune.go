@@ -24,9 +24,9 @@ type finetuneTask struct {
 	heads   trainer.Heads
 	labels  []string          // class names
 	train   finetune.Examples // nil: no training
-	count   int               // examples an epoch counts
+	count   int               // number of examples in an epoch
 	data    string            // hash of the training data
-	options map[string]string // options that affect results
+	options map[string]string // options that affect the results
 
 	// evaluate returns the measures of the model on held-out data by name, with
 	// the number of "examples". It is nil if there is no such data.
@@ -44,11 +44,11 @@ type finetuneRun struct {
 	tok       *tokenize.Tokenizer
 
 	task   finetuneTask
-	tokens int // maximum of a micro-batch
+	tokens int // maximum number of tokens in a micro-batch
 	state  checkpoint.State
-	from   *checkpoint.Checkpoint // nil: the run begins
+	from   *checkpoint.Checkpoint // checkpoint to resume from; nil: none
 	model  trainer.Model
-	step   int64 // steps done
+	step   int64 // number of steps done
 	runLog
 }
 
@@ -200,8 +200,8 @@ func (r *finetuneRun) sameHead() error {
 	return nil
 }
 
-// settle sets the part of the checkpoints' state that stays the same until the
-// run's last step.
+// settle sets the part of the checkpoints' state that is constant until the last step
+// of the run.
 func (r *finetuneRun) settle() error {
 	schedule, err := r.o.rateSchedule(r.task.count)
 	if err != nil {

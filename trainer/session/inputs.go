@@ -9,14 +9,14 @@ import (
 	"pretext/trainer/loader"
 )
 
-// inputs are what a run reads: the data of both splits and, once the model is known,
-// their examples in order.
+// inputs holds the data that a run reads: the corpora of both splits and, once the
+// model is known, their examples in order.
 type inputs struct {
 	data     *Corpus
 	evalData *Corpus         // nil: no evaluation
-	masking  *loader.Masking // nil: as the records have it
+	masking  *loader.Masking // nil: masks of the records
 	source   *loader.Source
-	damage   *quarantine // of the source; nil: damage ends the run
+	damage   *quarantine // list of corrupt examples of the source; nil: a corrupt example ends the run
 	eval     *evaluator
 }
 
@@ -43,8 +43,9 @@ func (in *inputs) open(ctx context.Context, o *DataOptions, step *StepOptions) (
 	return nil
 }
 
-// openSources opens the examples of both splits. options are those of the training
-// data without what the data determines. skip says that corrupt records are skipped.
+// openSources opens the examples of both splits. options are those for the training
+// data, without the fields that the data determines. skip selects whether corrupt
+// records are skipped.
 func (in *inputs) openSources(ctx context.Context, options loader.SourceOptions, skip bool, log io.Writer) (err error) {
 	options.Rules, options.Masking = in.data.rules(), in.masking
 	var evalDamage *quarantine

@@ -24,12 +24,12 @@ type Progress struct {
 // time of evaluations does not count.
 type meter struct {
 	log         io.Writer
-	first, last int64 // steps of the run
+	first, last int64 // number of steps done before this process
 	at          time.Time
-	spent       time.Duration // on steps
+	spent       time.Duration // time spent on steps
 
-	sums  trainer.Sums  // since the last line
-	since time.Duration // spent at the last line
+	sums  trainer.Sums  // sums since the last log line
+	since time.Duration // value of spent at the last log line
 
 	losses func(trainer.Sums) string // formats losses for the log
 	silent bool                      // log nothing

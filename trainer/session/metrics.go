@@ -143,7 +143,7 @@ func NewEvalLine(step int64, e *Evaluation) EvalLine {
 type metrics struct {
 	file      *os.File
 	evaluated int64   // step of the last evaluation in the file when it was opened; -1: none
-	skipped   Skipped // according to all lines
+	skipped   Skipped // corrupt records that all lines together name
 
 	cutSteps, cutEvals int64 // lines removed when the file was opened
 }

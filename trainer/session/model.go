@@ -68,10 +68,10 @@ func unusable(err error) error {
 	return failure.Usage(err)
 }
 
-// A start is the model that a new run begins with.
+// A start is the initial model of a run.
 type start struct {
 	config trainer.Config
-	init   *ModelFiles // nil: initial weights
+	init   *ModelFiles // nil: random weights
 }
 
 func (s *start) Close() error {
@@ -140,8 +140,8 @@ func (m ModelFiles) Load(model trainer.Model, path string) error {
 	return nil
 }
 
-// isConfig returns a usage error for JSON that configures no model. Every field has a
-// default, so that otherwise any object would be BERT-base.
+// isConfig returns a usage error for JSON that does not configure a model. The check
+// is needed because every field has a default, so any object would pass as BERT-base.
 func isConfig(path string, raw []byte) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -224,8 +224,9 @@ func settings(c trainer.Config) map[string]any {
 }
 
 // Fits returns a usage error if a model cannot be trained or evaluated on a corpus,
-// because their vocabularies have other sizes or examples are longer than its
-// positions. Of records without a manifest it looks at the first examples only.
+// because the sizes of their vocabularies differ or examples are longer than the
+// model's positions. For records without a manifest it checks only the first
+// examples.
 func Fits(ctx context.Context, c trainer.Config, data *Corpus) error {
 	if n := data.vocab.Len(); n != c.VocabSize {
 		return usagef("%s: its vocabulary has %d tokens, the model's vocab_size is %d: the data must be made with the model's vocab.txt", data.path, n, c.VocabSize)

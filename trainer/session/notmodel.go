@@ -11,7 +11,7 @@ import (
 	"pretext/trainer"
 )
 
-// giveModel is what every command takes that takes a model.
+// giveModel is the advice for all commands that need a model.
 const giveModel = "give a run of train-bert, a checkpoint, a transformers folder, or the prefix of a TensorFlow checkpoint"
 
 // hubName matches the name of a model on the Hugging Face Hub.
@@ -21,7 +21,8 @@ var hubName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*/)?[A-Za-z0-9][A-Z
 // group is the prefix.
 var tensorFlowPart = regexp.MustCompile(`^(.+)\.(index|meta|data-\d{5}-of-\d{5})$`)
 
-// checkModel returns a usage error if there is clearly no model at path.
+// checkModel returns a usage error if the file or folder at path is clearly not a
+// model.
 func checkModel(path string) error {
 	info, err := os.Stat(path)
 	_, noParent := os.Stat(filepath.Dir(path)) // of "data/a-b", which is a path if there is a directory data
@@ -66,8 +67,9 @@ func checkModelFolder(path string) error {
 	}
 }
 
-// CheckOut returns a usage error if the output directory of a run is one of data, whose
-// manifest a run would disturb. A run that began there before this was refused continues.
+// CheckOut returns a usage error if the output directory of a run is a folder of
+// data, whose manifest a run would damage. It accepts a run that an earlier version
+// began in such a folder.
 func CheckOut(out string) error {
 	kind := recognize.Path(context.Background(), out)
 	if kind == recognize.PreparedRun {
@@ -82,7 +84,8 @@ func CheckOut(out string) error {
 	return nil
 }
 
-// checkConfig returns a usage error if what --model names is clearly no configuration.
+// checkConfig returns a usage error if the file that --model names is clearly not a
+// configuration.
 func checkConfig(path string) error {
 	switch kind := recognize.Path(context.Background(), path); kind {
 	case "", recognize.JSON, recognize.ModelConfig:
@@ -95,7 +98,7 @@ func checkConfig(path string) error {
 	}
 }
 
-// notJSON says what to do with a file that is not in a format of JSON.
+// notJSON gives advice for files that are not JSON, by kind.
 var notJSON = recognize.Each("give a JSON file of the format that --help describes",
 	recognize.Text, recognize.Dump, recognize.XML, recognize.HTML, recognize.Vocab, recognize.Parquet, recognize.Arrow, recognize.Zip, recognize.Tar,
 	recognize.Gzip, recognize.Bzip2, recognize.Records, recognize.Weights, recognize.Empty, recognize.EmptyFolder)
