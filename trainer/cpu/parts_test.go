@@ -1,0 +1,108 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu/internal/kernel"
+	"pretext/trainer/internal/bert"
+	"pretext/trainer/optim"
+)
+
+// apart returns what a part of a model is made of, with random weights.
+func apart(t *testing.T, c trainer.Config, h trainer.Heads, o trainer.Options) (*compute[float64], *parameters[float64], *ranks[float64]) {
+	t.Helper()
+	set, err := kernel.For[float64](kernel.Plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := kernel.NewPool(2)
+	l := bert.NewLayout(c, h, bert.NoPadding(c))
+	r := newRanks[float64](o, l.Buckets)
+	p := newParameters(c, h, l, r)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range p.w {
+		p.w[i] = 0.3 * random.NormFloat64()
+	}
+	return &compute[float64]{config: c, set: set, pool: pool, gemm: kernel.NewGemm(set, pool)}, p, r
+}
+
+func TestAnEncoderAloneGivesTheModelsOutput(t *testing.T) {
+	c, h := smallConfig(trainer.GELU), trainer.PretrainHeads()
+	b := ragged(rand.New(rand.NewPCG(5, 5)), c, 20, 4)
+	o := limitsOf(b, trainer.Float64)
+	ops, p, _ := apart(t, c, h, o)
+	e := newEncoder(ops, h, o, &p.views)
+	e.forward(b, trainer.OutputHidden, false)
+
+	out := &trainer.Outputs{Want: trainer.OutputHidden}
+	if _, err := openRandom[float64](t, c, h, o, Backend{Threads: 1}).Forward(b, out); err != nil {
+		t.Fatal(err)
+	}
+	if got := appendFloat32(nil, e.output()[:b.Tokens()*c.HiddenSize]); !slices.Equal(got, out.Hidden) {
+		t.Error("the encoder's output is not that of the model")
+	}
+}
+
+// The gradient of the heads' input is checked on rows that no encoder has made.
+func TestHeadsAloneHaveTheGradientOfTheirInput(t *testing.T) {
+	c := smallConfig(trainer.GELU)
+	b := ragged(rand.New(rand.NewPCG(5, 5)), c, 20, 4)
+	coef := trainer.Coef{MLM: 0.3, NSP: 0.7}
+	h, o := trainer.PretrainHeads(), limitsOf(b, trainer.Float64)
+	ops, params, _ := apart(t, c, h, o)
+	s := newHeads(ops, h, o, &params.views)
+	p := pass[float64]{batch: b, rows: &bert.Selection{All: true}, hidden: make([]float64, b.Tokens()*c.HiddenSize), coef: coef, out: &trainer.Outputs{}}
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range p.hidden {
+		p.hidden[i] = random.NormFloat64()
+	}
+	dy := make([]float64, len(p.hidden))
+	p.dy = dy
+	s.forward(p)
+	p.dy = nil
+	for range 40 {
+		i := random.IntN(len(dy))
+		was := p.hidden[i]
+		want := derivative(func(x float64) float64 {
+			p.hidden[i] = was + x
+			sums := s.forward(p)
+			return coef.MLM*sums.MLMLoss + coef.NSP*sums.NSPLoss
+		})
+		p.hidden[i] = was
+		if math.Abs(dy[i]-want) > 1e-6*max(1, math.Abs(want)) {
+			t.Errorf("element %d: gradient %v, by differences %v", i, dy[i], want)
+		}
+	}
+}
+
+func TestAnUpdateAloneIsThatOfTheOptimizer(t *testing.T) {
+	c, h := smallConfig(trainer.GELU), trainer.Heads{MLM: true}
+	o := trainer.Options{Tokens: 8, Sequences: 1, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.AdamW)}
+	ops, p, r := apart(t, c, h, o)
+	for i := range p.g {
+		p.g[i] = math.Sin(float64(i))
+	}
+	w, g := slices.Clone(p.w), slices.Clone(p.g)
+	u := update[float64]{compute: ops, optimizer: o.Optimizer, params: p, ranks: r, state: trainer.State{LossScale: 1}}
+	schedule := trainer.Schedule{Kind: trainer.Constant, Peak: 0.01, Steps: 3}
+	info, err := u.apply(schedule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := optim.For[float64](o.Optimizer, 0, info.Rate, info.GradNorm)
+	for i, spec := range p.layout.Specs {
+		at, n := p.layout.Offset[i], spec.Size()
+		want := slices.Clone(w[at : at+n])
+		optim.Update(constants.Decaying(spec.Decay), want, make([]float64, n), make([]float64, n), g[at:at+n])
+		if !slices.Equal(want, p.w[at:at+n]) {
+			t.Errorf("%s is not what the optimizer makes of it", spec.Name)
+		}
+	}
+	if u.state.Step != 1 || slices.ContainsFunc(p.g, func(v float64) bool { return v != 0 }) {
+		t.Errorf("after the step the state is %+v, or gradients are left", u.state)
+	}
+}
