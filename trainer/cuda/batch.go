@@ -274,20 +274,14 @@ func (p *packer) pooled(s *slot, b *trainer.Batch, d *batch, train bool) {
 	switch {
 	case p.h.Labels > 0:
 		d.pooled.labels = put(s, p.padded(b.Labels, d.pooled.n, trainer.NoLabel))
-	case p.h.Regression:
-		p.scores(s, b, d)
-	}
-}
-
-// scores writes the regression targets, and a label for each: 0 if the sequence has a
-// target, trainer.NoLabel if it has none.
-func (p *packer) scores(s *slot, b *trainer.Batch, d *batch) {
-	scores, labels := make([]float32, d.pooled.n), make([]int32, d.pooled.n)
-	for i := range scores {
-		scores[i], labels[i] = float32(math.NaN()), trainer.NoLabel
-		if i < d.real && !math.IsNaN(float64(b.Scores[i])) {
-			scores[i], labels[i] = b.Scores[i], 0
+	case p.h.Regression: // the targets, and a label for each: 0 if the sequence has a target
+		scores, labels := make([]float32, d.pooled.n), make([]int32, d.pooled.n)
+		for i := range scores {
+			scores[i], labels[i] = float32(math.NaN()), trainer.NoLabel
+			if i < d.real && !math.IsNaN(float64(b.Scores[i])) {
+				scores[i], labels[i] = b.Scores[i], 0
+			}
 		}
+		d.pooled.scores, d.pooled.scoreLabel = put(s, scores), put(s, labels)
 	}
-	d.pooled.scores, d.pooled.scoreLabel = put(s, scores), put(s, labels)
 }

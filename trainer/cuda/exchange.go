@@ -46,7 +46,18 @@ func (r *ranks) connect(b *Backend) error {
 	if r.params.g == 0 || r.comm.Size() == 1 && t != TransportNCCL {
 		return nil
 	}
-	id, missing := r.offer(t)
+	id := make([]byte, device.UniqueIDBytes)
+	var missing error // why this rank cannot have a communicator
+	switch c, ok := r.device.(device.Collectives); {
+	case t == TransportHost:
+		missing = errors.New("it was not asked for")
+	case !ok:
+		missing = fmt.Errorf("%w: %s has no collectives", trainer.ErrUnavailable, r.device.Properties().Name)
+	case r.comm.Rank() > 0:
+		missing = c.Supported()
+	default:
+		id, missing = c.UniqueID()
+	}
 	lacking := []float64{0}
 	if missing != nil {
 		lacking[0] = 1
@@ -75,21 +86,6 @@ func (r *ranks) connect(b *Backend) error {
 	nccl, err := newNCCL(r, id)
 	r.exchange = nccl
 	return r.reason(err)
-}
-
-// offer returns room for the ID of a communicator, on rank 0 the ID. Its error says
-// why this rank cannot have a communicator.
-func (r *ranks) offer(t Transport) ([]byte, error) {
-	c, ok := r.device.(device.Collectives)
-	switch {
-	case t == TransportHost:
-		return nil, errors.New("it was not asked for")
-	case !ok:
-		return nil, fmt.Errorf("%w: %s has no collectives", trainer.ErrUnavailable, r.device.Properties().Name)
-	case r.comm.Rank() > 0:
-		return make([]byte, device.UniqueIDBytes), c.Supported()
-	}
-	return c.UniqueID()
 }
 
 // A failing comm tells when the run has failed on any rank; comm.Group does.

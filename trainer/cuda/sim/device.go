@@ -183,10 +183,6 @@ func (k *Kernel) AllowShared(bytes int) error {
 	return nil
 }
 
-// Launch runs k until all its threads have returned. args holds the bytes of the
-// kernel's parameters, each aligned to its size. The error is a [*Fault].
-func (d *Device) Launch(k *Kernel, c Config, args []byte) error { return d.run(k, c, args) }
-
 // Counts holds what a kernel executed, summed over all its launches.
 type Counts struct {
 	Instructions uint64 // instructions, counted once per warp

@@ -47,7 +47,7 @@ func (f *Fault) Error() string {
 }
 
 // fault stops the launch with a fault of the given lane, by a panic that
-// Device.run recovers and returns as an error.
+// Device.Launch recovers and returns as an error.
 func (w *warp) fault(in *instr, kind Kind, lane int, format string, args ...any) {
 	panic(&Fault{
 		Kind: kind, Kernel: w.block.program.Name, Source: in.source.String(), Op: in.op,

@@ -98,9 +98,10 @@ func (k *Kernel) check(c Config, args []byte) error {
 	return nil
 }
 
-// run executes all blocks of a launch, one after the other in random order. The
-// warps of a block take turns, also in random order. It returns the first fault.
-func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
+// Launch runs k until all its threads have returned: its blocks one after the other in
+// random order, of which the warps take turns, also in random order. args holds the bytes of
+// the kernel's parameters, each aligned to its size. The error is a [*Fault], the first.
+func (d *Device) Launch(k *Kernel, c Config, args []byte) (err error) {
 	c.Grid, c.Block = whole(c.Grid), whole(c.Block)
 	if err := k.check(c, args); err != nil {
 		return err

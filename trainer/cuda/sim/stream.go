@@ -73,28 +73,23 @@ func (s *Stream) add(w *work) {
 // Launch queues a launch of kernel k.
 func (s *Stream) Launch(k *Kernel, c Config, args []byte) {
 	args = append([]byte(nil), args...)
-	s.add(&work{name: k.program.Name, run: func() error { return s.device.run(k, c, args) }})
+	s.add(&work{name: k.program.Name, run: func() error { return s.device.Launch(k, c, args) }})
 }
 
 // Write queues a copy of b from the host to the device memory at p. The caller
 // must not change b until it has synchronized.
-func (s *Stream) Write(p Pointer, b []byte) {
-	s.add(&work{name: "copy to the device", run: func() error {
-		to, err := s.device.bytes(p, len(b), writes, "copy to the device")
-		copy(to, b)
-		return err
-	}})
-}
+func (s *Stream) Write(p Pointer, b []byte) { s.write(p, b, b) }
 
-// writeUnchanged queues a copy of b from the host to the device memory at p, and a
-// fault if the host changes b before the copy runs.
-func (s *Stream) writeUnchanged(p Pointer, b []byte) {
-	before := bytes.Clone(b)
-	s.add(&work{name: "copy to the device", run: func() error {
-		if !bytes.Equal(b, before) {
-			return &Fault{Kind: HostChanged, Kernel: "copy to the device", Detail: fmt.Sprintf("%d bytes to %#x", len(b), uint64(p))}
+// writeUnchanged is Write, with a fault if the host changes b before the copy runs.
+func (s *Stream) writeUnchanged(p Pointer, b []byte) { s.write(p, b, bytes.Clone(b)) }
+
+func (s *Stream) write(p Pointer, b, want []byte) {
+	const name = "copy to the device"
+	s.add(&work{name: name, run: func() error {
+		if !bytes.Equal(b, want) {
+			return &Fault{Kind: HostChanged, Kernel: name, Detail: fmt.Sprintf("%d bytes to %#x", len(b), uint64(p))}
 		}
-		to, err := s.device.bytes(p, len(b), writes, "copy to the device")
+		to, err := s.device.bytes(p, len(b), writes, name)
 		copy(to, b)
 		return err
 	}})
