@@ -65,8 +65,8 @@
 //
 // # How it works
 //
-//	ptx.Parse   text → instructions with operands
-//	compile     each instruction → a Go function and its registers (program.go, forms.go)
+//	ptx.Parse      text → instructions with operands
+//	compile        each instruction → a Go function and its registers (program.go, forms.go)
 //	Device.Launch  the warps of a block take turns; in a warp, the lanes with the smallest program counter run (warp.go)
 //
 // A register holds 32 values, one per lane, so each instruction is one loop. Only
