@@ -2,6 +2,8 @@ package trainer
 
 import (
 	"fmt"
+	"math/bits"
+	"math/rand/v2"
 	"sort"
 )
 
@@ -88,3 +90,21 @@ func even(sums []int64, capacity int64, n int) []int {
 // Epoch returns the epoch of a position and the index in that epoch, for epochs
 // of n examples.
 func Epoch(position, n int64) (epoch, index int64) { return position / n, position % n }
+
+// Permutation returns a random permutation of the numbers below n
+// (Fisher-Yates). The generator is ChaCha8, whose output is specified (C2SP,
+// chacha8rand), and a number below i+1 is the upper half of its product with a
+// 64-bit draw. So the order does not depend on the Go version. The bias is
+// below 2^-32.
+func Permutation(key [32]byte, n int) []int32 {
+	perm := make([]int32, n)
+	for i := range perm {
+		perm[i] = int32(i)
+	}
+	rng := rand.NewChaCha8(key)
+	for i := n - 1; i > 0; i-- {
+		j, _ := bits.Mul64(rng.Uint64(), uint64(i+1))
+		perm[i], perm[j] = perm[j], perm[i]
+	}
+	return perm
+}

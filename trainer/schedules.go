@@ -118,7 +118,7 @@ var schedules = []schedule{
 	{
 		kind: WSD, parameters: []string{"decay-steps", "decay-shape"},
 		help: "warm-up, stable, decay",
-		doc:  "warm-up, stable, decay ([MiniCPM](https://arxiv.org/abs/2404.06395)): `constant` until the last `--decay-steps` (by default a tenth of all steps), in which it falls",
+		doc:  "warm-up, stable, decay ([MiniCPM](https://arxiv.org/abs/2404.06395)): `constant` until the last `decay-steps` (by default a tenth of all steps), in which it falls",
 		complete: func(s *Schedule, o ScheduleOptions) {
 			s.Decay, s.Shape = o.DecaySteps, DecayShape(o.DecayShape)
 			if s.Decay == -1 {

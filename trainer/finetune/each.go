@@ -3,6 +3,7 @@ package finetune
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"pretext/trainer"
 )
@@ -49,6 +50,14 @@ func Wanted(h trainer.Heads) trainer.Output {
 		return trainer.OutputMLMLogits
 	}
 	return 0
+}
+
+// CheckNumbers returns [ErrNumbers] if a value is NaN.
+func CheckNumbers(values []float32) error {
+	if slices.ContainsFunc(values, func(v float32) bool { return v != v }) {
+		return ErrNumbers
+	}
+	return nil
 }
 
 // A Forward computes examples with a model, without dropout.

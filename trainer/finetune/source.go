@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"math/bits"
-	"math/rand/v2"
 
 	"pretext/trainer"
 )
@@ -120,30 +118,13 @@ func (s *Source) batches(d step) iter.Seq2[*trainer.Batch, error] {
 func (s *Source) example(position int64) int32 {
 	epoch, index := trainer.Epoch(position, s.Len())
 	if epoch != s.epoch {
-		s.epoch, s.perm = epoch, permutation(s.o.Seed, epoch, s.examples.Len())
+		var key [32]byte
+		copy(key[:8], "finetune")
+		binary.LittleEndian.PutUint64(key[8:], s.o.Seed)
+		binary.LittleEndian.PutUint64(key[16:], uint64(epoch))
+		s.epoch, s.perm = epoch, trainer.Permutation(key, s.examples.Len())
 	}
 	return s.perm[index]
-}
-
-// permutation returns the order of an epoch (Fisher-Yates). The generator is
-// ChaCha8, whose output is specified (C2SP, chacha8rand), and a number below
-// i+1 is the upper half of its product with a 64-bit draw, so the order does
-// not depend on the Go version.
-func permutation(seed uint64, epoch int64, n int) []int32 {
-	var key [32]byte
-	copy(key[:8], "finetune")
-	binary.LittleEndian.PutUint64(key[8:], seed)
-	binary.LittleEndian.PutUint64(key[16:], uint64(epoch))
-	rng := rand.NewChaCha8(key)
-	perm := make([]int32, n)
-	for i := range perm {
-		perm[i] = int32(i)
-	}
-	for i := n - 1; i > 0; i-- {
-		j, _ := bits.Mul64(rng.Uint64(), uint64(i+1))
-		perm[i], perm[j] = perm[j], perm[i]
-	}
-	return perm
 }
 
 // A Recipe is the schedule of run_squad.py and run_classifier.py of

@@ -2,9 +2,9 @@ package loader
 
 import (
 	"encoding/binary"
-	"math/bits"
-	"math/rand/v2"
 	"sort"
+
+	"pretext/trainer"
 )
 
 // A span is a range of blocks of one file that is read at once.
@@ -54,7 +54,7 @@ func (o *order) layOut(epoch int64) {
 	if o.epoch == epoch && o.perm != nil {
 		return
 	}
-	o.epoch, o.perm = epoch, permutation(o.key(epoch, -1), len(o.spans))
+	o.epoch, o.perm = epoch, trainer.Permutation(o.key(epoch, -1), len(o.spans))
 	o.starts = o.starts[:0]
 	at := int64(0)
 	for i, s := range o.perm {
@@ -81,7 +81,7 @@ func (o *order) windowSpans(window int) []int32 {
 
 // windowOrder returns the permutation of the sequences of a window.
 func (o *order) windowOrder(window int) []int32 {
-	return permutation(o.key(o.epoch, int64(window)), int(o.starts[window+1]-o.starts[window]))
+	return trainer.Permutation(o.key(o.epoch, int64(window)), int(o.starts[window+1]-o.starts[window]))
 }
 
 // key returns the generator key of one permutation, from seed, epoch and
@@ -91,22 +91,4 @@ func (o *order) key(epoch, window int64) (key [32]byte) {
 	binary.LittleEndian.PutUint64(key[8:], uint64(epoch))
 	binary.LittleEndian.PutUint64(key[16:], uint64(window))
 	return key
-}
-
-// permutation returns a random permutation of the numbers below n
-// (Fisher-Yates). The generator is ChaCha8, whose output is specified (C2SP,
-// chacha8rand), and a number below i+1 is the upper half of its product with a
-// 64-bit draw. So the order does not depend on the Go version. The bias is
-// below 2^-32.
-func permutation(key [32]byte, n int) []int32 {
-	perm := make([]int32, n)
-	for i := range perm {
-		perm[i] = int32(i)
-	}
-	rng := rand.NewChaCha8(key)
-	for i := n - 1; i > 0; i-- {
-		j, _ := bits.Mul64(rng.Uint64(), uint64(i+1))
-		perm[i], perm[j] = perm[j], perm[i]
-	}
-	return perm
 }

@@ -3,6 +3,8 @@ package loader
 import (
 	"slices"
 	"testing"
+
+	"pretext/trainer"
 )
 
 // The order of a run is part of its results: it may not change with the
@@ -17,7 +19,7 @@ func TestThePermutationIsPinned(t *testing.T) {
 		{0, 0, []int32{3, 2, 0, 5, 6, 7, 4, 1}},
 		{1, 0, []int32{4, 1, 3, 6, 2, 0, 7, 5}},
 	} {
-		if got := permutation(o.key(c.epoch, c.window), 8); !slices.Equal(got, c.want) {
+		if got := trainer.Permutation(o.key(c.epoch, c.window), 8); !slices.Equal(got, c.want) {
 			t.Errorf("epoch %d, window %d: got %v, want %v", c.epoch, c.window, got, c.want)
 		}
 	}
@@ -27,7 +29,7 @@ func TestPermutationsAreEven(t *testing.T) {
 	const n, draws = 5, 6000
 	var at [n][n]int // how often a number came to a place
 	for seed := range int64(draws) {
-		for i, v := range permutation((&order{seed: seed}).key(0, 0), n) {
+		for i, v := range trainer.Permutation((&order{seed: seed}).key(0, 0), n) {
 			at[i][v]++
 		}
 	}

@@ -255,8 +255,8 @@ func (c *classification) predict(ctx context.Context, split glue.Split, t *table
 		out := bufio.NewWriter(w)
 		var line []byte
 		_, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.tokens}.Each(ctx, t.examples, func(_ int, logits []float32) error {
-			if slices.ContainsFunc(logits, func(v float32) bool { return math.IsNaN(float64(v)) }) {
-				return finetune.ErrNumbers
+			if err := finetune.CheckNumbers(logits); err != nil {
+				return err
 			}
 			line = glue.AppendResult(line[:0], logits, c.task.Regression)
 			_, err := out.Write(line)

@@ -30,7 +30,7 @@ const (
 // errShort is the error of a truncated pickle.
 var errShort = fmt.Errorf("the pickle ends early: %w", io.ErrUnexpectedEOF)
 
-// A machine interprets a pickle.
+// A machine executes the instructions of a pickle on a stack of values.
 type machine struct {
 	code  []byte
 	at    int
@@ -166,7 +166,7 @@ func (m *machine) step(op byte) error {
 	case 'b': // BUILD
 		return m.build()
 	}
-	return fmt.Errorf("%w: instruction %#02x (%q), which weights do not need; nothing was run", ErrFormat, op, op)
+	return fmt.Errorf("%w: instruction %#02x (%q), which no file of weights contains; no code was run", ErrFormat, op, op)
 }
 
 func (m *machine) push(v any) error {
@@ -255,7 +255,7 @@ func (m *machine) text(op byte) error {
 		return err
 	}
 	if !utf8.Valid(b) {
-		return errors.New("a string that is not UTF-8")
+		return errors.New("a string is not UTF-8")
 	}
 	return m.push(string(b))
 }
@@ -345,7 +345,7 @@ func (m *machine) fill(op byte) error {
 	return errors.New("items added to a value that is neither a list nor a dictionary")
 }
 
-// global pushes a function or class, if it is an allowed one.
+// global pushes the name of a function or class, if it is one of those that weights need.
 func (m *machine) global(op byte) error {
 	var name string
 	if op == 'c' {
@@ -375,7 +375,7 @@ func (m *machine) global(op byte) error {
 	case name == rebuildTensor, name == rebuildParameter, name == orderedDict, isStorage && known:
 		return m.push(global(name))
 	}
-	return fmt.Errorf("%w: it would run %s, which weights do not need; nothing was run. "+
+	return fmt.Errorf("%w: loading it would run %s, which no file of weights needs; no code was run. "+
 		"Save the weights alone, torch.save(model.state_dict(), FILE) or save_pretrained", ErrFormat, short(name))
 }
 
@@ -393,8 +393,8 @@ func (m *machine) line() (string, error) {
 	return s, nil
 }
 
-// storage replaces a persistent id, ("storage", class, key, location,
-// elements), by a storage value.
+// storage pops the reference to a storage, the tuple ("storage", class, key, location,
+// elements), and pushes the storage.
 func (m *machine) storage() error {
 	v, err := m.pop()
 	if err != nil {
@@ -410,12 +410,13 @@ func (m *machine) storage() error {
 	name, _ := strings.CutPrefix(string(class), "torch.")
 	kind, known := storageKinds[name]
 	if !ok || !isText || !isInt || !known || n < 0 {
-		return errors.New("a storage without class, key or size")
+		return errors.New("a storage lacks its class, key or size")
 	}
 	return m.push(storage{kind: kind, key: key, elements: n})
 }
 
-// call executes a call of a function that global allowed.
+// call pops the arguments and a function that [machine.global] has allowed, and pushes
+// the result.
 func (m *machine) call() error {
 	v, err := m.pop()
 	if err != nil {
@@ -444,7 +445,7 @@ func (m *machine) call() error {
 	case name == orderedDict && len(args) == 0:
 		return m.push(&dict{})
 	}
-	return fmt.Errorf("%w: a call of %q with other arguments than torch.save gives", ErrFormat, string(name))
+	return fmt.Errorf("%w: it calls %q with arguments that torch.save never writes", ErrFormat, string(name))
 }
 
 // build discards the attributes of a dictionary, such as a state dictionary's

@@ -90,7 +90,7 @@ func newTensor(args []any) (*Tensor, error) {
 	s, ok := args[0].(storage)
 	offset, isInt := args[1].(int64)
 	if !ok || !isInt {
-		return nil, errors.New("a tensor without storage or offset")
+		return nil, errors.New("a tensor lacks its storage or offset")
 	}
 	t := &Tensor{DType: s.kind.dtype, Offset: offset, storage: s}
 	var err error
@@ -108,7 +108,7 @@ func integers(v any) ([]int64, error) {
 	out := make([]int64, len(list))
 	for i, x := range list {
 		if out[i], ok = x.(int64); !ok {
-			return nil, errors.New("a shape that does not consist of integers")
+			return nil, errors.New("a shape has a value that is not an integer")
 		}
 	}
 	return out, nil

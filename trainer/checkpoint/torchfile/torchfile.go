@@ -23,18 +23,20 @@
 // A pickle is a program. This package interprets a fixed subset of its
 // instructions, and allows calls of only those functions that make tensors,
 // ordered dictionaries and storages, which it implements itself. Anything else
-// is rejected with an error that names the function. Memory is bounded by the
-// size of the pickle, at most 4 MiB, and by the largest storage that a view
-// does not read in order.
+// is rejected with an error that names the function. In memory are
+// the pickle, at most 4 MiB, and, while a tensor that is not contiguous is read, its
+// whole storage.
 package torchfile
 
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,7 +102,7 @@ func New(r io.ReaderAt, size int64) (*File, error) {
 	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, err
 	}
-	if err := foreign(head); err != nil {
+	if err := otherFormat(head); err != nil {
 		return nil, err
 	}
 	z, err := zip.NewReader(r, size)
@@ -111,8 +113,14 @@ func New(r io.ReaderAt, size int64) (*File, error) {
 	if err := f.index(z); err != nil {
 		return nil, err
 	}
-	if err := f.checkOrder(); err != nil {
-		return nil, err
+	if f.entries["byteorder"] != nil {
+		order, err := f.whole("byteorder", 16)
+		if err != nil {
+			return nil, err
+		}
+		if string(order) != "little" {
+			return nil, fmt.Errorf("%w: byte order %q: save the model on a little-endian machine", ErrFormat, order)
+		}
 	}
 	program, err := f.whole("data.pkl", maxPickle)
 	if err != nil {
@@ -136,8 +144,9 @@ func (f *File) Close() error {
 // format or contains more than tensors.
 var ErrFormat = errors.New("not a file of weights that can be read")
 
-// foreign recognizes other file formats by their first bytes.
-func foreign(head []byte) error {
+// otherFormat returns an error for a file that is not a zip archive. If its first bytes
+// show which format it has, the error says how to convert it.
+func otherFormat(head []byte) error {
 	const resave = "load it once with torch.load(FILE, weights_only=True) and save the result with torch.save, or with save_pretrained"
 	legacy := []byte("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19") // the magic number, after PROTO
 	switch {
@@ -155,7 +164,7 @@ func foreign(head []byte) error {
 	return errors.New("not a zip archive, which torch.save writes: truncated, corrupt or another kind of file")
 }
 
-// index finds the entries. All must be stored: a compressed entry is not from
+// index fills f.entries. All entries must be stored: a compressed entry is not from
 // torch.save, and could expand to far more than the file's size.
 func (f *File) index(z *zip.Reader) error {
 	folder, found := "", false
@@ -183,21 +192,6 @@ func (f *File) index(z *zip.Reader) error {
 			return fmt.Errorf("%w: entry %q is compressed, where torch.save only stores: unpack it and zip it without compression", ErrFormat, e.Name)
 		}
 		f.entries[name] = e
-	}
-	return nil
-}
-
-// checkOrder rejects storages with big-endian byte order.
-func (f *File) checkOrder() error {
-	if f.entries["byteorder"] == nil {
-		return nil
-	}
-	order, err := f.whole("byteorder", 16)
-	if err != nil {
-		return err
-	}
-	if string(order) != "little" {
-		return fmt.Errorf("%w: byte order %q: save the model on a little-endian machine", ErrFormat, order)
 	}
 	return nil
 }
@@ -247,11 +241,8 @@ func (f *File) checkStorages() error {
 		}
 		places[s.key] = place{at, at + int64(e.UncompressedSize64)}
 	}
-	sorted := make([]place, 0, len(places))
-	for _, p := range places {
-		sorted = append(sorted, p)
-	}
-	slices.SortFunc(sorted, func(a, b place) int { return int(min(max(a.begin-b.begin, -1), 1)) })
+	sorted := slices.Collect(maps.Values(places))
+	slices.SortFunc(sorted, func(a, b place) int { return cmp.Compare(a.begin, b.begin) })
 	for i := 1; i < len(sorted); i++ {
 		if sorted[i].begin < sorted[i-1].end {
 			return errors.New("two storages overlap in the archive")
@@ -271,13 +262,11 @@ func (f *File) Read(t *Tensor, each func(i int64, element []byte)) error {
 	if t.Elements() == 0 {
 		return nil
 	}
-	var err error
+	read := f.gather
 	if t.inOrder() {
-		err = f.readInOrder(t, each)
-	} else {
-		err = f.gather(t, each)
+		read = f.readInOrder
 	}
-	if err != nil {
+	if err := read(t, each); err != nil {
 		return fmt.Errorf("read tensor %q: %w", t.Name, err)
 	}
 	return nil
@@ -297,7 +286,8 @@ func (f *File) readInOrder(t *Tensor, each func(i int64, element []byte)) error 
 	})
 }
 
-// pieces reads a storage sequentially.
+// pieces reads a storage from its beginning to its end, a piece at a time, and verifies
+// its checksum.
 func (f *File) pieces(s storage, use func(at int64, b []byte)) error {
 	e := f.entries["data/"+s.key]
 	begin, err := e.DataOffset()
@@ -320,8 +310,8 @@ func (f *File) pieces(s storage, use func(at int64, b []byte)) error {
 	return nil
 }
 
-// gather reads a tensor that is not contiguous, such as a transposed one, from
-// its storage in memory.
+// gather reads a tensor whose elements are not in order in its storage, such as a
+// transposed one. It reads the whole storage into memory.
 func (f *File) gather(t *Tensor, each func(i int64, element []byte)) error {
 	size := t.storage.kind.size
 	all := make([]byte, 0, t.storage.elements*size)

@@ -26,7 +26,7 @@ type Row struct {
 	Score float32 // NaN: none
 }
 
-// A table is the state of parsing a table.
+// A table is a table of a task while it is parsed.
 type table struct {
 	task  Task
 	name  string
@@ -187,7 +187,8 @@ func (r *table) label(n int, label string, row *Row) error {
 	return nil
 }
 
-// learn sets the classes to the labels of the rows.
+// learn makes the labels of the rows the classes of the task, and sets the class of each
+// row.
 func (r *table) learn() {
 	r.task.Labels = slices.Compact(slices.Sorted(slices.Values(r.names)))
 	number := map[string]int32{}

@@ -38,8 +38,8 @@ type Task struct {
 	B     []string `json:"pair_column,omitempty"`
 	Label []string `json:"label_column"`
 
-	// bare are the column numbers of A and Label for tables of train and dev without
-	// a header.
+	// bare has the column numbers of A and Label if the tables of train and dev have no
+	// header; nil: they have one.
 	bare *[2]int
 	// matched reports whether the splits dev and test each exist in two variants,
 	// matched and mismatched.

@@ -51,8 +51,8 @@ type classifyJob struct {
 
 // Take implements Job.
 func (j *classifyJob) Take(_ int, logits []float32) error {
-	if slices.ContainsFunc(logits, func(v float32) bool { return math.IsNaN(float64(v)) }) {
-		return finetune.ErrNumbers
+	if err := finetune.CheckNumbers(logits); err != nil {
+		return err
 	}
 	if j.p.s.Heads.Regression {
 		score := float64(logits[0])

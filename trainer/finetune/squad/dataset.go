@@ -91,7 +91,7 @@ func Read(name string, data []byte) (*Dataset, error) {
 		return nil, fault(place, "%s", reason)
 	}
 	if f.Data == nil {
-		return nil, fault("", `not of SQuAD's form: no list "data"`)
+		return nil, fault("", `not in SQuAD's format: it has no list "data"`)
 	}
 	d := &Dataset{Name: name, Version: f.Version}
 	seen := map[string]bool{}
@@ -146,12 +146,7 @@ func (d *Dataset) Negatives() bool {
 	if strings.HasPrefix(strings.TrimPrefix(d.Version, "v"), "2") {
 		return true
 	}
-	for _, q := range d.Questions {
-		if q.Impossible {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Questions, func(q Question) bool { return q.Impossible })
 }
 
 // invalidUTF8 returns the offset of the first invalid byte, or -1.

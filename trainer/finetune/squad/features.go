@@ -160,19 +160,19 @@ func (b *builder) enter(n int) {
 	}
 }
 
-// locate finds the pieces of a question's answer. It returns false if the text
-// at the stated position is not the answer.
+// locate sets it.start and it.end to the pieces of the question's answer. found is false
+// if the paragraph has another text at the position of the answer.
 func (b *builder) locate(q *Question, it *item) (found bool, err error) {
 	if q.Impossible && b.f.o.Negatives {
 		return true, nil
 	}
 	if len(q.Answers) == 0 {
-		return false, errors.New("no answer to learn (is it SQuAD 2.0, with questions that have none?)")
+		return false, errors.New("no answer to train on: questions without answers, as in SQuAD 2.0, need --version-2-with-negative")
 	}
 	a, p := q.Answers[0], b.passage
 	n := utf8.RuneCountInString(a.Text)
 	if n == 0 || a.Start < 0 || a.Start > len(b.chars)-n {
-		return false, fmt.Errorf("its answer of %d characters at %d lies outside its paragraph of %d", n, a.Start, len(b.chars))
+		return false, fmt.Errorf("its answer, %d characters from character %d on, is outside its paragraph of %d characters", n, a.Start, len(b.chars))
 	}
 	last := a.Start + n - 1
 	from, to := b.chars[a.Start], b.chars[last]
@@ -187,8 +187,8 @@ func (b *builder) locate(q *Question, it *item) (found bool, err error) {
 	return true, nil
 }
 
-// narrow reduces the answer's pieces to the first of them that spell the
-// answer, if it is a part of a word: "1895" in "(1895–1943)".
+// narrow sets it.start and it.end to the first pieces among them that are those of the
+// answer alone, if it is a part of a word: "1895" in "(1895–1943)".
 func (b *builder) narrow(text string, it *item) {
 	b.answer = b.enc.AppendIDs(b.answer[:0], text)
 	n := int32(len(b.answer))
@@ -227,8 +227,8 @@ func (p *passage) text(from, to int32) string {
 	return s.String()
 }
 
-// place returns the offset in the paragraph of the byte at in the string text(w, …).
-// The paragraph may have more white space between words.
+// place converts an offset in the result of text(w, …) to one in the paragraph, which
+// may have more than a blank between two words.
 func (p *passage) place(w int32, at int) int {
 	for size := int(p.words[w].to - p.words[w].from); at > size; size = int(p.words[w].to - p.words[w].from) {
 		at -= size + 1

@@ -156,6 +156,7 @@ func (t *tally) score() *Score {
 // "no answer" for all questions and adds answers in the order of ascending odds.
 func bestThreshold(d *Dataset, answers map[string]string, odds map[string]float64, grade func(id string) float64) *Threshold {
 	questions := map[string]*Question{}
+	var ids []string // of the questions that have odds
 	current := 0.0
 	for i := range d.Questions {
 		q := &d.Questions[i]
@@ -163,9 +164,13 @@ func bestThreshold(d *Dataset, answers map[string]string, odds map[string]float6
 		if len(q.Answers) == 0 {
 			current++
 		}
+		if _, ok := odds[q.ID]; ok {
+			ids = append(ids, q.ID)
+		}
 	}
 	best := Threshold{Score: current}
-	for _, id := range byOdds(d, odds) {
+	slices.SortStableFunc(ids, func(a, b string) int { return cmp.Compare(odds[a], odds[b]) })
+	for _, id := range ids {
 		q := questions[id]
 		switch answer, ok := answers[id]; {
 		case !ok:
@@ -183,19 +188,6 @@ func bestThreshold(d *Dataset, answers map[string]string, odds map[string]float6
 		best.Score = 100 * best.Score / float64(n)
 	}
 	return &best
-}
-
-// byOdds returns the ids that have odds, in ascending order; equal odds are in
-// the order of the dataset.
-func byOdds(d *Dataset, odds map[string]float64) []string {
-	var ids []string
-	for _, q := range d.Questions {
-		if _, ok := odds[q.ID]; ok {
-			ids = append(ids, q.ID)
-		}
-	}
-	slices.SortStableFunc(ids, func(a, b string) int { return cmp.Compare(odds[a], odds[b]) })
-	return ids
 }
 
 // ReadAnswers parses predictions.json: an object from question id to text.
@@ -218,7 +210,7 @@ func readObject[T any](name string, data []byte) (map[string]T, error) {
 		return nil, &finetune.DataError{File: name, Place: place, Reason: reason}
 	}
 	if pointers == nil {
-		return nil, &finetune.DataError{File: name, Reason: "null where an object by question id is expected"}
+		return nil, &finetune.DataError{File: name, Reason: "null: must be an object from question ids to values"}
 	}
 	out := make(map[string]T, len(pointers))
 	for _, id := range slices.Sorted(maps.Keys(pointers)) {

@@ -93,7 +93,7 @@ func TestAFileOfPredictionsThatIsNoneIsRefused(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"q": 1}`:    `p.json: byte 7: number where`,
 		`{"q": null}`: `p.json: question "q": null`,
-		`null`:        `p.json: null where`,
+		`null`:        `p.json: null: must be`,
 		`{"q": "a"`:   `p.json: byte 9: not JSON`,
 		"{\"\xff\":1": `p.json: byte 2: not UTF-8`,
 		``:            `p.json: byte 0: not JSON`,

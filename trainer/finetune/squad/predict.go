@@ -76,7 +76,8 @@ type pair struct {
 
 func (p pair) score() float64 { return p.start + p.end }
 
-// noNull is the initial score of "no answer", as in the reference.
+// noNull is the score of "no answer" before any window was seen: larger than that of any
+// window, as in the reference.
 const noNull = 1000000
 
 // NewPredictor returns a predictor for all questions of f.
@@ -102,13 +103,10 @@ func (p *Predictor) Take(i int, logits []float32) error {
 	if i != p.next || i >= p.f.Len() {
 		panic(fmt.Sprintf("BUG: window %d, not %d", i, p.next))
 	}
-	w := p.f.window(p.item, i-p.f.first[p.item])
-	for _, v := range logits {
-		if math.IsNaN(float64(v)) {
-			return finetune.ErrNumbers
-		}
+	if err := finetune.CheckNumbers(logits); err != nil {
+		return err
 	}
-	p.window(w, logits)
+	p.window(p.f.window(p.item, i-p.f.first[p.item]), logits)
 	p.next++
 	p.skip()
 	return nil
@@ -148,8 +146,8 @@ func (p *Predictor) window(w Window, logits []float32) {
 	}
 }
 
-// best returns the tokens with the n largest logits in a column, largest first;
-// equal logits are in token order.
+// best returns the n tokens with the largest start logits (column 0) or end logits
+// (column 1), largest first; tokens with equal logits are in their order.
 func best(logits []float32, column, n int) []int {
 	tokens := make([]int, 0, n+1)
 	for t := range len(logits) / 2 {
@@ -217,7 +215,7 @@ func (p *Predictor) locate(c pair, x *Candidate) {
 	x.From, x.To = passage.place(first, from), passage.place(first, to)
 }
 
-// weigh sets the probabilities of candidates: a softmax over their scores.
+// weigh sets the probabilities of the candidates to the softmax of their scores.
 func weigh(c []Candidate) {
 	top := math.Inf(-1)
 	for _, x := range c {
@@ -233,8 +231,9 @@ func weigh(c []Candidate) {
 	}
 }
 
-// choose selects the answer. If all candidates are "no answer", a case that the
-// reference does not handle, the odds are relative to an answer with score 0.
+// choose sets the text of the prediction to the best candidate, or to "" if "no answer"
+// scores higher by more than the threshold. If all candidates are "no answer", a case
+// that the reference does not handle, the odds are relative to an answer with score 0.
 func (p *Predictor) choose(out *Prediction) {
 	if !p.f.o.Negatives {
 		out.Text = out.NBest[0].Text

@@ -1,7 +1,9 @@
 package squad
 
 import (
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"pretext/tokenize"
 )
@@ -39,13 +41,14 @@ func joinPieces(pieces []string) string {
 // "steve smith" in "Steve Smith's" gives "Steve Smith".
 func (a *aligner) find(predicted, original string) (start, stop int) {
 	a.basic = a.words.AppendWords(a.basic[:0], original)
-	tokens := []rune(strings.Join(a.basic, " "))
-	from := indexRunes(tokens, predicted)
-	if from < 0 {
+	text := strings.Join(a.basic, " ")
+	at := strings.Index(text, predicted)
+	if at < 0 {
 		return 0, len(original)
 	}
-	to := from + len([]rune(predicted)) - 1
-	source := []rune(original)
+	from := utf8.RuneCountInString(text[:at])
+	to := from + utf8.RuneCountInString(predicted) - 1
+	tokens, source := []rune(text), []rune(original)
 	sourceAt, tokensAt := solid(source), solid(tokens)
 	if len(sourceAt) != len(tokensAt) {
 		return 0, len(original)
@@ -62,16 +65,6 @@ func (a *aligner) find(predicted, original string) (start, stop int) {
 	return start, start + len(string(source[begin:end+1]))
 }
 
-// indexRunes returns the index in characters of the first t in s.
-func indexRunes(s []rune, t string) int {
-	text := string(s)
-	at := strings.Index(text, t)
-	if at < 0 {
-		return -1
-	}
-	return len([]rune(text[:at]))
-}
-
 // solid returns the indexes of all characters of a text that are not blanks.
 func solid(s []rune) []int {
 	at := make([]int, 0, len(s))
@@ -86,16 +79,9 @@ func solid(s []rune) []int {
 // counterpart returns the index in the source of a character of the tokens: that of
 // the source character with the same number of non-blank characters before it.
 func counterpart(tokensAt, sourceAt []int, place int) (int, bool) {
-	lo, hi := 0, len(tokensAt)
-	for lo < hi {
-		if mid := (lo + hi) / 2; tokensAt[mid] < place {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == len(tokensAt) || tokensAt[lo] != place {
+	i, ok := slices.BinarySearch(tokensAt, place)
+	if !ok {
 		return 0, false
 	}
-	return sourceAt[lo], true
+	return sourceAt[i], true
 }
