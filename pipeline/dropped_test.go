@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/extract/wiki/facts"
 	"pretext/pipeline/stage"
 	"pretext/sharding/survey"
 
@@ -40,18 +41,18 @@ func TestTheManifestNamesTheTemplatesThatGaveNoText(t *testing.T) {
 	if n := len(m.DocumentsFiles()); n < 2 {
 		t.Fatalf("%d documents files: the counts of several ranges must be added", n)
 	}
-	want := &sharding.DroppedTemplates{Templates: []sharding.TemplateUses{{Name: "zzcommon", Uses: 900}}}
+	want := &facts.DroppedTemplates{Templates: []facts.TemplateUses{{Name: "zzcommon", Uses: 900}}}
 	var rare []string
 	for i := range 150 {
 		rare = append(rare, fmt.Sprintf("zzrare %d", i))
 	}
-	for _, name := range slices.Sorted(slices.Values(rare))[:sharding.MaxDropped-1] {
-		want.Templates = append(want.Templates, sharding.TemplateUses{Name: name, Uses: 3})
+	for _, name := range slices.Sorted(slices.Values(rare))[:facts.MaxDropped-1] {
+		want.Templates = append(want.Templates, facts.TemplateUses{Name: name, Uses: 3})
 	}
 	// Each page has the two templates in its sentence; the holes of the ranges are
 	// added by wiki.
-	if w := m.Dropped.Wikis; len(w) != 1 || w[0].Wiki != "testwiki" || w[0].Holes != 1350 || len(w[0].Templates) != sharding.MaxDropped ||
-		w[0].Templates[0] != (sharding.WikiTemplate{Name: "zzcommon", TemplateHole: sharding.TemplateHole{Uses: 900, First: "P0"}}) {
+	if w := m.Dropped.Wikis; len(w) != 1 || w[0].Wiki != "testwiki" || w[0].Holes != 1350 || len(w[0].Templates) != facts.MaxDropped ||
+		w[0].Templates[0] != (facts.WikiTemplate{Name: "zzcommon", Hole: facts.Hole{Uses: 900, First: "P0"}}) {
 		t.Errorf("holes: %+v", w)
 	}
 	want.Wikis = m.Dropped.Wikis
@@ -102,7 +103,7 @@ func TestCountsThatMayBeTooSmallSaySo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := m.Dropped; d == nil || len(d.Templates) != sharding.MaxDropped || d.Slack != 2 || d.Templates[0] != (sharding.TemplateUses{Name: "zz 0", Uses: 2}) {
+	if d := m.Dropped; d == nil || len(d.Templates) != facts.MaxDropped || d.Slack != 2 || d.Templates[0] != (facts.TemplateUses{Name: "zz 0", Uses: 2}) {
 		t.Errorf("got %+v", d)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"pretext/extract/bzip2"
 	"pretext/extract/wiki"
 	"pretext/extract/wiki/definitions"
+	"pretext/extract/wiki/facts"
 	"pretext/extract/wiki/rendering"
 	"pretext/internal/store"
 	"pretext/sharding"
@@ -117,13 +118,6 @@ func (r *wikiReading) summary() (sharding.Counts, sharding.DocumentsBody, error)
 	}
 	st := r.reader.Stats()
 	counts := st.Counts(r.own != nil)
-	var holes map[string]sharding.TemplateHole
-	if len(st.HoleUses) > 0 {
-		holes = map[string]sharding.TemplateHole{}
-		for name, h := range st.HoleUses {
-			holes[name] = sharding.TemplateHole(h)
-		}
-	}
 	var notes []string
 	for _, p := range st.InvalidPlaces {
 		notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, page %s (at byte %d of the file), byte %d of its text",
@@ -133,6 +127,6 @@ func (r *wikiReading) summary() (sharding.Counts, sharding.DocumentsBody, error)
 		wiki.Trailing.Add(counts, 1)
 		notes = append(notes, r.trailing)
 	}
-	return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes,
-		Wiki: r.reader.Wiki(), Sentences: st.Sentences, HoleCount: st.Holes, Holes: holes}, nil
+	return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Notes: notes,
+		Lost: facts.Lost{Dropped: st.Templates, Slack: st.TemplatesSlack, Wiki: r.reader.Wiki(), Sentences: st.Sentences, HoleCount: st.Holes, Holes: st.HoleUses}}, nil
 }

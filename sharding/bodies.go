@@ -6,31 +6,18 @@ import (
 	"fmt"
 
 	"pretext/extract"
+	"pretext/extract/wiki/facts"
 	"pretext/records/pretrain"
 )
 
 // DocumentsBody is the part of a side-car (the JSON file beside a data file)
 // that is specific to documents files.
 type DocumentsBody struct {
-	SourceSHA256 string           `json:"source_sha256,omitempty"` // hash of the bytes of the dump that the task read
-	Dropped      map[string]int64 `json:"dropped_templates,omitempty"`
-	Slack        int64            `json:"dropped_slack,omitempty"` // upper bound of the error of each number in Dropped
-	// Holes counts templates of the wiki Wiki that were dropped from sentences, by
-	// name; HoleCount is their number in documents, which have about Sentences
-	// sentences.
-	Wiki      string                  `json:"wiki,omitempty"`
-	Sentences int64                   `json:"sentences,omitempty"`
-	HoleCount int64                   `json:"hole_count,omitempty"`
-	Holes     map[string]TemplateHole `json:"holes,omitempty"`
+	SourceSHA256 string `json:"source_sha256,omitempty"` // hash of the bytes of the dump that the task read
+	facts.Lost          // of a wiki
 
 	Notes  []string        `json:"notes,omitempty"`
 	Blocks []extract.Block `json:"blocks"`
-}
-
-// A TemplateHole counts the uses of a template that left holes in sentences.
-type TemplateHole struct {
-	Uses  int64  `json:"uses"`
-	First string `json:"first"` // title of the first page with one
 }
 
 // ShardBody is the part of a side-car (the JSON file beside a data file) that

@@ -14,6 +14,7 @@ import (
 
 	"pretext/counts"
 	"pretext/extract"
+	"pretext/extract/wiki/facts"
 	"pretext/internal/store"
 )
 
@@ -102,7 +103,7 @@ type Manifest struct {
 	Files       []FileEntry `json:"files"`  // sorted by name
 
 	// Dropped lists templates without text, in folders of the extract stage.
-	Dropped *DroppedTemplates `json:"dropped_templates,omitempty"`
+	Dropped *facts.DroppedTemplates `json:"dropped_templates,omitempty"`
 
 	// Warnings are figures outside their limits. [Manifest.Describe] explains
 	// them.
@@ -150,43 +151,6 @@ const (
 	RejectNearDuplicate extract.Reject = "near-duplicate" // nearly equal words
 	RejectContained     extract.Reject = "contained"      // mostly contained in another document, or in one that it duplicates
 )
-
-// DroppedTemplates lists wiki templates that the extract stage dropped because
-// it cannot render them. The most used templates are the most useful to
-// implement next.
-type DroppedTemplates struct {
-	Templates []TemplateUses `json:"templates"` // at most 100, the most used first, equal counts by name
-
-	// Slack is the maximum by which a number of uses may be too low. It is 0, which
-	// means exact, unless a task found more names than it can count.
-	Slack int64 `json:"slack"`
-
-	// Wikis has, for each wiki, the number of holes in its documents and the
-	// templates that left them.
-	Wikis []WikiHoles `json:"wikis,omitempty"`
-}
-
-// WikiHoles counts the holes in the sentences of a wiki's documents, where
-// templates were dropped.
-type WikiHoles struct {
-	Wiki        string         `json:"wiki"`
-	Sentences   int64          `json:"sentences"`    // estimated
-	Holes       int64          `json:"holes"`        // in documents
-	PerThousand float64        `json:"per_thousand"` // holes for 1,000 sentences, rounded to 0.01
-	Templates   []WikiTemplate `json:"templates"`    // at most 100 that left holes, the most used first
-}
-
-// A WikiTemplate is a template that left holes.
-type WikiTemplate struct {
-	Name string `json:"name"`
-	TemplateHole
-}
-
-// TemplateUses is the number of uses of one template.
-type TemplateUses struct {
-	Name string `json:"name"` // in lower case, at most 64 bytes
-	Uses int64  `json:"uses"`
-}
 
 // A SideCar is the content of the JSON file beside a data file. It proves that
 // the data file is complete, and states to which plan it belongs.

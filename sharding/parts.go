@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 
+	"pretext/extract/wiki/facts"
 	"pretext/internal/store"
 )
 
@@ -40,11 +41,11 @@ func manifestPartName(part int) string { return fmt.Sprintf("%s%05d.jsonl", mani
 type manifestHead struct {
 	FormatVersion int `json:"format_version"`
 	Recipe
-	Fingerprint string            `json:"fingerprint"`
-	Counts      Counts            `json:"counts"`
-	Parts       []ManifestPart    `json:"parts"`
-	Dropped     *DroppedTemplates `json:"dropped_templates,omitempty"`
-	Warnings    []Warning         `json:"warnings,omitempty"`
+	Fingerprint string                  `json:"fingerprint"`
+	Counts      Counts                  `json:"counts"`
+	Parts       []ManifestPart          `json:"parts"`
+	Dropped     *facts.DroppedTemplates `json:"dropped_templates,omitempty"`
+	Warnings    []Warning               `json:"warnings,omitempty"`
 }
 
 // Write calls write for each file of the manifest: its parts, if it has any, and

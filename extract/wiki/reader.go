@@ -11,6 +11,7 @@ import (
 
 	"pretext/extract"
 	"pretext/extract/bzip2"
+	"pretext/extract/wiki/facts"
 	"pretext/extract/wiki/wikitext"
 )
 
@@ -282,7 +283,7 @@ func (r *Reader) Stats() Stats {
 		if len(s.HoleUses) == maxHoles {
 			break
 		}
-		s.hole(name, Hole{int64(h.Uses), h.First})
+		s.hole(name, facts.Hole{Uses: int64(h.Uses), First: h.First})
 	}
 	return s
 }

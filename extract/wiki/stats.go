@@ -42,9 +42,9 @@ type Stats struct {
 	// definitions of documents, and HoleUses the most frequent of them by name,
 	// over all pages. Sentences is the number of sentences of the documents,
 	// estimated from the marks that end them.
-	Holes     int64           `json:"holes,omitempty"`
-	HoleUses  map[string]Hole `json:"hole_uses,omitempty"`
-	Sentences int64           `json:"sentences,omitempty"`
+	Holes     int64                 `json:"holes,omitempty"`
+	HoleUses  map[string]facts.Hole `json:"hole_uses,omitempty"`
+	Sentences int64                 `json:"sentences,omitempty"`
 
 	// Expanded counts the templates of the wiki that were expanded in sentences of
 	// documents.
@@ -69,12 +69,6 @@ func (s *Stats) Counts(expanded bool) counts.Counts {
 	}
 	extract.Rejects.AddAll(c, s.Rejects)
 	return c
-}
-
-// A Hole counts the uses of a template that left a hole in a sentence.
-type Hole struct {
-	Uses  int64  `json:"uses"`
-	First string `json:"first"` // title of the first page with one
 }
 
 // A Place locates a byte in the title or wikitext of a page.
@@ -128,12 +122,12 @@ func (s *Stats) template(name string, n int64) {
 
 // hole adds uses of a template that left holes. Of two first pages, the one
 // counted first stays.
-func (s *Stats) hole(name string, h Hole) {
+func (s *Stats) hole(name string, h facts.Hole) {
 	if s.HoleUses == nil {
-		s.HoleUses = map[string]Hole{}
+		s.HoleUses = map[string]facts.Hole{}
 	}
 	if old, ok := s.HoleUses[name]; ok {
-		h = Hole{old.Uses + h.Uses, old.First}
+		h = facts.Hole{Uses: old.Uses + h.Uses, First: old.First}
 	}
 	s.HoleUses[name] = h
 }

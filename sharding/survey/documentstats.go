@@ -45,7 +45,7 @@ type DocumentStats struct {
 	// DroppedSlack is the maximum by which a count in Dropped may be too low.
 	DroppedSlack int64 `json:"dropped_slack"`
 	// Holes counts, for each wiki, what templates left out of sentences.
-	Holes []sharding.WikiHoles `json:"holes,omitempty"`
+	Holes []facts.WikiHoles `json:"holes,omitempty"`
 	// FromHTML reports whether wikis were read as HTML, which has no holes.
 	FromHTML bool `json:"from_html,omitempty"`
 

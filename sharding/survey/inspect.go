@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"pretext/extract/wiki/facts"
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
@@ -21,7 +22,7 @@ type Inspection struct {
 	Counts      sharding.Counts  `json:"counts,omitempty"`
 
 	// Dropped lists templates without text, the most used first.
-	Dropped *sharding.DroppedTemplates `json:"dropped_templates,omitempty"`
+	Dropped *facts.DroppedTemplates `json:"dropped_templates,omitempty"`
 
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
 

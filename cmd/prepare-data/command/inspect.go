@@ -9,6 +9,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/extract"
+	"pretext/extract/wiki/facts"
 	"pretext/internal/humanize"
 	"pretext/sharding"
 	"pretext/sharding/survey"
@@ -85,7 +86,7 @@ func holds(f survey.FileInspection) string {
 const droppedShown = 10
 
 // printDropped writes the most frequent wiki templates that gave no text.
-func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
+func printDropped(w io.Writer, d *facts.DroppedTemplates) {
 	if d == nil {
 		return
 	}
@@ -105,7 +106,7 @@ func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
 
 // printHoles writes how many sentences of a wiki lack text because a template was not
 // expanded.
-func printHoles(w io.Writer, h sharding.WikiHoles) {
+func printHoles(w io.Writer, h facts.WikiHoles) {
 	fmt.Fprintf(w, "  holes in %s\t%s\t%g per 1,000 sentences\n", cli.OneLine(h.Wiki), humanize.Count(h.Holes), h.PerThousand)
 	for _, t := range h.Templates[:min(len(h.Templates), droppedShown)] {
 		fmt.Fprintf(w, "  hole {{%s}}\t%s\tfirst in %s\n", cli.OneLine(t.Name), humanize.Count(t.Uses), cli.OneLine(t.First))

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 
 	"pretext/counts"
+	"pretext/extract/wiki/facts"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 	"pretext/sharding/survey/report"
@@ -36,7 +37,7 @@ func sample() *survey.Stats {
 		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 4321, TextBytes: 5000, LongestID: hostile, Lengths: []survey.Bin{{Value: 1, Count: 3}, {Value: 4, Count: 4318}},
 			Languages: []survey.Name{{Name: "", Count: 4321}}, Sources: []survey.Name{{Name: hostile, Count: 4321}}, Rejects: []survey.Name{{Name: "redirect", Count: 77}}, Rejected: 77,
 			Dropped: []survey.Name{{Name: hostile, Count: 2}},
-			Holes: []sharding.WikiHoles{{Wiki: "elwiki", Sentences: 2000, Holes: 43, PerThousand: 21.5, Templates: []sharding.WikiTemplate{{Name: hostile, TemplateHole: sharding.TemplateHole{Uses: 41, First: "Rome & " + hostile}}}},
+			Holes: []facts.WikiHoles{{Wiki: "elwiki", Sentences: 2000, Holes: 43, PerThousand: 21.5, Templates: []facts.WikiTemplate{{Name: hostile, Hole: facts.Hole{Uses: 41, First: "Rome & " + hostile}}}},
 				{Wiki: "ltgwiki", Sentences: 3131}}}},
 		Records: &survey.RecordStats{Files: 2, Bytes: 4096, Records: 98765, MaxSeqLength: 16, MaxPredictionsPerSeq: 3, Tokens: 1000, Places: 1600, Padding: 0.375,
 			Lengths: []survey.Bin{{Value: 5, Count: 1}, {Value: 16, Count: 98764}}, Masked: []survey.Bin{{Value: 1, Count: 98765}},

@@ -1,0 +1,133 @@
+package facts
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// MaxDropped is the maximum number of dropped templates that a manifest lists.
+const MaxDropped = 100
+
+// Lost is what a side-car says of the templates that a file's pages lost. Templates
+// are by name.
+type Lost struct {
+	Dropped map[string]int64 `json:"dropped_templates,omitempty"`
+	Slack   int64            `json:"dropped_slack,omitempty"` // upper bound of the error of each number in Dropped
+	// Holes counts templates of the wiki Wiki that were dropped from sentences;
+	// HoleCount is their number in documents, which have about Sentences sentences.
+	Wiki      string          `json:"wiki,omitempty"`
+	Sentences int64           `json:"sentences,omitempty"`
+	HoleCount int64           `json:"hole_count,omitempty"`
+	Holes     map[string]Hole `json:"holes,omitempty"`
+}
+
+// A Hole counts the uses of a template that left a hole in a sentence.
+type Hole struct {
+	Uses  int64  `json:"uses"`
+	First string `json:"first"` // title of the first page with one
+}
+
+// DroppedTemplates lists wiki templates that the extract stage dropped because
+// it cannot render them. The most used templates are the most useful to
+// implement next.
+type DroppedTemplates struct {
+	Templates []TemplateUses `json:"templates"` // at most 100, the most used first, equal counts by name
+
+	// Slack is the maximum by which a number of uses may be too low. It is 0, which
+	// means exact, unless a task found more names than it can count.
+	Slack int64 `json:"slack"`
+
+	// Wikis has, for each wiki, the number of holes in its documents and the
+	// templates that left them.
+	Wikis []WikiHoles `json:"wikis,omitempty"`
+}
+
+// TemplateUses is the number of uses of one template.
+type TemplateUses struct {
+	Name string `json:"name"` // in lower case, at most 64 bytes
+	Uses int64  `json:"uses"`
+}
+
+// WikiHoles counts the holes in the sentences of a wiki's documents, where
+// templates were dropped.
+type WikiHoles struct {
+	Wiki        string         `json:"wiki"`
+	Sentences   int64          `json:"sentences"`    // estimated
+	Holes       int64          `json:"holes"`        // in documents
+	PerThousand float64        `json:"per_thousand"` // holes for 1,000 sentences, rounded to 0.01
+	Templates   []WikiTemplate `json:"templates"`    // at most 100 that left holes, the most used first
+}
+
+// A WikiTemplate is a template that left holes.
+type WikiTemplate struct {
+	Name string `json:"name"`
+	Hole
+}
+
+// Losses adds up what several files lost. The zero value is empty.
+type Losses struct {
+	uses  map[string]int64
+	slack int64
+	wikis map[string]*WikiHoles
+}
+
+// Add adds what one file lost. Of two first pages of a template, the one added first
+// stays.
+func (s *Losses) Add(l Lost) {
+	if s.uses == nil {
+		s.uses, s.wikis = map[string]int64{}, map[string]*WikiHoles{}
+	}
+	for template, n := range l.Dropped {
+		s.uses[template] += n
+	}
+	s.slack += l.Slack
+	if l.Wiki == "" {
+		return
+	}
+	w := s.wikis[l.Wiki]
+	if w == nil {
+		w = &WikiHoles{Wiki: l.Wiki, Templates: []WikiTemplate{}}
+		s.wikis[l.Wiki] = w
+	}
+	w.Sentences += l.Sentences
+	w.Holes += l.HoleCount
+	for _, name := range slices.Sorted(maps.Keys(l.Holes)) {
+		hole := l.Holes[name]
+		if k := slices.IndexFunc(w.Templates, func(t WikiTemplate) bool { return t.Name == name }); k >= 0 {
+			w.Templates[k].Uses += hole.Uses
+		} else {
+			w.Templates = append(w.Templates, WikiTemplate{name, hole})
+		}
+	}
+}
+
+// Sum returns the sums for a manifest; nil if no template was dropped.
+func (s *Losses) Sum() *DroppedTemplates {
+	d := &DroppedTemplates{Templates: []TemplateUses{}, Slack: s.slack}
+	for name, n := range s.uses {
+		d.Templates = append(d.Templates, TemplateUses{Name: name, Uses: n})
+	}
+	slices.SortFunc(d.Templates, func(a, b TemplateUses) int {
+		return cmp.Or(cmp.Compare(b.Uses, a.Uses), cmp.Compare(a.Name, b.Name))
+	})
+	d.Templates = append([]TemplateUses{}, d.Templates[:min(len(d.Templates), MaxDropped)]...)
+	holes := false
+	for _, name := range slices.Sorted(maps.Keys(s.wikis)) {
+		w := s.wikis[name]
+		slices.SortFunc(w.Templates, func(a, b WikiTemplate) int {
+			return cmp.Or(cmp.Compare(b.Uses, a.Uses), cmp.Compare(a.Name, b.Name))
+		})
+		w.Templates = append([]WikiTemplate{}, w.Templates[:min(len(w.Templates), MaxDropped)]...)
+		if w.Sentences > 0 {
+			w.PerThousand = math.Round(1e5*float64(w.Holes)/float64(w.Sentences)) / 100
+		}
+		holes = holes || w.Holes > 0 || len(w.Templates) > 0
+		d.Wikis = append(d.Wikis, *w)
+	}
+	if len(s.uses) == 0 && !holes {
+		return nil
+	}
+	return d
+}
