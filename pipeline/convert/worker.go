@@ -254,30 +254,25 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	}
 	format, _ := formats.Get(w.options.Format)
 	if indexer, ok := format.(columns.Indexer); ok {
-		entry, err := w.writeIndex(ctx, indexer, results)
+		var files []columns.File
+		for _, r := range results { // in the order of tasks
+			body, err := sharding.ReadConvertBody(ctx, w.Folder, r.SideCar)
+			if err != nil {
+				return err
+			}
+			for _, f := range body.Files {
+				files = append(files, columns.File{Name: f.Name, Info: f.Info})
+			}
+		}
+		name, content, err := indexer.Index(files)
+		if err != nil {
+			return err
+		}
+		entry, err := w.Write(ctx, name, content)
 		if err != nil {
 			return err
 		}
 		m.Files = append(m.Files, entry)
 	}
 	return w.Manifest(ctx, results, m)
-}
-
-// writeIndex writes the index of the format.
-func (w *worker) writeIndex(ctx context.Context, indexer columns.Indexer, results []stage.Result) (entry sharding.FileEntry, err error) {
-	var files []columns.File
-	for _, r := range results { // in the order of tasks
-		body, err := sharding.ReadConvertBody(ctx, w.Folder, r.SideCar)
-		if err != nil {
-			return entry, err
-		}
-		for _, f := range body.Files {
-			files = append(files, columns.File{Name: f.Name, Info: f.Info})
-		}
-	}
-	name, content, err := indexer.Index(files)
-	if err != nil {
-		return entry, err
-	}
-	return w.Write(ctx, name, content)
 }

@@ -87,8 +87,16 @@ func (f *filler) pass(ctx context.Context, order []uint32, emit func(texts []spa
 		if !f.across {
 			f.aim()
 		}
-		if err := f.document(ctx, document); err != nil {
-			return err
+		first, end := f.corpus.sentences(document)
+		for i := first; i < end; i++ {
+			if (i-first)%checkEvery == checkEvery-1 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+			}
+			if err := f.sentence(span{f.corpus.tokenStart(i), f.corpus.sentenceEnds[i]}, i == first); err != nil {
+				return err
+			}
 		}
 		if f.across {
 			continue
@@ -109,22 +117,6 @@ func (f *filler) aim() {
 	if f.rng.Bits53() < f.short {
 		f.target = int(f.rng.RandInt(min(2, int64(f.room)), int64(f.room)))
 	}
-}
-
-// document adds the sentences of a document.
-func (f *filler) document(ctx context.Context, document uint32) error {
-	first, end := f.corpus.sentences(document)
-	for i := first; i < end; i++ {
-		if (i-first)%checkEvery == checkEvery-1 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		if err := f.sentence(span{f.corpus.tokenStart(i), f.corpus.sentenceEnds[i]}, i == first); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // sentence adds a sentence; first is whether it begins a document.

@@ -83,21 +83,14 @@ func (w *walker) pair(place int, sentences span, target int) (p pair, used uint3
 		p.b = span{p.a.to, w.corpus.tokenStart(sentences.to)}
 		used = gathered
 	}
-	if p.b.len() == 0 {
-		w.cutInTwo(&p)
-	}
-	w.truncate(&p)
-	return p, used
-}
-
-// cutInTwo makes a pair of a sentence that is alone and has no other document to be
-// paired with: B is its end, from a random token on. Of a single token no pair can be
-// made.
-func (w *walker) cutInTwo(p *pair) {
-	if n := p.a.len(); n > 1 {
+	// A sentence that is alone and has no other document to be paired with is cut in two:
+	// B is its end, from a random token on. Of a single token no pair can be made.
+	if n := p.a.len(); p.b.len() == 0 && n > 1 {
 		p.b = span{p.a.from + uint32(w.rng.RandInt(1, int64(n)-1)), p.a.to}
 		p.a.to = p.b.from
 	}
+	w.truncate(&p)
+	return p, used
 }
 
 // elsewhere makes segment B of p a random passage of whole sentences from a document other
@@ -106,14 +99,17 @@ func (w *walker) cutInTwo(p *pair) {
 // there is no other document; else the passage is then of the same document, and also
 // if that is drawn ten times.
 func (w *walker) elsewhere(place, want int, p *pair) (ok bool) {
-	other, ok := uint32(0), true
+	var other uint32
 	if w.rightLabels {
-		other, ok = w.corpus.other(w.order[place], w.rng)
-	} else {
-		other = w.scriptsOther(place)
-	}
-	if !ok {
-		return false
+		if other, ok = w.corpus.other(w.order[place], w.rng); !ok {
+			return false
+		}
+	} else { // as the original script does
+		at := place
+		for try := 0; try < otherDocumentTries && at == place; try++ {
+			at = int(w.rng.Below(uint64(len(w.order))))
+		}
+		other = w.order[at]
 	}
 	s := &p.b
 	p.bDocument = other
@@ -127,17 +123,6 @@ func (w *walker) elsewhere(place, want int, p *pair) (ok bool) {
 		}
 	}
 	return true
-}
-
-// scriptsOther draws a document as the original script does.
-func (w *walker) scriptsOther(place int) uint32 {
-	other := place
-	for range otherDocumentTries {
-		if other = int(w.rng.Below(uint64(len(w.order)))); other != place {
-			break
-		}
-	}
-	return w.order[other]
 }
 
 // truncate removes tokens from the longer segment (B if they are equal) until

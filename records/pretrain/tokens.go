@@ -2,6 +2,7 @@ package pretrain
 
 import (
 	"context"
+	"slices"
 
 	"pretext/internal/pyrandom"
 	"pretext/records"
@@ -73,26 +74,14 @@ func (b *Splitter) Build(ctx context.Context, corpus *Corpus, seed int64, yield 
 			s.from = part.to
 			counts.Examples++
 			counts.Tokens += int64(part.len())
-			if err := yield(b.record(corpus, part)); err != nil {
+			b.ids = slices.Grow(b.ids[:0], part.len())[:part.len()]
+			corpus.read(b.ids, part)
+			b.packed = records.AppendPacked(b.packed[:0], b.ids)
+			b.payload = b.encoder.Append(b.payload[:0], records.Parts{Tokens: part.len(), IDs: b.packed})
+			if err := yield(Record{Payload: b.payload, Tokens: part.len()}); err != nil {
 				return counts, err
 			}
 		}
 	}
 	return counts, nil
-}
-
-func (b *Splitter) record(corpus *Corpus, s span) Record {
-	b.ids = resized(b.ids, s.len())
-	corpus.read(b.ids, s)
-	b.packed = records.AppendPacked(b.packed[:0], b.ids)
-	b.payload = b.encoder.Append(b.payload[:0], records.Parts{Tokens: s.len(), IDs: b.packed})
-	return Record{Payload: b.payload, Tokens: s.len()}
-}
-
-// resized returns a list of n values; it reuses the memory of list.
-func resized(list []int32, n int) []int32 {
-	if cap(list) < n {
-		return make([]int32, n)
-	}
-	return list[:n]
 }
