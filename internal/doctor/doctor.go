@@ -25,17 +25,20 @@ import (
 	"pretext/internal/store"
 )
 
-// The levels of a check.
+// A Level says how good what a check found is.
+type Level string
+
+// The levels, from the best.
 const (
-	OK   = "ok"
-	Warn = "warn" // it works, but slowly or unreliably
-	Fail = "fail" // it will not work
+	OK   Level = "ok"
+	Warn Level = "warn" // it works, but slowly or unreliably
+	Fail Level = "fail" // it will not work
 )
 
 // A Check is the result of one check.
 type Check struct {
 	Name   string `json:"name"`
-	Level  string `json:"level"` // [OK], [Warn] or [Fail]
+	Level  Level  `json:"level"`
 	Found  string `json:"found"`
 	Advice string `json:"advice,omitempty"` // what to do; "" if the level is OK
 }
@@ -64,7 +67,7 @@ func Examine(ctx context.Context, o Options) []Check {
 }
 
 // Worst returns the worst level of the checks.
-func Worst(checks []Check) string {
+func Worst(checks []Check) Level {
 	worst := OK
 	for _, c := range checks {
 		if c.Level == Fail || c.Level == Warn && worst == OK {

@@ -112,9 +112,14 @@ type recordScan struct {
 
 	check func(pretrain.Options, records.Rules, *records.Example) error // of the recipe; nil: none
 
+	tally
+	batch []extsort.Pair
+}
+
+// A tally is what a scan counted.
+type tally struct {
 	records, tokens, masked, random, without, pieces int64
 	became, kept                                     int64 // predicted tokens that became [MASK], that stayed
-	batch                                            []extsort.Pair
 }
 
 // open reads the side-car and the index.

@@ -36,7 +36,7 @@ Neither Python nor anything else need be installed.`,
 			if asJSON {
 				if err := printJSON(w, struct {
 					Version string         `json:"version"`
-					Level   string         `json:"level"`
+					Level   doctor.Level   `json:"level"`
 					Checks  []doctor.Check `json:"checks"`
 				}{cli.Version(), doctor.Worst(checks), checks}); err != nil {
 					return err

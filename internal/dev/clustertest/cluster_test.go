@@ -331,7 +331,7 @@ func workers(parent string) (list []process) {
 // onFlink are the flags that select the cluster.
 func onFlink(parallelism int) []string {
 	return []string{"--runner", "flink", "--endpoint", fmt.Sprintf("127.0.0.1:%d", jobPort), "--flink-rest", fmt.Sprintf("http://127.0.0.1:%d", restPort),
-		"--set", "parallelism="+strconv.Itoa(parallelism)}
+		"--set", "parallelism=" + strconv.Itoa(parallelism)}
 }
 
 // A submitter is a run of a program that submits jobs.

@@ -42,7 +42,7 @@ type fault struct {
 // message, and then the same command ends right.
 func TestFaultsInTheMiddleOfAStage(t *testing.T) {
 	want := probeTree(t, "--tasks", "24")
-	pool := []string{"--set", "worker-pool="+fmt.Sprintf("127.0.0.1:%d", poolPort+1)}
+	pool := []string{"--set", "worker-pool=" + fmt.Sprintf("127.0.0.1:%d", poolPort+1)}
 	for _, f := range []fault{
 		{name: "worker", strike: func(t *testing.T, _ []*submitter) { killWorkers(t, "taskmanager1") }},
 		{name: "worker of a pool", args: pool, strike: func(t *testing.T, _ []*submitter) { killWorkers(t, "probepool") }},
@@ -206,7 +206,7 @@ func TestOneTransientErrorIsForgotten(t *testing.T) {
 	}
 	defer shared.kill("probepool")
 	want := probeTree(t)
-	for _, environment := range [][]string{nil, {"--set", "worker-pool="+fmt.Sprintf("127.0.0.1:%d", poolPort+1)}} {
+	for _, environment := range [][]string{nil, {"--set", "worker-pool=" + fmt.Sprintf("127.0.0.1:%d", poolPort+1)}} {
 		var jobs []*submitter
 		var outs []string
 		for i := range *times {

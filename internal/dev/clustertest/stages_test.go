@@ -15,7 +15,7 @@ import (
 
 // onPool are the flags for workers of the pool.
 func onPool() []string {
-	return []string{"--set", "worker-pool="+fmt.Sprintf("127.0.0.1:%d", poolPort), "--set", "worker-secret="+shared.path("secret")}
+	return []string{"--set", "worker-pool=" + fmt.Sprintf("127.0.0.1:%d", poolPort), "--set", "worker-secret=" + shared.path("secret")}
 }
 
 // sources returns the flags that name the demo's dump and books, and settings with
