@@ -68,36 +68,29 @@ func (d *decompressor) unpack(c codec, dst, src []byte) error {
 		}
 		return nil
 	case codecGzip:
-		return d.gunzip(dst, src)
+		if d.gzip == nil {
+			d.gzip = new(gzip.Reader)
+		}
+		if err := d.gzip.Reset(bytes.NewReader(src)); err != nil {
+			return damagef("%v", err)
+		}
+		return readExactly(d.gzip, dst)
 	case codecZstd:
-		return d.unzstd(dst, src)
+		if d.zstd == nil {
+			z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes))
+			if err != nil {
+				return err
+			}
+			d.zstd = z
+		}
+		if err := d.zstd.Reset(bytes.NewReader(src)); err != nil {
+			return damagef("%v", err)
+		}
+		return readExactly(d.zstd, dst)
 	case codecLZ4Raw:
 		return unpackLZ4(dst, src)
 	}
 	panic("BUG: a codec that was not checked")
-}
-
-func (d *decompressor) gunzip(dst, src []byte) (err error) {
-	if d.gzip == nil {
-		d.gzip = new(gzip.Reader)
-	}
-	if err := d.gzip.Reset(bytes.NewReader(src)); err != nil {
-		return damagef("%v", err)
-	}
-	return readExactly(d.gzip, dst)
-}
-
-func (d *decompressor) unzstd(dst, src []byte) (err error) {
-	if d.zstd == nil {
-		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxPageBytes))
-		if err != nil {
-			return err
-		}
-	}
-	if err := d.zstd.Reset(bytes.NewReader(src)); err != nil {
-		return damagef("%v", err)
-	}
-	return readExactly(d.zstd, dst)
 }
 
 // readExactly fills dst from r. If r has fewer or more bytes, that is an error.

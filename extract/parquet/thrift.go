@@ -145,7 +145,18 @@ func (t *thriftReader) skip(kind byte, depth int) {
 			t.element(of, depth+1)
 		}
 	case thriftMap:
-		t.skipMap(depth + 1)
+		n := t.varint()
+		if n == 0 {
+			return
+		}
+		if n > uint64(len(t.b)-t.at) {
+			t.fail("a map without end")
+			return
+		}
+		for kinds := t.byte(); n > 0 && t.err == nil; n-- {
+			t.element(kinds>>4, depth+1)
+			t.element(kinds&15, depth+1)
+		}
 	case thriftStruct:
 		t.structure(depth+1, func(int16, byte) bool { return false })
 	default:
@@ -174,20 +185,4 @@ func (t *thriftReader) element(kind byte, depth int) {
 		kind = thriftByte
 	}
 	t.skip(kind, depth)
-}
-
-func (t *thriftReader) skipMap(depth int) {
-	n := t.varint()
-	if n == 0 {
-		return
-	}
-	if n > uint64(len(t.b)-t.at) {
-		t.fail("a map without end")
-		return
-	}
-	kinds := t.byte()
-	for ; n > 0 && t.err == nil; n-- {
-		t.element(kinds>>4, depth)
-		t.element(kinds&15, depth)
-	}
 }

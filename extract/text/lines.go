@@ -35,8 +35,23 @@ func (r *Reader) readLines(src io.Reader) error {
 	buf := make([]byte, readBytes)
 	for {
 		n, err := src.Read(buf)
-		if err := r.feed(buf[:n]); err != nil {
-			return err
+		for b := buf[:n]; len(b) > 0; {
+			end := bytes.IndexByte(b, '\n')
+			if end < 0 {
+				r.addPiece(b)
+				break
+			}
+			var err error
+			if r.lines.inLine {
+				r.addPiece(b[:end])
+				err = r.endLine()
+			} else {
+				err = r.addLine(b[:end])
+			}
+			if err != nil {
+				return err
+			}
+			b = b[end+1:]
 		}
 		if err == io.EOF {
 			break
@@ -47,29 +62,6 @@ func (r *Reader) readLines(src io.Reader) error {
 	}
 	if r.lines.inLine {
 		return r.endLine()
-	}
-	return nil
-}
-
-// feed processes the next bytes of the source. It may modify b.
-func (r *Reader) feed(b []byte) error {
-	for len(b) > 0 {
-		end := bytes.IndexByte(b, '\n')
-		if end < 0 {
-			r.addPiece(b)
-			return nil
-		}
-		var err error
-		if r.lines.inLine {
-			r.addPiece(b[:end])
-			err = r.endLine()
-		} else {
-			err = r.addLine(b[:end])
-		}
-		if err != nil {
-			return err
-		}
-		b = b[end+1:]
 	}
 	return nil
 }

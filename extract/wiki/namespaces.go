@@ -2,17 +2,15 @@ package wiki
 
 import "strings"
 
-// canonicalNamespaces returns the English names that every wiki accepts in
+// canonicalNamespaces are the English names that every wiki accepts in
 // addition to those in its own language (CANONICAL_NAMES in MediaWiki's
 // includes/title/NamespaceInfo.php, and the namespaces of Scribunto and
 // TimedText on Wikimedia's wikis).
-func canonicalNamespaces() []Namespace {
-	return []Namespace{
-		{-2, "Media"}, {-1, "Special"}, {1, "Talk"}, {2, "User"}, {3, "User talk"}, {4, "Project"}, {5, "Project talk"},
-		{6, "File"}, {6, "Image"}, {7, "File talk"}, {7, "Image talk"}, {8, "MediaWiki"}, {9, "MediaWiki talk"},
-		{10, "Template"}, {11, "Template talk"}, {12, "Help"}, {13, "Help talk"}, {14, "Category"}, {15, "Category talk"},
-		{710, "TimedText"}, {711, "TimedText talk"}, {828, "Module"}, {829, "Module talk"},
-	}
+var canonicalNamespaces = []Namespace{
+	{-2, "Media"}, {-1, "Special"}, {1, "Talk"}, {2, "User"}, {3, "User talk"}, {4, "Project"}, {5, "Project talk"},
+	{6, "File"}, {6, "Image"}, {7, "File talk"}, {7, "Image talk"}, {8, "MediaWiki"}, {9, "MediaWiki talk"},
+	{10, "Template"}, {11, "Template talk"}, {12, "Help"}, {13, "Help talk"}, {14, "Category"}, {15, "Category talk"},
+	{710, "TimedText"}, {711, "TimedText talk"}, {828, "Module"}, {829, "Module talk"},
 }
 
 // namespaceTable maps the names of namespaces, as namespaceKey returns them, to
@@ -21,7 +19,7 @@ type namespaceTable map[string]int
 
 func newNamespaceTable(head Head) namespaceTable {
 	t := namespaceTable{}
-	for _, n := range canonicalNamespaces() {
+	for _, n := range canonicalNamespaces {
 		t[namespaceKey(n.Name)] = n.Key
 	}
 	for _, n := range head.Namespaces {

@@ -52,8 +52,8 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 			h.id, ok = parseID(raw)
 			hasID = true
 		case "ns":
-			h.ns, ok = parseNS(raw)
-			h.hasNS = true
+			ns, err := strconv.ParseInt(string(bytes.TrimSpace(raw)), 10, 32)
+			h.ns, h.hasNS, ok = int(ns), true, err == nil
 		}
 		if !ok {
 			return h, false
@@ -68,15 +68,10 @@ func parseID(raw []byte) (id int64, ok bool) {
 	return id, err == nil && id >= 0
 }
 
-func parseNS(raw []byte) (int, bool) {
-	ns, err := strconv.ParseInt(string(bytes.TrimSpace(raw)), 10, 32)
-	return int(ns), err == nil
-}
-
 // A revision is what parseRevision finds in the last <revision> of a page.
 type revision struct {
 	id        int64  // 0 if the dump has none
-	timestamp string // "" if the dump has none
+	timestamp string // "" if the dump has none, or no valid one
 	foreign   bool   // the text is not wikitext
 	deleted   bool   // the text is suppressed in the dump
 	text      []byte // as in the XML, not decoded
@@ -114,7 +109,10 @@ func parseRevision(b []byte) (rev revision, ok bool) {
 		case "id":
 			rev.id, _ = parseID(raw)
 		case "timestamp":
-			rev.timestamp = parseTimestamp(raw)
+			rev.timestamp = string(bytes.TrimSpace(raw))
+			if _, err := time.Parse(time.RFC3339, rev.timestamp); err != nil { // 2017-07-01T12:00:00Z
+				rev.timestamp = ""
+			}
 		case "model":
 			rev.foreign = rev.foreign || string(bytes.TrimSpace(raw)) != "wikitext"
 		case "format":
@@ -123,16 +121,6 @@ func parseRevision(b []byte) (rev revision, ok bool) {
 			rev.text, rev.markup = raw, markup
 		}
 	}
-}
-
-// parseTimestamp returns the time at which a revision was saved, "" if raw is
-// not a time in the form of a dump: 2017-07-01T12:00:00Z.
-func parseTimestamp(raw []byte) string {
-	text := string(bytes.TrimSpace(raw))
-	if _, err := time.Parse(time.RFC3339, text); err != nil {
-		return ""
-	}
-	return text
 }
 
 // header parses and filters a page by its head, before its text is decoded.

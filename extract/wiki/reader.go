@@ -157,7 +157,11 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 // returns io.EOF after the last page.
 func (r *Reader) next(doc *extract.Document) error {
 	for {
-		p, err := r.nextPage()
+		next := r.split.next
+		if r.spool != nil {
+			next = r.spool.next
+		}
+		p, err := next()
 		if err != nil {
 			return err
 		}
@@ -173,14 +177,6 @@ func (r *Reader) next(doc *extract.Document) error {
 			return &CorruptError{Offset: r.size, Reason: "file ends inside a page", Err: io.ErrUnexpectedEOF}
 		}
 	}
-}
-
-// nextPage returns the next page, or io.EOF.
-func (r *Reader) nextPage() (rawPage, error) {
-	if r.spool != nil {
-		return r.spool.next()
-	}
-	return r.split.next()
 }
 
 // document converts the page p to a document in doc, or returns the reason for
@@ -235,8 +231,7 @@ var sentenceEnds = map[string][]byte{"zh": []byte("。"), "ja": []byte("。"), "
 // countSentences estimates the number of sentences in a text in a language: the
 // marks that end them, at least one a line.
 func countSentences(text []byte, lang string) int {
-	lines, marks := 1, 0
-	lines += bytes.Count(text, []byte{'\n'})
+	lines, marks := 1+bytes.Count(text, []byte{'\n'}), 0
 	for _, mark := range []byte(".?!") {
 		marks += bytes.Count(text, []byte{mark})
 	}

@@ -49,7 +49,7 @@ func openSource(d Dump, rng Range, z *bzip2.Reader) source {
 	case CompressionBzip2:
 		src = newBzip2Source(d, rng, z)
 	case CompressionGzip:
-		src = newGzipSource(d.File, d.Size)
+		src = &gzipSource{file: &counting.Reader{R: io.NewSectionReader(d.File, 0, d.Size)}}
 	default:
 		src = &plainSource{r: d.File, size: d.Size, end: rng.End, next: rng.Start}
 	}
@@ -111,10 +111,6 @@ func readError(offset int64, err error) error {
 type gzipSource struct {
 	file *counting.Reader
 	z    *gzip.Reader // nil until the first read
-}
-
-func newGzipSource(r io.ReaderAt, size int64) *gzipSource {
-	return &gzipSource{file: &counting.Reader{R: io.NewSectionReader(r, 0, size)}}
 }
 
 func (s *gzipSource) read(p []byte) (int, bool, error) {

@@ -121,7 +121,11 @@ func (s *splitter) next() (rawPage, error) {
 		case isTag(rest, "<page"), isTag(rest, "</mediawiki"):
 			return s.closePage(endUnterminated), nil
 		case isTag(rest, "<revision"):
-			s.openRevision()
+			p := &s.page
+			p.last, p.lastPos, p.revisionOut = s.scan, s.delta+int64(s.scan), false
+			if p.first < 0 {
+				p.first, p.headLen = s.scan, p.lastPos-p.startPos
+			}
 		}
 		s.scan++
 	}
@@ -142,7 +146,8 @@ func (s *splitter) findPage() error {
 		}
 		rest := s.buf[s.scan:s.fill]
 		if isTag(rest, "<page") {
-			s.openPage()
+			pos := s.delta + int64(s.scan)
+			s.page = pageState{open: true, start: s.scan, first: -1, last: -1, startPos: pos, offset: s.fileOffset(pos)}
 			s.scan++
 			return nil
 		}
@@ -187,19 +192,6 @@ var beginsTag = [256]bool{'/': true, 'p': true, 'r': true}
 func isTag(b []byte, tag string) bool {
 	n := len(tag)
 	return len(b) > n && string(b[:n]) == tag && (b[n] == '>' || b[n] == '/' || isSpace(b[n]))
-}
-
-func (s *splitter) openPage() {
-	pos := s.delta + int64(s.scan)
-	s.page = pageState{open: true, start: s.scan, first: -1, last: -1, startPos: pos, offset: s.fileOffset(pos)}
-}
-
-func (s *splitter) openRevision() {
-	p := &s.page
-	p.last, p.lastPos, p.revisionOut = s.scan, s.delta+int64(s.scan), false
-	if p.first < 0 {
-		p.first, p.headLen = s.scan, p.lastPos-p.startPos
-	}
 }
 
 // closePage ends the page at s.scan and returns it. Whether a page is too large
@@ -279,8 +271,15 @@ func (s *splitter) mark(m mark) {
 }
 
 func (s *splitter) makeRoom() {
-	if s.page.open {
-		s.slide()
+	if p := &s.page; p.open {
+		// Move the page to the front of the buffer.
+		n := p.start
+		s.drop(0, n)
+		p.start = 0
+		if p.first >= 0 {
+			p.first -= n
+			p.last -= n
+		}
 		s.trimPage()
 	} else {
 		s.drop(0, s.scan)
@@ -311,18 +310,6 @@ func (s *splitter) trimPage() {
 	case p.last > p.first:
 		s.drop(p.first, p.last)
 		p.last = p.first
-	}
-}
-
-// slide moves the open page to the front of the buffer.
-func (s *splitter) slide() {
-	p := &s.page
-	n := p.start
-	s.drop(0, n)
-	p.start = 0
-	if p.first >= 0 {
-		p.first -= n
-		p.last -= n
 	}
 }
 

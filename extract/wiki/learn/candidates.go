@@ -104,7 +104,11 @@ type candidate struct {
 // simplest first.
 func (f *fixture) candidates(t Template) []candidate {
 	list := []candidate{{rendering.Rule{Op: rendering.OpDrop}, func(string) (string, bool) { return "", true }}}
-	if text := mostUsed(t); text != "" {
+	uses := map[string]int64{}
+	for _, p := range t.Pairs {
+		uses[p.Text] += p.Uses
+	}
+	if text := first(uses); text != "" { // the text of most uses
 		list = append(list, candidate{rendering.Rule{Op: rendering.OpText, Text: text}, func(string) (string, bool) { return plain(text), true }})
 	}
 	list = append(list, f.affixed(t)...)
@@ -122,15 +126,6 @@ func (f *fixture) candidates(t Template) []candidate {
 
 func (f *fixture) fixed(r rendering.Rule, name string) candidate {
 	return candidate{r, func(call string) (string, bool) { return f.by(r, name, call) }}
-}
-
-// mostUsed returns the text that occurs in most uses, or "" if there is none.
-func mostUsed(t Template) string {
-	uses := map[string]int64{}
-	for _, p := range t.Pairs {
-		uses[p.Text] += p.Uses
-	}
-	return first(uses)
 }
 
 // first returns the key with the highest value; if several have it, the first in
@@ -161,7 +156,14 @@ func (f *fixture) affixed(t Template) (list []candidate) {
 			if value == "" || !ok {
 				continue
 			}
-			votes[around(n, prefix, suffix)] += p.Uses
+			r := rendering.Rule{Op: rendering.OpQuoted, N: n, Text: prefix + "|" + suffix}
+			switch {
+			case suffix == "":
+				r.Op, r.Text = rendering.OpArg, prefix
+			case prefix == "":
+				r.Op, r.Text = rendering.OpArgAfter, suffix
+			}
+			votes[r] += p.Uses
 		}
 	}
 	rules := slices.SortedFunc(maps.Keys(votes), func(a, b rendering.Rule) int {
@@ -188,18 +190,6 @@ func (f *fixture) affixed(t Template) (list []candidate) {
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return compareRules(a.rule, b.rule) })
 	return list
-}
-
-// around returns the rule that shows positional argument n between the texts before
-// and after.
-func around(n int, prefix, suffix string) rendering.Rule {
-	switch {
-	case suffix == "":
-		return rendering.Rule{Op: rendering.OpArg, N: n, Text: prefix}
-	case prefix == "":
-		return rendering.Rule{Op: rendering.OpArgAfter, N: n, Text: suffix}
-	}
-	return rendering.Rule{Op: rendering.OpQuoted, N: n, Text: prefix + "|" + suffix}
 }
 
 // compareRules orders rules that show one argument by their number of fixed texts.

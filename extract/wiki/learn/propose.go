@@ -108,7 +108,14 @@ func (t *Table) Propose(o Options) *Result {
 		w := &wikiLearner{options: o, lang: t.langs[wiki], wiki: wiki, scope: scopeOf(wiki, t.langs[wiki]), templates: byWiki[wiki], res: res}
 		w.learn()
 	}
-	res.unique()
+	// Two wikis of a language may propose the same line; no file can hold some
+	// contradictions.
+	res.Contradictions = slices.DeleteFunc(res.Contradictions, func(p Proposal) bool { return !p.writable() })
+	slices.SortStableFunc(res.Proposals, compareProposals)
+	slices.SortStableFunc(res.Contradictions, compareProposals)
+	before := len(res.Proposals)
+	res.Proposals = slices.CompactFunc(res.Proposals, func(a, b Proposal) bool { return compareProposals(a, b) == 0 })
+	res.Withdrawn += int64(before - len(res.Proposals))
 	slices.SortStableFunc(res.OpenTemplates, func(a, b Proposal) int { return cmp.Compare(b.Uses, a.Uses) })
 	res.OpenTemplates = res.OpenTemplates[:min(len(res.OpenTemplates), maxOpen)]
 	return res
@@ -123,18 +130,6 @@ func scopeOf(wiki, lang string) string {
 		}
 	}
 	return ""
-}
-
-// unique removes lines that repeat the scope, kind and name of another, which two
-// wikis of a language may propose, and sorts the rest. It drops contradictions that
-// no file can hold.
-func (r *Result) unique() {
-	r.Contradictions = slices.DeleteFunc(r.Contradictions, func(p Proposal) bool { return !p.writable() })
-	slices.SortStableFunc(r.Proposals, compareProposals)
-	slices.SortStableFunc(r.Contradictions, compareProposals)
-	before := len(r.Proposals)
-	r.Proposals = slices.CompactFunc(r.Proposals, func(a, b Proposal) bool { return compareProposals(a, b) == 0 })
-	r.Withdrawn += int64(before - len(r.Proposals))
 }
 
 func (t Template) sampled() (n int64) {

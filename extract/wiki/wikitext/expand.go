@@ -150,7 +150,13 @@ func (b *substitution) append(i, e, depth int) {
 			continue
 		}
 		b.write(b.src[start:i])
-		b.parameterValue(i+3, int(el.end)-3, depth)
+		from, to := i+3, int(el.end)-3
+		bar := b.nameEnd(from, to)
+		if value, ok := b.value(b.bytes(b.trim(from, bar))); ok {
+			b.write(value)
+		} else if bar < to { // the default
+			b.append(bar+1, b.nameEnd(bar+1, to), depth+1)
+		}
 		i = int(el.end)
 		start = i
 	}
@@ -159,20 +165,6 @@ func (b *substitution) append(i, e, depth int) {
 func (b *substitution) write(p []byte) {
 	if b.left -= len(p); b.left >= 0 {
 		b.out = append(b.out, p...)
-	}
-}
-
-// parameterValue appends the value of the parameter whose name and default are
-// src[i:e].
-func (b *substitution) parameterValue(i, e, depth int) {
-	bar := b.nameEnd(i, e)
-	key := b.trim(i, bar)
-	if value, ok := b.value(b.bytes(key)); ok {
-		b.write(value)
-		return
-	}
-	if bar < e {
-		b.append(bar+1, b.nameEnd(bar+1, e), depth+1)
 	}
 }
 

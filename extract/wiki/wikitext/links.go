@@ -296,8 +296,18 @@ func (lk *links) bracket(start, i, e int) (next int) {
 			lk.link(l)
 			return lk.in.afterLink(l, e)
 		}
-		if l, ok := lk.in.extLinkAt(i+1, e); ok { // [[http://a b]]
-			return lk.doubleBracketURL(start, i, e, l)
+		if l, ok := lk.in.extLinkAt(i+1, e); ok {
+			// [[http://a b]] is "[b]". In [[http://a|b]] MediaWiki takes "|b" for a part of
+			// the address and shows "[[1]]"; the author meant the label "b", which is shown.
+			bar := bytes.IndexByte(lk.in.src[i:l.label], '|')
+			if bar < 0 || l.label < l.labelEnd || l.next >= e || lk.in.src[l.next] != ']' {
+				lk.w.text(lk.in.src[start : i+1])
+				lk.extLink(l)
+				return l.next
+			}
+			lk.w.text(lk.in.src[start:i])
+			lk.inline.render(i+bar+1, l.labelEnd, modeArgument)
+			return l.next + 1
 		}
 		lk.w.text(lk.in.src[start : i+2])
 		return i + 2
@@ -308,22 +318,6 @@ func (lk *links) bracket(start, i, e int) (next int) {
 		return l.next
 	}
 	return i
-}
-
-// doubleBracketURL renders the external link l at src[i+1], before which there
-// is another "[", after writing the plain text src[start:i]. [[http://a b]] is
-// "[b]". In [[http://a|b]] MediaWiki takes "|b" for a part of the address and
-// shows "[[1]]"; the author meant the label "b", which is shown.
-func (lk *links) doubleBracketURL(start, i, e int, l extLink) (next int) {
-	bar := bytes.IndexByte(lk.in.src[i:l.label], '|')
-	if bar < 0 || l.label < l.labelEnd || l.next >= e || lk.in.src[l.next] != ']' {
-		lk.w.text(lk.in.src[start : i+1])
-		lk.extLink(l)
-		return l.next
-	}
-	lk.w.text(lk.in.src[start:i])
-	lk.inline.render(i+bar+1, l.labelEnd, modeArgument)
-	return l.next + 1
 }
 
 // link renders the label of an internal link, or its target if it has no label.

@@ -31,12 +31,19 @@ type templates struct {
 func (t *templates) reset() { t.args, t.aside, t.stray = t.args[:0], t.aside[:0], 0 }
 
 // braces renders the template or parameter at src[i], which is "{{", and
-// returns the offset after it.
+// returns the offset after it. Of unclosed braces, the rest of the line is dropped;
+// but if a closed template begins in the same run, only the braces before it.
 func (t *templates) braces(i, e int) (next int) {
 	el, ok := t.in.elementAt(i)
 	next = int(el.end)
 	if !ok || next > e {
-		return t.openBraces(i, e)
+		if el, ok := t.in.elementInRun(i, runLength(t.in.src[:e], i)); ok && int(el.end) <= e {
+			t.stray = int(el.start) - i
+			return int(el.start)
+		}
+		t.removed()
+		t.tables.residue = true
+		return t.in.lineEnd(i, e)
 	}
 	if t.inline.depth < maxDepth {
 		t.inline.depth++
@@ -53,19 +60,6 @@ func (t *templates) braces(i, e int) (next int) {
 	}
 	t.stray = 0
 	return next
-}
-
-// openBraces drops the unclosed braces at src[i] and returns the offset after
-// the dropped part. If a closed template begins in the same run of braces, only
-// the braces before it are dropped, else the rest of the line.
-func (t *templates) openBraces(i, e int) (next int) {
-	if el, ok := t.in.elementInRun(i, runLength(t.in.src[:e], i)); ok && int(el.end) <= e {
-		t.stray = int(el.start) - i
-		return int(el.start)
-	}
-	t.removed()
-	t.tables.residue = true
-	return t.in.lineEnd(i, e)
 }
 
 // parameter renders {{{name|default}}}, whose name and default are in
