@@ -17,8 +17,8 @@ import (
 	"pretext/internal/dev/torture"
 )
 
-// bareRoot returns a folder that holds both programs, built as make build does, an
-// input and an empty folder that anyone may write to, and nothing else: no /etc, /proc,
+// bareRoot returns a folder with both programs, built as make build does, an input,
+// and an empty folder that anyone may write to. It has nothing else: no /etc, /proc,
 // /dev or /tmp.
 func bareRoot(t *testing.T) string {
 	t.Helper()
@@ -50,8 +50,9 @@ func bareRoot(t *testing.T) string {
 // unknownUser is a user and group ID that /etc/passwd does not have.
 const unknownUser = 812345
 
-// alone runs a program without any environment as an unknown user, in a root of its
-// own unless that is "", and returns what it printed and its exit code.
+// alone runs a program as an unknown user, without any environment, with the folder
+// root as its root directory unless that is "". It returns the output and the exit
+// code.
 func alone(t *testing.T, root, program string, args ...string) (output string, code int) {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -99,7 +100,7 @@ func TestBuiltProgramsRunWithNothingAroundThem(t *testing.T) {
 	}
 }
 
-// runsWithoutAName runs both programs of a bare root where there is an /etc/passwd.
+// runsWithoutAName runs both programs in a bare root that has an /etc/passwd.
 func runsWithoutAName(t *testing.T, root string) {
 	t.Helper()
 	for _, program := range []string{"prepare-data", "train-bert"} {
@@ -112,8 +113,8 @@ func runsWithoutAName(t *testing.T, root string) {
 	}
 }
 
-// A program that is linked with the C library asks it alone for the user's name, and
-// ends with one line that says what to do where there is none.
+// A program that is linked with the C library can ask only that library for the
+// user's name. If there is none, the program ends with one line that says what to do.
 func TestACgoProgramOfAUserWithoutANameSaysWhatToDo(t *testing.T) {
 	needsRoot(t)
 	if !builtWithCgo() { // this test binary, which is prepare-data under its name
@@ -163,8 +164,8 @@ func TestWhoamiIsInitializedBeforeBeam(t *testing.T) {
 	}
 }
 
-// Without file descriptors a run ends with one line. A share of the tests takes limits
-// drawn by the seed, from the lower half and from the upper.
+// A run that has too few file descriptors ends with one line. The limits are drawn by
+// a seed, from the lower and the upper half of the range.
 func TestExhaustedFileDescriptorsAreOneLine(t *testing.T) {
 	failed := 0
 	limits := []int{8, 10, 12, 14, 18, 24, 40, 50, 60}

@@ -17,8 +17,8 @@ import (
 	"pretext/internal/dev/torture"
 )
 
-// named wants a message to name a file as a person knows it: below root, by its
-// final name or as the nameless scratch file.
+// named requires a message to name a file as users know it: below root, by its final
+// name or as the unnamed scratch file.
 func named(t *testing.T, message, root string) {
 	t.Helper()
 	if !strings.Contains(message, root+"/") || strings.Contains(message, ".tmp-") {
@@ -26,8 +26,8 @@ func named(t *testing.T, message, root string) {
 	}
 }
 
-// spaceWords wants the one line of a full disk: what was needed, what was free,
-// what to do, and a file below root.
+// spaceWords requires the one line of a full disk: the bytes needed and free, what to
+// do, and a file below root.
 func spaceWords(t *testing.T, p *process, root string) {
 	t.Helper()
 	p.oneLine(t, "free some space and run the same command again")
@@ -46,14 +46,14 @@ func spaceWords(t *testing.T, p *process, root string) {
 
 var needAndFree = regexp.MustCompile(`: (\d+) bytes needed, (\d+) free`)
 
-// diskWorks are the works of the tests of full disks, and a whole run.
+// diskWorks are the works of the tests with full disks, and a whole run.
 func diskWorks(t *testing.T) []work {
 	run := demoSources(t).run("")
 	return append([]work{{"run", run[:len(run)-2]}}, works(t)...)
 }
 
-// diskSizes returns how many sizes of a disk a work is tried with: PRETEXT_DISKS for
-// the run, half as many for a single stage.
+// diskSizes returns the number of disk sizes with which a work is tried:
+// PRETEXT_DISKS for the run, half of it for a single stage.
 func diskSizes(t *testing.T, w work) int {
 	sizes := torture.Times(t, "PRETEXT_DISKS", 2, 50)
 	if w.name != "run" {
@@ -80,8 +80,8 @@ func TestAFullDiskEndsARunThatLaterGoesOn(t *testing.T) {
 	}
 }
 
-// diskFull runs the process and wants it to end as on a full disk, unless it
-// succeeds: i.e. exit code 6 and the one line, no temporary files, manifests that hold.
+// diskFull runs the process. Unless it succeeds, it must end as on a full disk: with
+// exit code 6, one line, no temporary files, and valid manifests.
 func (p *process) diskFull(t *testing.T, out, after string) (code int) {
 	t.Helper()
 	if code = p.code(t); code == 0 {
@@ -112,11 +112,12 @@ func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
 	}
 }
 
-// part returns a size between 0 and all, larger with every i of n: the half if n is 1.
+// part returns a size between 0 and all that grows with i, of n; for n = 1 it is the
+// half.
 func part(all int64, i, n int) int64 { return all * int64(2*i+n%2) / int64(2*n) }
 
-// onSmallDisk runs the work on a file system that has room for a part of its files,
-// larger with every i of n, and again when there is room for all.
+// onSmallDisk runs the work on a file system that has room for only a part of its
+// files, a larger one for larger i of n, and then again with room for all.
 func (w work) onSmallDisk(t *testing.T, i, n int) {
 	t.Helper()
 	whole, out := w.whole(t), t.TempDir()
@@ -152,8 +153,8 @@ func copyProgram(t *testing.T, from, to string) {
 	}
 }
 
-// unprivileged returns a process that file modes bind, and hands it the folders
-// given: as root the process of another user.
+// unprivileged returns a process to which file permissions apply, and gives it the
+// folders: if the test is run by root, the process has another user.
 func unprivileged(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	p := prepareData(t, args...)

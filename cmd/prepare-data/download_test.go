@@ -47,7 +47,7 @@ func aWiki(t *testing.T) *httptest.Server {
 	return server
 }
 
-// mirrored are the flags that lead to a server on this machine.
+// mirrored are the flags that make downloads use a server on this machine.
 func mirrored(server *httptest.Server, args ...string) []string {
 	return append(args, "--set=allow-private", "--set", "mirror=wikimedia="+server.URL, "--set", "mirror=gutenberg="+server.URL, "--set=book-pause=0s", "--contact=tests@example.org")
 }
@@ -76,7 +76,7 @@ func TestARunDownloadsItsSources(t *testing.T) {
 	prepareData(t, "extract", "--quiet", "--wiki-dump", sources, "--books", sources, "--out", t.TempDir()).succeed(t)
 }
 
-// asTheCardSays runs the command that the card of a run gives, with more flags.
+// asTheCardSays runs the command in the card of a run, with additional flags.
 func asTheCardSays(t *testing.T, run string, more ...string) {
 	t.Helper()
 	card := filepath.Join(t.TempDir(), "README.md")
@@ -99,8 +99,8 @@ func asTheCardSays(t *testing.T, run string, more ...string) {
 	prepareData(t, slices.Concat([]string{"run"}, args, more)...).succeed(t)
 }
 
-// A slowWiki serves files slowly, so that processes are met at work, and counts
-// what it sends of each.
+// A slowWiki serves files slowly, so that a process can be stopped in the middle, and
+// counts the bytes sent of each file.
 type slowWiki struct {
 	*httptest.Server
 	content map[string][]byte // by path
@@ -112,8 +112,8 @@ type slowWiki struct {
 	ranges map[string][]int // by path: the offsets from which requests asked for content
 }
 
-// takeRanges returns the offsets from which requests asked for content, by path,
-// and forgets them.
+// takeRanges returns the offsets from which content was requested, by path, and
+// clears the list.
 func (s *slowWiki) takeRanges() map[string][]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *slowWiki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// args downloads all files of the server.
+// args returns the flags that download all files of the server.
 func (s *slowWiki) args(out string) []string {
 	args := []string{"download", "--quiet", "--set=allow-private", "--out", out}
 	for _, path := range slices.Sorted(maps.Keys(s.content)) {
@@ -185,9 +185,9 @@ func (s *slowWiki) args(out string) []string {
 	return args
 }
 
-// Each process is killed when the server has sent a certain number of bytes of
-// every file, waits, and all of them are in the partial files: nothing depends on
-// how fast the machine is.
+// Each process is killed when the server has sent a certain number of bytes of every
+// file and all of them are in the partial files. So the test does not depend on the
+// speed of the machine.
 func TestADownloadThatIsKilledResumesInTheMiddleOfItsFiles(t *testing.T) {
 	t.Parallel()
 	const size = 300_000

@@ -19,14 +19,14 @@ import (
 	"pretext/internal/dev/torture"
 )
 
-// A planted corpus is documents among which lie copies, nearly equal ones, and
-// documents that are alike but less than copies.
+// A planted corpus contains copies, nearly equal documents, and documents that are
+// similar but not duplicates.
 type planted struct {
 	path   string
 	copies map[string]string // ID of a copy → of what it was made from
 }
 
-// shingles are the runs of five words.
+// shingles returns the sequences of five words in a text.
 func shingles(words []string) map[string]bool {
 	set := map[string]bool{}
 	for i := 0; i+5 <= len(words); i++ {
@@ -45,8 +45,9 @@ func similarity(a, b map[string]bool) float64 {
 	return float64(both) / float64(len(a)+len(b)-both)
 }
 
-// plant writes n documents in an order drawn with a seed: a tenth are copies of
-// similarity 0.8 to 1, and as many are alike by 0.3 to 0.75.
+// plant writes n documents in random order, drawn with a seed. A tenth are copies
+// with a similarity of 0.8 to 1, and as many have a similarity of 0.3 to 0.75 to
+// another document.
 func plant(t *testing.T, n int, seed uint64) planted {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -88,7 +89,8 @@ func plant(t *testing.T, n int, seed uint64) planted {
 	return c
 }
 
-// alter changes words until the similarity, by exact count, lies in a range.
+// alter changes words of a text until its exact similarity to the original is in a
+// range.
 func alter(r *rand.Rand, words []string, word func() string, from, width float64) []string {
 	whole := shingles(words)
 	for {
@@ -104,7 +106,8 @@ func alter(r *rand.Rand, words []string, word func() string, from, width float64
 	}
 }
 
-// rejected returns the ID of what each rejected document is a copy of.
+// rejected returns, for each rejected document, the ID of the document that it
+// duplicates.
 func rejected(t *testing.T, out string) map[string]string {
 	t.Helper()
 	of := map[string]string{}
@@ -156,7 +159,8 @@ func TestNearDuplicatesAreFoundInTheMemoryStated(t *testing.T) {
 	}
 }
 
-// Documents are what the search for copies holds something of.
+// The search for duplicates keeps some bytes for each document in memory, and stays
+// within --memory.
 func TestHundredsOfThousandsOfDocumentsAreComparedInTheMemoryAllowed(t *testing.T) {
 	t.Parallel()
 	n := torture.Times(t, "PRETEXT_COMPARED", 150_000, 2_000_000)
@@ -213,8 +217,8 @@ func TestAFilterThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	}
 }
 
-// Two editions of a book are one: other wrapping, case, spelling here and there,
-// another name.
+// Two editions of a book are duplicates if they differ in line breaks, case, some
+// spellings and the file name.
 func TestEditionsOfABookAreOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -248,7 +252,7 @@ func TestEditionsOfABookAreOne(t *testing.T) {
 	}
 }
 
-// wrap breaks words into lines, with a blank line now and then.
+// wrap breaks words into lines, with occasional blank lines.
 func wrap(words []string, width int) string {
 	var b strings.Builder
 	column := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// lines returns the lines of a text that a filter accepts, without the repeated spaces,
+// lines returns the lines of a text that filter accepts, without repeated spaces,
 // sorted.
 func lines(text string, accept func(string) bool) (list []string) {
 	for line := range strings.Lines(text) {
@@ -24,7 +24,8 @@ func lines(text string, accept func(string) bool) (list []string) {
 
 func always(string) bool { return true }
 
-// figures are the lines of stats without limits, sizes and places of repeats.
+// figures returns the lines of stats without limits, sizes and locations of repeated
+// records.
 func figures(stats string) []string {
 	limits, part := regexp.MustCompile(`,? *(must be|at least|!).*`), 0
 	return lines(limits.ReplaceAllString(stats, ""), func(line string) bool {
@@ -64,8 +65,9 @@ func splits(ts *testscript.TestScript, dir string) bool {
 
 const noneDiffer = "0 differ at the same place, 0 are only in a, 0 only in b"
 
-// alike FORMAT... converts shards to each format, and every command that reads examples
-// finds in it what it finds in the shards.
+// alike implements the script command "alike FORMAT...": it converts shards to each
+// format, and requires that every command that reads examples prints the same for
+// them as for the shards.
 func alike(ts *testscript.TestScript, _ bool, formats []string) {
 	fileName, aRecord := regexp.MustCompile(`"file":"[^"]*"`), regexp.MustCompile(`(?m)^records +16 `)
 	aValue := regexp.MustCompile(`(int64|float)\[`).MatchString
@@ -97,8 +99,9 @@ func alike(ts *testscript.TestScript, _ bool, formats []string) {
 	}
 }
 
-// holdsRecipe RECIPE FORMAT... makes shards by a recipe and converts them, and bare TFRecord
-// files of them, to each format.
+// holdsRecipe implements the script command "holdsRecipe RECIPE FORMAT...": it makes
+// shards by a recipe, and converts them, and TFRecord files without a manifest, to
+// each format.
 func holdsRecipe(ts *testscript.TestScript, _ bool, args []string) {
 	read := func(args ...string) string { return program.Output(ts, 0, args...) }
 	aForm := regexp.MustCompile(`^  (form|tokens|pieces|max)`).MatchString

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// A book that is worth reading beside a hostile one.
+// soundBook is a valid book next to a hostile one.
 const soundBook = "A sound book has a few words.\n\nIt also ends.\n"
 
-// must returns a value whose making cannot fail in memory.
+// must returns a value, and panics on an error that cannot occur in memory.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -28,8 +28,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// escapes are names of files that want to lie outside of where they are put, and
-// names that no file may have.
+// escapes are file names that lead outside of the target folder, and invalid names.
 func escapes(r *rand.Rand, tr *trap) []string {
 	up := strings.Repeat("../", 1+r.IntN(8))
 	return []string{
@@ -52,7 +51,7 @@ func zipOf(fill func(w *zip.Writer)) []byte {
 
 func addTo(w *zip.Writer, name, text string) { must(must(w.Create(name)).Write([]byte(text))) }
 
-// damage makes some bytes of an archive others.
+// damage changes some bytes of an archive.
 func damage(r *rand.Rand, b []byte) []byte {
 	for range 1 + r.IntN(20) {
 		b[r.IntN(len(b))] = byte(r.Uint32())
@@ -60,10 +59,10 @@ func damage(r *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// cut takes the end of a file away.
+// cut truncates a file.
 func cut(r *rand.Rand, b []byte) []byte { return b[:r.IntN(len(b))] }
 
-// patch writes a number of random size into a field behind each signature.
+// patch writes a random number into a field after each signature.
 func patch(r *rand.Rand, b []byte, signature string, offset, width int) []byte {
 	for i := bytes.Index(b, []byte(signature)); i >= 0 && i+offset+width <= len(b); {
 		value := []uint64{0, 1, 0xffff, 0xfffffffe, 0xffffffff, 1 << 31, r.Uint64()}[r.IntN(7)]
@@ -170,7 +169,7 @@ func zipKinds() []hostileKind {
 	return kindsOf(kinds, "--books")
 }
 
-// zip64Bomb is an archive of 64-bit sizes that lie, around a sound member.
+// zip64Bomb is an archive with wrong 64-bit sizes around a valid member.
 func zip64Bomb(r *rand.Rand, _ *trap) []byte {
 	huge := []uint64{1 << 33, 1 << 62, 1<<64 - 1, uint64(len(soundBook))}[r.IntN(4)]
 	return zipOf(func(w *zip.Writer) {
@@ -181,7 +180,7 @@ func zip64Bomb(r *rand.Rand, _ *trap) []byte {
 	})
 }
 
-// kindsOf gives the kinds their names, in an order that does not change.
+// kindsOf names the kinds of hostile files, in a fixed order.
 func kindsOf(kinds map[string]func(*rand.Rand, *trap) []byte, flag string) (list []hostileKind) {
 	for name, make := range kinds {
 		list = append(list, hostileKind{name, flag, make})
@@ -295,7 +294,8 @@ func tarKinds() []hostileKind {
 	return kindsOf(kinds, "--books")
 }
 
-// epubKinds are EPUBs whose parts lie, of themselves or of files elsewhere.
+// epubKinds are EPUBs whose parts contain wrong facts about themselves or about other
+// files.
 func epubKinds() []hostileKind {
 	epub := func(opf string, parts map[string]string) []byte {
 		return zipOf(func(w *zip.Writer) {

@@ -17,16 +17,16 @@ import (
 	"pretext/sharding/verify"
 )
 
-// secret stands in files outside of what a program is given. It must be found
-// in no output.
+// secret is the content of files that the program was not given. No output may
+// contain it.
 const secret = "TheSecretOfTheNeighbour"
 
-// escapeName is what hostile archives call the files that they want to lie
-// somewhere.
+// escapeName is the name that hostile archives give to files outside of the target
+// folder.
 const escapeName = "escaped"
 
-// A trap is a folder in which a hostile file is read, with all that it must not
-// touch around it.
+// A trap is a folder in which a program reads a hostile file, next to files that it
+// must not touch.
 type trap struct {
 	root   string
 	input  string // of the hostile file
@@ -51,15 +51,15 @@ func newTrap(t *testing.T) *trap {
 	return tr
 }
 
-// A hostileKind makes hostile files of one kind, each another one.
+// A hostileKind makes different hostile files of one kind.
 type hostileKind struct {
 	name string // of the file, with an extension
 	flag string // under which it is given
 	make func(r *rand.Rand, tr *trap) []byte
 }
 
-// maxHostileCPU is far more than any file here needs, and far less than one
-// takes that is read in more than linear time.
+// maxHostileCPU is the maximum CPU time for reading a hostile file: far more than any
+// file here needs, and far less than more than linear time would take.
 const maxHostileCPU = time.Minute
 
 func TestHostileFilesMadeByChanceAreReadOrRefusedInOneLine(t *testing.T) {
@@ -84,7 +84,8 @@ func TestHostileFilesMadeByChanceAreReadOrRefusedInOneLine(t *testing.T) {
 	}
 }
 
-// read has the program read the file and looks at all that came of it.
+// read runs the program on the file and checks its result and all traces that it
+// left.
 func (tr *trap) read(t *testing.T, kind hostileKind, data []byte) {
 	path := filepath.Join(tr.input, kind.name)
 	if err := os.WriteFile(path, data, 0o666); err != nil {
@@ -118,7 +119,7 @@ func (tr *trap) read(t *testing.T, kind hostileKind, data []byte) {
 	}
 }
 
-// untouched wants nothing to have changed but the output folder.
+// untouched requires that nothing has changed except the output folder.
 func (tr *trap) untouched(t *testing.T) {
 	t.Helper()
 	after := readTree(t, tr.root)
@@ -137,8 +138,7 @@ func (tr *trap) untouched(t *testing.T) {
 	}
 }
 
-// keptTheSecret wants no document to hold what lies in a file that was not
-// given.
+// keptTheSecret requires that no document contains text of a file that was not given.
 func (tr *trap) keptTheSecret(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(tr.out, "*.jsonl.zst"))
@@ -178,7 +178,7 @@ func (tr *trap) keptTheSecret(t *testing.T) {
 	}
 }
 
-// keepInput leaves a file that failed where it can be looked at.
+// keepInput keeps a file with which the test failed, for inspection.
 func keepInput(t *testing.T, name string, data []byte) {
 	t.Helper()
 	f, err := os.CreateTemp("", "hostile-*-"+name)

@@ -11,9 +11,9 @@ import (
 	"slices"
 )
 
-// parquetKinds are Parquet files that lie, are cut, damaged or stand for more
-// than they are: fixtures of package parquet, made by pyarrow, and what becomes
-// of them.
+// parquetKinds are hostile Parquet files, made from fixtures of package parquet,
+// which pyarrow wrote: with wrong facts, truncated, corrupt, or with contents much
+// larger than the file.
 func parquetKinds() []hostileKind {
 	fixture := func(r *rand.Rand) []byte {
 		paths, _ := filepath.Glob("../../extract/parquet/testdata/*.parquet")

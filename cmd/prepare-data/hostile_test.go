@@ -13,7 +13,7 @@ import (
 	"pretext/internal/dev/realdata"
 )
 
-// A hostileCase says what becomes of a hostile file: an exit code and words of
+// A hostileCase is the expected result for a hostile file: an exit code and words of
 // the message, or counts.
 type hostileCase struct {
 	code   int
@@ -23,17 +23,18 @@ type hostileCase struct {
 
 func refused(code int, words ...string) hostileCase { return hostileCase{code: code, words: words} }
 
-// whole is a dump of which every page counts.
+// whole is a dump in which every page counts.
 func whole(pages, documents int64, notes ...string) hostileCase {
 	return hostileCase{words: notes, counts: map[string]int64{"pages": pages, "documents": documents}}
 }
 
-// oneSentence is what the examples stage warns of where the only document is one
+// oneSentence are the warnings of the examples stage if the only document is one
 // sentence.
 var oneSentence = []string{"shards with one document", "the second segment"}
 
-// hostileDumps are those of hostile.json. Its facts: 120 pages, of which 112
-// are articles with text; xml/ has 12 sound pages on either side of a bad one.
+// hostileDumps are the expected results for the dumps listed in hostile.json. It
+// says: 120 pages, of which 112 are articles with text; the dumps in xml/ have 12
+// valid pages on either side of a bad one.
 var hostileDumps = map[string]hostileCase{
 	"dump/good.xml.bz2":                whole(120, 112),
 	"dump/cut-in-stream.xml.bz2":       refused(4, "byte 38257", "file ends inside a bzip2 stream"),
@@ -103,7 +104,7 @@ func book(text int64) hostileCase {
 	return hostileCase{counts: counts, words: []string{"shards with one document"}}
 }
 
-// maxMB is what the whole program may take at most by default, with two
+// maxMB is the maximum memory of the whole program with default flags and two
 // workers.
 const maxMB = 600
 
@@ -139,8 +140,8 @@ func TestHostileSourcesAreReadOrRefusedInOneLine(t *testing.T) {
 	everyFileHasACase(t, root, "dump", "xml", "size", "books")
 }
 
-// check holds the first stage's counts, and the notes and warnings, against the
-// case: a warning that it does not name is an error.
+// check compares the first stage's counts, notes and warnings with the case. A
+// warning that the case does not name is an error.
 func (want hostileCase) check(t *testing.T, p *process) {
 	t.Helper()
 	var result struct {
@@ -181,7 +182,7 @@ func (want hostileCase) check(t *testing.T, p *process) {
 	}
 }
 
-// everyFileHasACase wants no file of the folders to be forgotten here.
+// everyFileHasACase requires that each file of the folders has a case here.
 func everyFileHasACase(t *testing.T, root string, folders ...string) {
 	t.Helper()
 	for _, folder := range folders {

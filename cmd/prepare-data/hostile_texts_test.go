@@ -22,24 +22,24 @@ func sortKinds(kinds []hostileKind) {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// dumpHead begins a dump that is sound so far.
+// dumpHead is the valid beginning of a dump.
 const dumpHead = `<mediawiki xml:lang="en"><siteinfo><dbname>hostilewiki</dbname><namespaces><namespace key="0"/></namespaces></siteinfo>` + "\n"
 
 func dumpPage(id int, text string) string {
 	return fmt.Sprintf("<page><title>Page %d</title><ns>0</ns><id>%d</id><revision><id>1</id><text>%s</text></revision></page>\n", id, id, text)
 }
 
-// escapedXML is text as it stands in a dump.
+// escapedXML returns text as XML in a dump contains it.
 var escapedXML = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// dumpOf is a dump of one hostile page between two sound ones.
+// dumpOf returns a dump with one hostile page between two valid ones.
 func dumpOf(wikitext string) []byte {
 	sound := "A sound page has a few words, and they are enough of them to be kept. It also ends somewhere."
 	return []byte(dumpHead + dumpPage(1, sound) + dumpPage(2, escapedXML.Replace(wikitext)) + dumpPage(3, sound) + "</mediawiki>\n")
 }
 
-// wikitextPieces open what somebody should close, in all of the syntax that
-// there is.
+// wikitextPieces are opening marks of all constructs of wikitext, without the closing
+// ones.
 var wikitextPieces = []string{
 	"{{", "}}", "{{{", "}}}", "{{{{", "[[", "]]", "[", "]", "{|", "|}", "|-", "|", "||", "!", "!!", "''", "'''", "'''''", "<ref>", "</ref>", "<ref name=a/>", "<!--", "-->",
 	"<nowiki>", "</nowiki>", "<math>", "</math>", "<pre>", "</pre>", "<div", "</div>", "<table>", "<gallery>", "</gallery>", "<br", "=", "==", "======", "\n", "\n\n", "\n*", "\n#", "\n;", "\n:", "\n==",

@@ -20,8 +20,8 @@ type killer struct {
 	other  string // output of other options, to overwrite; made once
 }
 
-// start runs a process that writes to a folder and kills it at a random moment; done
-// says that it came to its end before that.
+// start runs a process that writes to a folder, and kills it at a random moment. done
+// reports whether the process ended before that.
 func (k *killer) start(t *testing.T, p *process, out string) (code int, done bool) {
 	t.Helper()
 	code = p.during(t, moment{k.random.IntN(k.files), k.random.IntN(5), out}, func() { p.Process.Kill() })
@@ -69,8 +69,8 @@ func TestAStageThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	}
 }
 
-// killedTwice kills the work, and the run that resumes it, unless one of them ends
-// before.
+// killedTwice kills the work, and then the run that resumes it, unless one of them
+// ends before.
 func (w work) killedTwice(t *testing.T, k *killer, out string) {
 	t.Helper()
 	for range 2 {
@@ -87,7 +87,7 @@ func (w work) killedTwice(t *testing.T, k *killer, out string) {
 	}
 }
 
-// untilDone starts the same command again and again until a run is not killed.
+// untilDone starts the same command again until a run ends without being killed.
 func (k *killer) untilDone(t *testing.T, out string, more ...string) {
 	t.Helper()
 	for attempt := 0; ; attempt++ {
@@ -105,7 +105,7 @@ func (k *killer) untilDone(t *testing.T, out string, more ...string) {
 	}
 }
 
-// demo is killed over the demo, which writes its sources itself.
+// demo kills the command demo, which writes its sources itself.
 func (k *killer) demo(t *testing.T, out string) {
 	t.Helper()
 	for done := false; !done; {
@@ -120,9 +120,9 @@ func (k *killer) demo(t *testing.T, out string) {
 	prepareData(t, "verify", out).succeed(t)
 }
 
-// overwriting replaces the output of other options, which have more files, and
-// is killed over it. In between the flag is forgotten: then the run may be
-// refused, and must be right where it is not.
+// overwriting kills a run that replaces the output of other options, which has more
+// files. In between, the command is run without the flag --overwrite: it may be
+// refused, and must be correct if it is not.
 func (k *killer) overwriting(t *testing.T, out string) {
 	t.Helper()
 	if k.other == "" {

@@ -46,8 +46,8 @@ func randomWords(t *testing.T, path string, n int) {
 	}
 }
 
-// A vocabulary of 128,000 tokens is trained and used: ids above 65,535, which do
-// not fit in two bytes, are in the examples, and verify finds them right.
+// A vocabulary of 128,000 tokens is trained and used. Ids above 65,535, which do not
+// fit in two bytes, are in the examples, and verify accepts them.
 func TestAVocabularyOf128000TokensGoesFromTextToExamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

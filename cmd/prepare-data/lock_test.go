@@ -88,9 +88,9 @@ func TestImportedDocumentsAreNotReplacedBelowARunThatReadsThem(t *testing.T) {
 	prepareData(t, "verify", out).succeed(t)
 }
 
-// startCPU is the processor time within which a start finds that the folder is
-// taken. On a machine with a processor for each start that is less than the
-// second that is promised; fifty on one have to wait for each other.
+// startCPU is the maximum CPU time until a start finds that the folder is locked.
+// With a processor for each start that is less than the promised second; fifty starts
+// on one processor have to wait for each other.
 const startCPU = time.Second
 
 func TestOfFiftyStartsAtOnceOneRunsAndTheOthersAreRefused(t *testing.T) {
@@ -142,7 +142,7 @@ func TestOfFiftyStartsAtOnceOneRunsAndTheOthersAreRefused(t *testing.T) {
 	c.sameTree(t, out, "fifty starts, and one that was killed")
 }
 
-// holder waits for a lock and returns the process that wrote itself into it.
+// holder waits until the folder is locked, and returns the process named in the lock.
 func holder(t *testing.T, folder string) int {
 	t.Helper()
 	path := filepath.Join(folder, store.LockName)

@@ -17,7 +17,8 @@ var program = &clitest.Program{Name: "prepare-data", Main: main, Init: start,
 
 func TestMain(m *testing.M) { os.Exit(program.RunTests(shared{m})) }
 
-// sharedDir holds what tests share: a corpus with its undisturbed run.
+// sharedDir is a folder for data that several tests use: a corpus and its undisturbed
+// run.
 var sharedDir string
 
 // shared are the tests, after which what they share is removed.
@@ -31,7 +32,8 @@ func (s shared) Run() int {
 	return code
 }
 
-// condition is cluster in scripts: this program can use clusters.
+// condition implements the condition "cluster" of scripts: this program can use
+// clusters.
 func condition(name string) (bool, error) {
 	if name != "cluster" {
 		return false, fmt.Errorf("unknown condition %q", name)
@@ -39,7 +41,8 @@ func condition(name string) (bool, error) {
 	return flink.Supported() == nil, nil
 }
 
-// Every script of testdata/script is a contract of the command line.
+// Every script of testdata/script passes; together they are the contract of the
+// command line.
 func TestScripts(t *testing.T) {
 	commands := program.Commands()
 	commands["alike"], commands["holdsrecipe"] = alike, holdsRecipe

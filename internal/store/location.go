@@ -45,7 +45,7 @@ func clean(key string) string {
 // a URL.
 func (l Location) Local() (path string, ok bool) { return l.path, l.scheme == "" }
 
-// Join returns the location of names, with slashes between, below l.
+// Join returns the location below l whose path is names, joined by slashes.
 func (l Location) Join(names ...string) Location {
 	if l.scheme == "" {
 		l.path = filepath.Join(append([]string{l.path}, names...)...)

@@ -61,7 +61,7 @@ func (o Options) decideMemory(documents int64) int64 {
 
 const (
 	taskMemory       = 24 << 20 // of a task without its documents: sets of shingles, block and output buffers
-	repetitionMemory = 48 << 20 // the largest tables of repetitions
+	repetitionMemory = 48 << 20 // bytes of the largest tables for measuring repetition
 	minBudget        = 32 << 20 // minimum size of the buffer in which duplicates are sorted
 )
 

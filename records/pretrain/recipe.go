@@ -175,7 +175,7 @@ func eachOption(o, ours *Options, do func(name string, value, ours reflect.Value
 // are long: 0.83 to 0.94, measured. Each document adds one partly filled example.
 const fillOfExample = 0.85
 
-// expectExamples is Expect of recipes that pad their examples.
+// expectExamples is the Expect function of recipes that pad their examples.
 func expectExamples(o Options, tokens, documents float64) float64 {
 	return tokens/(fillOfExample*float64(o.MaxSeqLength)) + documents
 }

@@ -16,7 +16,7 @@ import (
 	"pretext/internal/failure"
 )
 
-// program is a small command line.
+// program returns a small command line.
 func program(long, usage string) *cobra.Command {
 	root := &cobra.Command{Use: "prog", Short: "Do things", Long: long}
 	do := &cobra.Command{Use: "do PATH...", Short: "Do one thing", Long: long, Example: usage, RunE: func(*cobra.Command, []string) error { return nil }}
@@ -26,11 +26,10 @@ func program(long, usage string) *cobra.Command {
 	return root
 }
 
-// requests are the roff requests that pages are made of.
+// requests are the roff requests that manual pages may contain.
 var requests = []string{".TH", ".SH", ".PP", ".TP", ".BR", ".nf", ".fi"}
 
-// Whatever a text holds, no line of it is taken for a request, and no backslash
-// for an escape.
+// No line of a text becomes a roff request, and no backslash an escape.
 func TestManualPagesTakeTextAsText(t *testing.T) {
 	word := rapid.SampledFrom([]string{".SH", "'b", "\\fB", "-x", "a", "\n", "\n\n", "\n  code", ".", "\"", "\n.nf", "% d"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -64,8 +63,8 @@ func TestManualPagesNameEveryCommandAndFlag(t *testing.T) {
 	}
 }
 
-// Where mandoc is installed, it finds no fault but the date that pages do not
-// have: they are the same whenever they are written.
+// If mandoc is installed, it finds no fault in the pages except the missing date,
+// which would make pages differ from day to day.
 func TestMandocFindsNothingWrong(t *testing.T) {
 	mandoc := realdata.Tool(t, "mandoc")
 	for _, page := range cli.Pages(program("Long text.\n\n  an example\n\nMore.", "how many")) {
@@ -108,7 +107,7 @@ func TestAFlagThatWasMeantIsSuggested(t *testing.T) {
 	}
 }
 
-// Numbers that people write and Go does not read are answered with what was meant.
+// The error for a number that Go cannot parse shows the number that was meant.
 func TestAWrongNumberIsAnsweredWithTheRightOne(t *testing.T) {
 	for value, want := range map[string]string{
 		"1k": ": write 1000", "2M": ": write 2000000", "1e4": ": write 10000", "1,000": ": write 1000", "1_0_00,": "", "10.0": ": write 10", "10.5": "", "50%": "",

@@ -29,8 +29,8 @@ import (
 	"pretext/sharding/survey"
 )
 
-// Each error of the packages below, alone and wrapped, has the exit code of
-// docs/commands.md.
+// Each error of the packages below, alone and wrapped, has the exit code that
+// docs/commands.md gives.
 func TestErrorsHaveTheExitCodeOfTheirKind(t *testing.T) {
 	_, missing := os.Open(filepath.Join(t.TempDir(), "none"))
 	for code, errs := range map[int][]error{

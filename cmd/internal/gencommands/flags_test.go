@@ -15,8 +15,8 @@ import (
 	"pretext/internal/failure"
 )
 
-// uses returns how many flags each command of a program shows, without --help and the
-// flags that all commands have.
+// uses returns the number of flags that each command of a program shows, without
+// --help and the flags that all commands have.
 func uses(c *cobra.Command, counts map[string]int) (all int) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" && c.HasParent() {
@@ -32,7 +32,7 @@ func uses(c *cobra.Command, counts map[string]int) (all int) {
 	return all
 }
 
-// A flag that few people give is a setting, so that those of a command can be read.
+// A command has few flags, so that they can be read: rarely used ones are settings.
 func TestCommandsHaveFewFlags(t *testing.T) {
 	counts := map[string]int{}
 	data, train := uses(preparedata.NewRoot(), counts), uses(trainbert.NewRoot(), counts)
@@ -47,8 +47,9 @@ func TestCommandsHaveFewFlags(t *testing.T) {
 	}
 }
 
-// testdata/flags.txt lists all flags when settings were new. Each is still a flag, or the
-// command ends with 2 and one line that says what to write instead.
+// testdata/flags.txt lists all flags from before settings existed. Each is still a
+// flag, or the command ends with exit code 2 and one line that says what to write
+// instead.
 func TestEveryFormerFlagIsOneOrSaysWhatToWrite(t *testing.T) {
 	list, err := os.ReadFile("testdata/flags.txt")
 	if err != nil {

@@ -40,7 +40,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// Whatever its name and flags, an output replaces no file of a data set.
+// An output never replaces a file of a data set, whatever its name and flags.
 func TestNoFileOfADataSetIsReplaced(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")

@@ -20,7 +20,7 @@ import (
 	"pretext/internal/dev/tinydata"
 )
 
-// A thing is what a flag is made to name.
+// A thing is a file, folder or name that the tests give to a flag.
 type thing struct {
 	name, path string
 	only       []class // nil: all
@@ -33,7 +33,7 @@ func (th thing) fits(f pathFlag) bool {
 	return th.only == nil || slices.Contains(th.only, f.class)
 }
 
-// A fixture has a data set, a model, and the things, in short relative paths.
+// A fixture has a data set, a model and the things, at short relative paths.
 type fixture struct {
 	dir, temp string
 	things    []thing
@@ -94,7 +94,7 @@ func newFixture(t *testing.T, dir string) *fixture {
 	return fx
 }
 
-// make runs a program that must succeed.
+// make runs a program and requires that it succeeds.
 func (fx *fixture) make(t *testing.T, program, line string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], strings.Fields(line)...)
@@ -104,13 +104,15 @@ func (fx *fixture) make(t *testing.T, program, line string) {
 	}
 }
 
-// environment returns the variables of a program, without those of tests.
+// environment returns the environment variables for a program, without those that
+// tests read.
 func (fx *fixture) environment(program string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PRETEXT_") })
 	return append(env, asProgram+"="+program, "TMPDIR="+fx.temp, "HOME="+fx.temp)
 }
 
-// expand returns the words of a line with the files of the fixture, without a flag.
+// expand returns the words of a command line with the paths of the fixture in place
+// of names, without a flag.
 func (fx *fixture) expand(line []string, without string) (args []string) {
 	for i := 0; i < len(line); i++ {
 		if line[i] == "--"+without {
@@ -130,7 +132,7 @@ func (fx *fixture) expand(line []string, without string) (args []string) {
 	return args
 }
 
-// state returns what everything of the fixture is, by its path.
+// state returns a description of every file of the fixture, by path.
 func (fx *fixture) state(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{"/dev/zero": fx.look("/dev/zero")}
@@ -150,7 +152,8 @@ func (fx *fixture) state(t *testing.T) map[string]string {
 	return all
 }
 
-// look describes a file, so that two descriptions of one that was not touched are equal.
+// look describes a file so that the descriptions before and after are equal if nobody
+// touched it.
 func (fx *fixture) look(path string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(fx.dir, path)

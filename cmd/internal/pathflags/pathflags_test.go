@@ -27,7 +27,8 @@ import (
 	"pretext/pipeline/stage"
 )
 
-// asProgram is the variable that makes this test one of the programs.
+// asProgram is the environment variable that makes this test binary run as one of the
+// programs.
 const asProgram = "PATHFLAGS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -50,7 +51,8 @@ var settings = map[string]bool{}
 
 var roots = map[string]func() *cobra.Command{"prepare-data": preparedata.NewRoot, "train-bert": trainbert.NewRoot}
 
-// A new flag with text is a path flag of the table or in the list of those that are none.
+// Every flag with a text value is in the table of path flags, or in the list of flags
+// that name no path.
 func TestEveryFlagWithTextIsInTheTable(t *testing.T) {
 	known := map[string]bool{}
 	for _, c := range commands {
@@ -107,15 +109,15 @@ func eachFlag(c *cobra.Command, visit func(*cobra.Command, *pflag.Flag)) {
 	}
 }
 
-// A try is a command line with a thing for a flag.
+// A try is a command line in which a flag names a thing.
 type try struct {
 	command
 	flag  pathFlag
 	thing thing
 }
 
-// Whatever a path flag names, the program ends at once with 2 and one line, and nothing
-// is replaced.
+// If a path flag names a wrong thing, the program ends at once with exit code 2 and
+// one line, and replaces nothing.
 func TestWhateverAPathFlagNames(t *testing.T) {
 	dir := t.TempDir()
 	fx := newFixture(t, dir)
@@ -159,7 +161,7 @@ func TestWhateverAPathFlagNames(t *testing.T) {
 	t.Logf("%d of %d", count, len(tries))
 }
 
-// maxRSS is the most memory in kB that a refused command may take.
+// maxRSS is the maximum memory, in kB, of a command that refuses its arguments.
 const maxRSS = 100_000
 
 func (tr try) run(t *testing.T, fx *fixture) {

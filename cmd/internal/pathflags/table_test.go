@@ -4,7 +4,7 @@ package pathflags
 
 import "strings"
 
-// A class is what a flag names.
+// A class is the kind of path that a flag takes.
 type class string
 
 const (
@@ -21,8 +21,8 @@ type pathFlag struct {
 	takes []string // names of things that are right for it, or that only a server would refuse
 }
 
-// A command is a command line that reaches each of its path flags. NEW stands for a path
-// that does not exist; the others are those of the fixture.
+// A command is a command line in which each of its path flags can be tested. NEW
+// stands for a path that does not exist; other paths are those of the fixture.
 type command struct {
 	program string
 	line    string // begins with the command's path
@@ -93,11 +93,11 @@ var commands = []command{
 	{"train-bert", "finetune score --data SQUAD --predictions ANSWERS", []pathFlag{in("data"), in("predictions"), in("null-odds")}},
 }
 
-// words are the flags with text that is no path.
+// words are the flags with a text value that is not a path.
 var words = strings.Fields(`license name endpoint flink-rest runner split to worker-pool tokenizer-profile allow-host contact gutenberg mirror sha256 url wiki
 	wiki-layout compression epochs format language nsp-negatives recipe sentence-splitter text-field weight column expand-templates math dedup quality rule
 	color preset model-name lang wiki-name title profile remake set listen device isa precision mask-token-prob masked-lm-prob random-token-prob label-column labels pair-column
 	task text-column context pair question serve decay-shape dropout on-damage optimizer schedule`)
 
-// wordsOf are flags that name a path in other commands, and are none in these.
+// wordsOf are flags that take a path in other commands, and none in these.
 var wordsOf = map[string]string{"prepare-data run model": "", "prepare-data plan model": "", "prepare-data vocab model": "", "train-bert predict text": ""}

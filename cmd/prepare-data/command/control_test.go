@@ -13,8 +13,8 @@ import (
 	"pretext/records/tfrecord"
 )
 
-// A file's name may move the cursor or colour the terminal: no output of a command about
-// it, good or bad, has a control character.
+// A file name may contain control characters, which could move the cursor or colour
+// the terminal. No output of a command about such a file contains them.
 func TestNoOutputHoldsControlCharactersOfNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const folder = "a\x1b[31m\rb"

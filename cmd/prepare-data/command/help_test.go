@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The help of every command is for people: nothing of the library that prints
-// it, no verb that was left unfilled, no type of Go.
+// The help of every command is written for users: it contains no texts of the library
+// that prints it, no formatting verb without its value, and no Go type.
 func TestHelpSpeaksTheLanguageOfUsers(t *testing.T) {
 	for _, c := range NewRoot().Commands() {
 		if c.Name() == "help" || c.Name() == "completion" {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// withoutJSON are the commands that have no --json, and why.
+// withoutJSON maps commands that have no --json to the reason.
 var withoutJSON = map[string]string{
 	"completion bash":       "writes a program",
 	"completion fish":       "writes a program",
@@ -23,7 +23,7 @@ var withoutJSON = map[string]string{
 	"tokenize":              "a filter: --jsonl reads and writes JSON lines",
 }
 
-// A command that a program may call writes what it found as JSON when asked to.
+// Every command that a program may call has --json.
 func TestEveryCommandWritesJSONOrHasAReasonNotTo(t *testing.T) {
 	root := NewRoot()
 	root.InitDefaultHelpCmd()

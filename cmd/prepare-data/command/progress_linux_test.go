@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A bar that is wider than its terminal leaves a line behind with every state.
+// A progress bar is never wider than its terminal: then each update would leave a
+// line behind.
 func TestBarsDoNotWrap(t *testing.T) {
 	for _, columns := range []int{40, 60, 80, 200} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) { barFits(t, columns) })
@@ -45,11 +46,11 @@ func barFits(t *testing.T, columns int) {
 	}
 }
 
-// escapes are what moves the cursor.
+// escapes matches the escape sequences that move the cursor.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 
-// openTerminal returns a terminal of some columns, and a function that returns what
-// was written to it after it is closed.
+// openTerminal returns a terminal with a number of columns, and a function that
+// closes it and returns what was written to it.
 func openTerminal(t *testing.T, columns uint16) (*os.File, func() string) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

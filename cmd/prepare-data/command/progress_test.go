@@ -9,8 +9,8 @@ import (
 	"pretext/pipeline/stage"
 )
 
-// A bar must come to its end whatever was counted: a stage that failed, one
-// with nothing to count, one that counted too much.
+// A progress bar ends in every case: after a stage that failed, one with nothing to
+// count, and one that counted too much.
 func TestABarEndsWhateverWasCounted(t *testing.T) {
 	for _, tc := range []struct{ total, done int64 }{{0, 0}, {10, 0}, {10, 5}, {10, 10}, {10, 12}, {0, 3}} {
 		m := &stage.Meter{Stage: "test", Total: tc.total}

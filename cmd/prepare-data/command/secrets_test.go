@@ -8,7 +8,8 @@ import (
 	"pretext/cmd/internal/clitest"
 )
 
-// Options that take an address, and arguments that might: each as it begins.
+// secretive are the beginnings of options that take an address, and of arguments that
+// may be one.
 var secretive = [][]string{
 	{"run", "--runner=flink", "--flink-rest=http://127.0.0.1:1", "--set=parallelism=1", "--endpoint"},
 	{"run", "--runner=flink", "--endpoint=127.0.0.1:1", "--set=parallelism=1", "--flink-rest"},
@@ -35,8 +36,8 @@ var secretive = [][]string{
 	{"config", "--json", "run", "--url"},
 }
 
-// No output of a command holds the secret in an address, whatever option it was given to:
-// not the results, the messages or the files.
+// No result, message or file of a command contains the secret in an address, whatever
+// option the address was given to.
 func TestNoSecretOfAnAddressIsPrinted(t *testing.T) {
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
 	t.Chdir(t.TempDir())

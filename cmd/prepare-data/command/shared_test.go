@@ -33,7 +33,7 @@ func variablesOf(c *cobra.Command) (names []string) {
 	return slices.Compact(names)
 }
 
-// What is exported for one program must not reach the other.
+// A variable that is set for one program does not affect the other.
 func TestTheVariablesOfBothProgramsAreToldApart(t *testing.T) {
 	ours, theirs := variablesOf(NewRoot()), variablesOf(trainbert.NewRoot())
 	both := slices.DeleteFunc(slices.Clone(ours), func(n string) bool { return !slices.Contains(theirs, n) })

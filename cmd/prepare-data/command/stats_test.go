@@ -9,8 +9,7 @@ import (
 	"pretext/sharding/survey"
 )
 
-// A wiki has thousands of templates: numbers that a reader came for must not stand
-// behind them.
+// stats prints numbers before lists, because a wiki has thousands of templates.
 func TestStatsShowNumbersBeforeLists(t *testing.T) {
 	s := &survey.Stats{
 		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 12345, TextBytes: 5_000_000_000, Lengths: []survey.Bin{{Value: 1024, Count: 12345}}}},

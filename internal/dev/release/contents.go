@@ -118,7 +118,8 @@ func linked(info *debug.BuildInfo) []debug.Module {
 	return modules
 }
 
-// noticesName is the file of the licences of what the programs contain.
+// noticesName is the name of the file with the licences of all modules that the
+// programs contain.
 const noticesName = "NOTICES.txt"
 
 var licenceFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|notice|patents)([.-].*)?$`)
