@@ -53,6 +53,15 @@ type Bundle struct {
 func (s *Settings) AddTo(root *cobra.Command) {
 	root.PersistentFlags().String(configFlag, "", "YAML file of settings; its keys are flag names and settings")
 	root.PersistentFlags().StringArray(setFlag, nil, fmt.Sprintf("`NAME=VALUE` sets a flag or a setting that has no flag; %q lists these", root.Name()+" help settings"))
+	err := root.RegisterFlagCompletionFunc(setFlag, func(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		for _, f := range settingsOf(cmd) {
+			names = append(names, f.Name+"=\t"+f.Usage)
+		}
+		return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic("BUG: " + err.Error()) // registered twice
+	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if _, ok := knownFlags(root)[nameOf(cmd)]; !ok {
 			return nil // help, completion: they work whatever the settings
