@@ -41,21 +41,8 @@ const chartWidth, chartHeight = 720, 420
 // SVG draws the chart, with the legend below the axis. It omits points that are not
 // finite or whose X is below 0.
 func (c Chart) SVG() template.HTML {
-	f := c.frame()
-	var d drawing
-	d.addf(`<svg class="chart wide" viewBox="0 0 %d %d" role="img" aria-label="%s">`, chartWidth, chartHeight, esc(c.Name))
-	f.axes(&d, c.X, c.Y)
-	for _, l := range c.Lines {
-		f.line(&d, l)
-	}
-	c.legend(&d)
-	d.addf(`</svg>`)
-	return d.html()
-}
-
-// frame returns axes that contain all points. A flat line is drawn in the
-// middle.
-func (c Chart) frame() *frame {
+	// Axes that contain all points. A flat line is drawn in the
+	// middle.
 	right, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
 	for _, l := range c.Lines {
 		for _, p := range l.Points {
@@ -82,7 +69,16 @@ func (c Chart) frame() *frame {
 	}
 	f := &frame{left: 64, right: chartWidth - 26, top: 12, bottom: chartHeight - 84,
 		x: scale{hi: right, most: 7, unit: brief}, y: scale{lo: lo, hi: hi, most: 7}}
-	return f
+
+	var d drawing
+	d.addf(`<svg class="chart wide" viewBox="0 0 %d %d" role="img" aria-label="%s">`, chartWidth, chartHeight, esc(c.Name))
+	f.axes(&d, c.X, c.Y)
+	for _, l := range c.Lines {
+		f.line(&d, l)
+	}
+	c.legend(&d)
+	d.addf(`</svg>`)
+	return d.html()
 }
 
 // drawable reports whether a point can be drawn: its coordinates and its

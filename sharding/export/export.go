@@ -46,34 +46,9 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	if err := m.DecodeOptions(in, &o); err != nil {
 		return nil, err
 	}
-	locations, err := c.locate(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for i := range o.Shards {
-		for _, split := range o.Splits() {
-			list = append(list, fileOf(sharding.ShardName{Split: split, Index: i, Count: o.Shards}))
-		}
-	}
-	var files []File
-	err = into(ctx, c.Out, list, func(out store.Folder) (err error) {
-		files, err = exporter{out, o, locations}.all(ctx, in)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return files, nil
-}
-
-// fileOf returns the name of the text file of a shard.
-func fileOf(name sharding.ShardName) string { return name.String() + ".txt" }
-
-// locate returns the documents folders from which the shards were made: those
-// in c, or else imported/ of the shards or documents/ of the run. It fails
-// unless their manifests are the inputs of the shards.
-func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
+	// The documents folders from which the shards were made: those
+	// in c, or else imported/ of the shards or documents/ of the run. It fails
+	// unless their manifests are the inputs of the shards.
 	locations := c.Documents
 	for _, at := range locations {
 		if err := checkDocuments(ctx, at); err != nil {
@@ -101,8 +76,26 @@ func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, err
 			return nil, failure.Usagef("%s is not the documents folder that %s was made from", locations[i], c.Shards)
 		}
 	}
-	return locations, nil
+
+	var list []string
+	for i := range o.Shards {
+		for _, split := range o.Splits() {
+			list = append(list, fileOf(sharding.ShardName{Split: split, Index: i, Count: o.Shards}))
+		}
+	}
+	var files []File
+	err = into(ctx, c.Out, list, func(out store.Folder) (err error) {
+		files, err = exporter{out, o, locations}.all(ctx, in)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return files, nil
 }
+
+// fileOf returns the name of the text file of a shard.
+func fileOf(name sharding.ShardName) string { return name.String() + ".txt" }
 
 // checkDocuments returns a usage error if there is no folder of a stage at a location.
 func checkDocuments(ctx context.Context, location string) error {

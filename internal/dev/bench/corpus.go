@@ -102,7 +102,17 @@ func readCorpus(ctx context.Context, o options) (*corpus, error) {
 	if c.tok, err = tokenize.New(v, tokenize.DefaultOptions()); err != nil {
 		return nil, err
 	}
-	if err := c.readDocuments(); err != nil {
+	keep := func(doc *extract.Document) {
+		d := *doc
+		d.ID, d.Title, d.Text = strings.Clone(d.ID), strings.Clone(d.Title), strings.Clone(d.Text)
+		c.documents = append(c.documents, &d)
+		c.textBytes += int64(len(d.Text))
+	}
+	if _, err := c.dump.documents(wiki.DefaultOptions(), keep); err != nil {
+		return nil, err
+	}
+	c.wiki = len(c.documents)
+	if err := c.fromBooks(keep); err != nil {
 		return nil, err
 	}
 	sentences, err := c.splitter()
@@ -116,20 +126,6 @@ func readCorpus(ctx context.Context, o options) (*corpus, error) {
 		}
 	}
 	return c, ctx.Err()
-}
-
-func (c *corpus) readDocuments() error {
-	keep := func(doc *extract.Document) {
-		d := *doc
-		d.ID, d.Title, d.Text = strings.Clone(d.ID), strings.Clone(d.Title), strings.Clone(d.Text)
-		c.documents = append(c.documents, &d)
-		c.textBytes += int64(len(d.Text))
-	}
-	if _, err := c.dump.documents(wiki.DefaultOptions(), keep); err != nil {
-		return err
-	}
-	c.wiki = len(c.documents)
-	return c.fromBooks(keep)
 }
 
 // fromBooks calls keep for each document of the books.

@@ -40,25 +40,6 @@ func (s seconds) speedup() (medians float64, rounds spread) {
 	return spreadOf(s.One).Median / spreadOf(s.Several).Median, spreadOf(ratios)
 }
 
-// measureScaling runs prepare-data with one worker and with o.scaling workers in
-// turns, and after each round measures the limit of the machine. Each round begins with the other number.
-func measureScaling(ctx context.Context, o options, dir string, progress io.Writer) (*scaling, error) {
-	c := &scaling{Workers: o.scaling, Load: []string{load()}, Wall: map[string]seconds{}}
-	turn := []int{1, o.scaling}
-	for round := range o.rounds {
-		for _, workers := range turn {
-			fmt.Fprintf(progress, "round %d of %d: %s --workers %d\n", round+1, o.rounds, o.binary, workers)
-			if err := c.run(ctx, o, filepath.Join(dir, "run"), workers); err != nil {
-				return nil, err
-			}
-		}
-		c.addRegisters(cmp.Or(o.registers, registersSteps))
-		c.Load = append(c.Load, load())
-		slices.Reverse(turn)
-	}
-	return c, nil
-}
-
 // run runs the program once and adds its times.
 func (c *scaling) run(ctx context.Context, o options, out string, workers int) error {
 	defer os.RemoveAll(out)
@@ -89,10 +70,22 @@ func writeScaling(ctx context.Context, o options, dir string, stdout, progress i
 	if o.scaling < 2 || o.scaling > machine.Cores {
 		return fmt.Errorf("-scaling %d: want 2 to %d workers, the number of processors", o.scaling, machine.Cores)
 	}
-	c, err := measureScaling(ctx, o, dir, progress)
-	if err != nil {
-		return err
+	// Runs prepare-data with one worker and with o.scaling workers in
+	// turns, and after each round measures the limit of the machine. Each round begins with the other number.
+	c := &scaling{Workers: o.scaling, Load: []string{load()}, Wall: map[string]seconds{}}
+	turn := []int{1, o.scaling}
+	for round := range o.rounds {
+		for _, workers := range turn {
+			fmt.Fprintf(progress, "round %d of %d: %s --workers %d\n", round+1, o.rounds, o.binary, workers)
+			if err := c.run(ctx, o, filepath.Join(dir, "run"), workers); err != nil {
+				return err
+			}
+		}
+		c.addRegisters(cmp.Or(o.registers, registersSteps))
+		c.Load = append(c.Load, load())
+		slices.Reverse(turn)
 	}
+
 	if o.json {
 		enc := json.NewEncoder(stdout)
 		enc.SetIndent("", "  ")

@@ -46,54 +46,48 @@ func (b *peerBench) wordPieces() error {
 		return err
 	}
 	for _, set := range sets {
-		if err := b.wordPiece(set); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (b *peerBench) wordPiece(set lineSet) error {
-	enc, err := set.encoder(tokenize.ProfileGoogle)
-	if err != nil {
-		return err
-	}
-	hf, err := set.encoder(tokenize.ProfileHF)
-	if err != nil {
-		return err
-	}
-	var ids []int32
-	ours := work{name: set.name, of: "text", bytes: sizeOf(set.units)}.inside(func() (int64, error) {
-		for _, u := range set.units {
-			ids = enc.AppendIDs(ids[:0], u)
-		}
-		return 0, nil
-	})
-	b.all = append(b.all, ours)
-	mode := "cased"
-	if set.lower {
-		mode = "uncased"
-	}
-	for _, p := range []struct {
-		name, script string
-		args         []string
-		must         float64
-		like         *tokenize.Encoder
-		as           string
-	}{
-		{"WordPiece in Python", "wordpiece.py", nil, 120, enc, ""},
-		{"HF tokenizers, encode_batch_fast", "hf.py", []string{"batch"}, 30, hf, "profile hf: "},
-		{"HF tokenizers, encode", "hf.py", []string{"line"}, 30, hf, "profile hf: "},
-	} {
-		same := &verdict{Text: "not measured", Before: p.as}
-		sum := func(u string) uint32 { return idSum(p.like, u) }
-		peer, err := b.prepare(script{work: work{name: p.name + strings.TrimPrefix(set.name, "WordPiece"), of: "text"}, file: p.script,
-			args: append([]string{set.vocab, mode}, p.args...), units: set.units, same: same, sum: sum})
+		enc, err := set.encoder(tokenize.ProfileGoogle)
 		if err != nil {
 			return err
 		}
-		b.all = append(b.all, peer)
-		b.list = append(b.list, pair{set.name + " / " + p.name, ours.name, peer.name, p.must, same})
+		hf, err := set.encoder(tokenize.ProfileHF)
+		if err != nil {
+			return err
+		}
+		var ids []int32
+		ours := work{name: set.name, of: "text", bytes: sizeOf(set.units)}.inside(func() (int64, error) {
+			for _, u := range set.units {
+				ids = enc.AppendIDs(ids[:0], u)
+			}
+			return 0, nil
+		})
+		b.all = append(b.all, ours)
+		mode := "cased"
+		if set.lower {
+			mode = "uncased"
+		}
+		for _, p := range []struct {
+			name, script string
+			args         []string
+			must         float64
+			like         *tokenize.Encoder
+			as           string
+		}{
+			{"WordPiece in Python", "wordpiece.py", nil, 120, enc, ""},
+			{"HF tokenizers, encode_batch_fast", "hf.py", []string{"batch"}, 30, hf, "profile hf: "},
+			{"HF tokenizers, encode", "hf.py", []string{"line"}, 30, hf, "profile hf: "},
+		} {
+			same := &verdict{Text: "not measured", Before: p.as}
+			sum := func(u string) uint32 { return idSum(p.like, u) }
+			peer, err := b.prepare(script{work: work{name: p.name + strings.TrimPrefix(set.name, "WordPiece"), of: "text"}, file: p.script,
+				args: append([]string{set.vocab, mode}, p.args...), units: set.units, same: same, sum: sum})
+			if err != nil {
+				return err
+			}
+			b.all = append(b.all, peer)
+			b.list = append(b.list, pair{set.name + " / " + p.name, ours.name, peer.name, p.must, same})
+		}
+
 	}
 	return nil
 }

@@ -43,10 +43,26 @@ func readChecks(root string) ([]check, error) {
 		}
 		checks = append(checks, check{name: name, args: []string{own}, reads: append(reads, own)})
 	}
-	targets, err := fuzzPackages(root)
+	// The directories of the packages that have fuzz targets.
+	files, err := tracked(root)
 	if err != nil {
 		return nil, err
 	}
+	var dirs []string
+	for _, name := range files {
+		if !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return nil, err
+		}
+		if fuzzTarget.Match(text) {
+			dirs = append(dirs, filepath.ToSlash(filepath.Dir(name)))
+		}
+	}
+	slices.Sort(dirs)
+	targets := slices.Compact(dirs)
 	for _, dir := range targets {
 		checks = append(checks, check{name: "fuzz:" + dir, group: "fuzz", args: []string{fuzzAll, "${FUZZTIME:-5s}", dir},
 			reads: []string{"test:" + dir, fuzzAll}, chance: true})
@@ -71,26 +87,3 @@ func declared(script string) (words []string, err error) {
 const fuzzAll = folder + "/fuzzall.sh"
 
 var fuzzTarget = regexp.MustCompile(`(?m)^func Fuzz[A-Z]`)
-
-// fuzzPackages returns the directories of the packages that have fuzz targets.
-func fuzzPackages(root string) ([]string, error) {
-	files, err := tracked(root)
-	if err != nil {
-		return nil, err
-	}
-	var dirs []string
-	for _, name := range files {
-		if !strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			return nil, err
-		}
-		if fuzzTarget.Match(text) {
-			dirs = append(dirs, filepath.ToSlash(filepath.Dir(name)))
-		}
-	}
-	slices.Sort(dirs)
-	return slices.Compact(dirs), nil
-}

@@ -111,11 +111,35 @@ func (in *inputs) add(items map[string]string, word string) error {
 	case "test":
 		return in.addPackages(items, rest, true)
 	case "data":
-		return addData(items, rest)
+		// Adds a file of the real data, or all files of a directory there.
+		root := filepath.Join(realdata.Root(), filepath.FromSlash(rest))
+		return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			sum, err := hashFile(path)
+			rel, _ := filepath.Rel(root, path)
+			items["data:"+rest+"/"+filepath.ToSlash(rel)] = sum
+			return err
+		})
 	case "env":
 		return errors.Join(in.addPath(items, folder+"/envs/"+rest+".txt"), in.addPath(items, folder+"/env.sh"))
 	case "block":
-		return in.addBlock(items, rest)
+		// Adds the first code block below a heading, which is given as FILE#HEADING
+		// with _ for spaces.
+		file, heading, _ := strings.Cut(rest, "#")
+		text, err := os.ReadFile(filepath.Join(in.root, file))
+		if err != nil {
+			return err
+		}
+		_, section, ok := strings.Cut(string(text), "\n## "+strings.ReplaceAll(heading, "_", " ")+"\n")
+		_, block, ok2 := strings.Cut(section, "\n```sh\n")
+		block, _, ok3 := strings.Cut(block, "\n```")
+		if !ok || !ok2 || !ok3 {
+			return errors.New("no such heading with a code block")
+		}
+		items["block:"+rest] = strconv.Quote(block)
+		return nil
 	case "code":
 		return in.addFiles(items, in.files, func(name string) bool { return !strings.HasSuffix(name, ".md") })
 	case "machine":
@@ -226,38 +250,6 @@ func (in *inputs) addFiles(items map[string]string, names []string, want func(st
 		}
 		items[name] = in.sums[name]
 	}
-	return nil
-}
-
-// addData adds a file of the real data, or all files of a directory there.
-func addData(items map[string]string, name string) error {
-	root := filepath.Join(realdata.Root(), filepath.FromSlash(name))
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		sum, err := hashFile(path)
-		rel, _ := filepath.Rel(root, path)
-		items["data:"+name+"/"+filepath.ToSlash(rel)] = sum
-		return err
-	})
-}
-
-// addBlock adds the first code block below a heading, which is given as FILE#HEADING
-// with _ for spaces.
-func (in *inputs) addBlock(items map[string]string, place string) error {
-	file, heading, _ := strings.Cut(place, "#")
-	text, err := os.ReadFile(filepath.Join(in.root, file))
-	if err != nil {
-		return err
-	}
-	_, section, ok := strings.Cut(string(text), "\n## "+strings.ReplaceAll(heading, "_", " ")+"\n")
-	_, block, ok2 := strings.Cut(section, "\n```sh\n")
-	block, _, ok3 := strings.Cut(block, "\n```")
-	if !ok || !ok2 || !ok3 {
-		return errors.New("no such heading with a code block")
-	}
-	items["block:"+place] = strconv.Quote(block)
 	return nil
 }
 

@@ -119,29 +119,6 @@ func (t *timed) event() (device.Event, error) {
 	return t.NewEvent(true)
 }
 
-// collect waits until the queued work is done and adds its times to the totals.
-func (t *timed) collect() error {
-	if err := t.Sync(); err != nil {
-		return err
-	}
-	for _, i := range t.pending {
-		took, err := t.Elapsed(i.from, i.to)
-		if err != nil {
-			return err
-		}
-		r := t.total[i.name]
-		if r == nil {
-			r = &kernelResult{Kind: "kernel", Name: i.name}
-			t.total[i.name] = r
-		}
-		r.Calls++
-		r.Time += float64(took) / float64(time.Millisecond)
-		t.free = append(t.free, i.from, i.to)
-	}
-	t.pending = t.pending[:0]
-	return nil
-}
-
 // byKernel measures the time of each kernel in a few steps and prints the times,
 // the longest first. The events take time too, so the sum of the times is greater
 // than the time of a step without them.
@@ -152,9 +129,26 @@ func (b *bench) byKernel(w io.Writer, t *timed) error {
 		if _, _, err := b.once(); err != nil {
 			return err
 		}
-		if err := t.collect(); err != nil {
+		// Waits until the queued work is done and adds its times to the totals.
+		if err := t.Sync(); err != nil {
 			return err
 		}
+		for _, i := range t.pending {
+			took, err := t.Elapsed(i.from, i.to)
+			if err != nil {
+				return err
+			}
+			r := t.total[i.name]
+			if r == nil {
+				r = &kernelResult{Kind: "kernel", Name: i.name}
+				t.total[i.name] = r
+			}
+			r.Calls++
+			r.Time += float64(took) / float64(time.Millisecond)
+			t.free = append(t.free, i.from, i.to)
+		}
+		t.pending = t.pending[:0]
+
 	}
 	t.on = false
 	defer clear(t.total)

@@ -134,22 +134,8 @@ func (r *release) makeNotices(ctx context.Context, built []programs) ([]byte, er
 			}
 		}
 	}
-	if err := r.findModules(ctx, folders); err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	b.WriteString("The programs contain these modules, under the licences below.\n")
-	for _, module := range slices.Sorted(maps.Keys(folders)) {
-		if err := licences(&b, module, folders[module]); err != nil {
-			return nil, err
-		}
-	}
-	return b.Bytes(), nil
-}
-
-// findModules sets the folder of each module, of which the keys are path and
-// version. The licence of the standard library lies above it.
-func (r *release) findModules(ctx context.Context, folders map[string]string) error {
+	// Sets the folder of each module, of which the keys are path and
+	// version. The licence of the standard library lies above it.
 	args := []string{"list", "-m", "-mod=readonly", "-f", "{{.Path}} {{.Version}}\t{{.Dir}}"}
 	for module := range folders {
 		if path, _, _ := strings.Cut(module, " "); path != "std" {
@@ -161,7 +147,7 @@ func (r *release) findModules(ctx context.Context, folders map[string]string) er
 		cmd.Dir = r.source
 		out, err := cmd.Output()
 		if err != nil {
-			return fmt.Errorf("go %s: %w", question[0], err)
+			return nil, fmt.Errorf("go %s: %w", question[0], err)
 		}
 		for line := range strings.Lines(string(out)) {
 			module, folder, listed := strings.Cut(strings.TrimSpace(line), "\t")
@@ -176,7 +162,15 @@ func (r *release) findModules(ctx context.Context, folders map[string]string) er
 			}
 		}
 	}
-	return nil
+
+	var b bytes.Buffer
+	b.WriteString("The programs contain these modules, under the licences below.\n")
+	for _, module := range slices.Sorted(maps.Keys(folders)) {
+		if err := licences(&b, module, folders[module]); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
 }
 
 // licences appends the licence files of a module.

@@ -206,18 +206,6 @@ func (d *digest) info(name string) fileInfo {
 
 func (w *writer) name() string { return fmt.Sprintf("%s.%05d", w.part.Stem, len(w.files)) }
 
-// begin starts the next file.
-func (w *writer) begin() (err error) {
-	w.left = min(w.part.Rows-w.written, w.fileRows())
-	if w.left <= 0 {
-		return fmt.Errorf("%s: more rows than the %d that were announced", w.part.Stem, w.part.Rows)
-	}
-	if err := w.open(w.rawBytes(w.left)); err != nil {
-		return err
-	}
-	return w.emit(w.appendHead(nil, w.left))
-}
-
 // open creates the next file, of this size before compression.
 func (w *writer) open(size int64) (err error) {
 	if w.out, err = w.create(w.name() + zipSuffix); err != nil {
@@ -236,7 +224,15 @@ func (w *writer) emit(b []byte) error {
 
 func (w *writer) Write(row []columns.Value) error {
 	if w.out == nil {
-		if err := w.begin(); err != nil {
+		// Starts the next file.
+		w.left = min(w.part.Rows-w.written, w.fileRows())
+		if w.left <= 0 {
+			return fmt.Errorf("%s: more rows than the %d that were announced", w.part.Stem, w.part.Rows)
+		}
+		if err := w.open(w.rawBytes(w.left)); err != nil {
+			return err
+		}
+		if err := w.emit(w.appendHead(nil, w.left)); err != nil {
 			return err
 		}
 	}
@@ -337,11 +333,7 @@ func (r *reader) file(in io.Reader) error {
 	if r.lists {
 		return r.listRows(b, n)
 	}
-	return r.fixedRows(b, n)
-}
-
-// fixedRows reads the rest of a file of n rows without lists, after the count.
-func (r *reader) fixedRows(b *bufio.Reader, n int64) error {
+	// Reads the rest of a file of n rows without lists, after the count.
 	if n == 0 || n > r.fileRows() {
 		return fmt.Errorf("%w: %d rows in a file, at most %d fit", columns.ErrCorrupt, n, r.fileRows())
 	}

@@ -33,10 +33,33 @@ func run(w io.Writer) error {
 	if unicode.Version != pinned || norm.Version != pinned {
 		return fmt.Errorf("unicode %s, norm %s: want %s for both", unicode.Version, norm.Version, pinned)
 	}
-	t, err := build()
-	if err != nil {
-		return err
+	t := &tables{
+		classes:  make([]byte, unicode.MaxRune+1),
+		mappings: make([]uint16, unicode.MaxRune+1),
+		text:     []byte{0}, // offset 0 means "none"
 	}
+	known := map[string]uint16{}
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		class, replacement, err := classify(r)
+		if err != nil {
+			return fmt.Errorf("%U: %w", r, err)
+		}
+		t.classes[r] = class
+		if replacement == "" {
+			continue
+		}
+		off, ok := known[replacement]
+		if !ok {
+			off = uint16(len(t.text))
+			known[replacement] = off
+			t.text = append(append(t.text, byte(len(replacement))), replacement...)
+		}
+		t.mappings[r] = off
+	}
+	if len(t.text) > 1<<16 {
+		return fmt.Errorf("%d bytes of replacements do not fit 16-bit offsets", len(t.text))
+	}
+
 	var src bytes.Buffer
 	t.print(&src)
 	out, err := format.Source(src.Bytes())
@@ -53,36 +76,6 @@ type tables struct {
 	classes  []byte   // class of each code point
 	mappings []uint16 // offset in text of each code point's replacement; 0: none
 	text     []byte   // replacements, each after its length in bytes
-}
-
-func build() (*tables, error) {
-	t := &tables{
-		classes:  make([]byte, unicode.MaxRune+1),
-		mappings: make([]uint16, unicode.MaxRune+1),
-		text:     []byte{0}, // offset 0 means "none"
-	}
-	known := map[string]uint16{}
-	for r := rune(0); r <= unicode.MaxRune; r++ {
-		class, replacement, err := classify(r)
-		if err != nil {
-			return nil, fmt.Errorf("%U: %w", r, err)
-		}
-		t.classes[r] = class
-		if replacement == "" {
-			continue
-		}
-		off, ok := known[replacement]
-		if !ok {
-			off = uint16(len(t.text))
-			known[replacement] = off
-			t.text = append(append(t.text, byte(len(replacement))), replacement...)
-		}
-		t.mappings[r] = off
-	}
-	if len(t.text) > 1<<16 {
-		return nil, fmt.Errorf("%d bytes of replacements do not fit 16-bit offsets", len(t.text))
-	}
-	return t, nil
 }
 
 // pages divides a table into pages of 256 entries. kept holds the distinct
@@ -126,12 +119,8 @@ func (t *tables) print(w *bytes.Buffer) {
 		}
 		fmt.Fprintf(w, "\n")
 	}
-	printCases(w)
-}
-
-// printCases writes the tables for options that lower-case without removing
-// accents, or the other way round.
-func printCases(w *bytes.Buffer) {
+	// Writes the tables for options that lower-case without removing
+	// accents, or the other way round.
 	fmt.Fprintf(w, "\n// lowerRanges holds the characters that lower-casing changes, in ascending order. Every\n")
 	fmt.Fprintf(w, "// step-th character c from first to last becomes c + delta.\n")
 	fmt.Fprintf(w, "var lowerRanges = [...]lowerRange{\n")
