@@ -148,13 +148,13 @@ func (t *table) norm(name string, width int) {
 func (t *table) add(name string, shape ...int) {
 	google, transpose := GoogleName(name)
 	t.specs = append(t.specs, TensorSpec{
-		Name: name, Shape: shape, Decay: Decays(name), Google: google, Transpose: transpose, Layer: t.layer,
+		Name: name, Shape: shape, Decay: decays(name), Google: google, Transpose: transpose, Layer: t.layer,
 	})
 }
 
-// Decays reports whether weight decay applies to the tensor name: to all but
+// decays reports whether weight decay applies to the tensor name: to all but
 // biases and LayerNorm, as in google-research/bert and NVIDIA's recipes.
-func Decays(name string) bool {
+func decays(name string) bool {
 	return !strings.Contains(name, "LayerNorm") && !strings.HasSuffix(name, "bias")
 }
 
