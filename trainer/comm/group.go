@@ -124,25 +124,20 @@ func (g *Group) Close() error {
 	if g.Size() == 1 {
 		return nil
 	}
-	g.awaitNext()
-	g.post(g.leave)
-	<-g.ended
-	return nil
-}
-
-// awaitNext waits until the next rank has completed all collectives of this one.
-func (g *Group) awaitNext() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	for g.next != nil && g.confirmed.Load() < g.call {
+	for ended := g.next == nil; !ended && g.confirmed.Load() < g.call; {
 		select {
 		case <-g.news:
 		case <-g.nextGone:
-			return
+			ended = true
 		case <-g.failed:
-			return
+			ended = true
 		}
 	}
+	g.mu.Unlock()
+	g.post(g.leave)
+	<-g.ended
+	return nil
 }
 
 // Abort ends the run on all ranks because of an error of this rank. The other ranks

@@ -281,7 +281,7 @@ func (j *joining) visit(ctx context.Context) error {
 		return err
 	}
 	host := ipOf(conn.LocalAddr())
-	if j.openToAll() && isLoopback(host) {
+	if isLoopback(host) && j.o.listenHost() == "" {
 		host = "" // ranks on other machines must reach it too
 	}
 	ln, err := listen(ctx, host, 0)
@@ -470,9 +470,6 @@ func (j *joining) failure() error {
 	<-j.ended
 	return fmt.Errorf("join the ranks: %w", j.err)
 }
-
-// openToAll reports whether ranks on other machines may connect.
-func (g *Group) openToAll() bool { return len(g.o.Secret) > 0 && !g.o.Local }
 
 // listenHost returns the address at which rank 0 listens; "" means all addresses of
 // the machine.

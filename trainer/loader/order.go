@@ -2,7 +2,6 @@ package loader
 
 import (
 	"encoding/binary"
-	"sort"
 
 	"pretext/trainer"
 )
@@ -66,22 +65,10 @@ func (o *order) layOut(epoch int64) {
 	o.starts = append(o.starts, at)
 }
 
-// find returns the window that contains an index of the epoch, and the index in
-// that window.
-func (o *order) find(index int64) (window int, in int64) {
-	window = sort.Search(len(o.starts), func(w int) bool { return o.starts[w] > index }) - 1
-	return window, index - o.starts[window]
-}
-
 // windowSpans returns the spans of a window, as indexes of o.spans.
 func (o *order) windowSpans(window int) []int32 {
 	from := window * o.window
 	return o.perm[from:min(from+o.window, len(o.perm))]
-}
-
-// windowOrder returns the permutation of the sequences of a window.
-func (o *order) windowOrder(window int) []int32 {
-	return trainer.Permutation(o.key(o.epoch, int64(window)), int(o.starts[window+1]-o.starts[window]))
 }
 
 // key returns the generator key of one permutation, from seed, epoch and

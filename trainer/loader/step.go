@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"sync"
 
 	"pretext/internal/failure"
@@ -102,7 +103,8 @@ func (s *Source) load(position int64) (in, n int64, err error) {
 	}
 	epoch, index := trainer.Epoch(position, s.length)
 	s.order.layOut(epoch)
-	window, in := s.order.find(index)
+	window := sort.Search(len(s.order.starts), func(w int) bool { return s.order.starts[w] > index }) - 1
+	in = index - s.order.starts[window]
 	if err := s.window.load(s.ctx, s.index, &s.order, window); err != nil {
 		return 0, 0, err
 	}

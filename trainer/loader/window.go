@@ -7,6 +7,7 @@ import (
 
 	"pretext/records"
 	"pretext/records/tfrecord"
+	"pretext/trainer"
 )
 
 // A trainWindow holds the records of one window of an order in memory. Each of
@@ -50,7 +51,8 @@ func (w *trainWindow) load(ctx context.Context, x *Index, o *order, number int) 
 			return err
 		}
 	}
-	w.order, w.number, w.epoch = o.windowOrder(number), number, o.epoch
+	sequences := int(o.starts[number+1] - o.starts[number])
+	w.order, w.number, w.epoch = trainer.Permutation(o.key(o.epoch, int64(number)), sequences), number, o.epoch
 	return nil
 }
 
