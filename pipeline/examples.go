@@ -106,7 +106,7 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 		Loaded: tokens.tokenizer,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			if c.Examples.Mix == nil && c.Overwrite {
-				if err := removeCounts(ctx, folder); err != nil {
+				if err := removeBelow(ctx, folder, sharding.MixFolder); err != nil {
 					return err
 				}
 			}

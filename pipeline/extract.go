@@ -248,7 +248,7 @@ func (c *ExtractConfig) run(ctx context.Context, r stage.Runner, plan *sourcePla
 			return nil, err
 		}
 		if c.Extract.Definitions == nil {
-			if err := removeTemplates(ctx, folder); err != nil {
+			if err := removeBelow(ctx, folder, sharding.TemplatesFolder); err != nil {
 				return nil, err
 			}
 		}
@@ -289,7 +289,7 @@ func (c *ExtractConfig) config(plan *sourcePlan, templates []string) stage.Confi
 		Loaded: c.spool,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			if c.Extract.Definitions == nil && c.Overwrite {
-				return removeTemplates(ctx, folder)
+				return removeBelow(ctx, folder, sharding.TemplatesFolder)
 			}
 			return nil
 		}}

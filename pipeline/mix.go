@@ -190,13 +190,3 @@ func (t *mixTools) count(doc *extract.Document) (int64, error) {
 	err := t.encoder.Add(t.corpus, doc)
 	return sharding.Tokens.Of(t.corpus.Counts), err
 }
-
-// removeCounts removes the files of an earlier run with a mix from a directory of
-// shards.
-func removeCounts(ctx context.Context, folder store.Folder) error {
-	counts := folder.Folder(sharding.MixFolder)
-	if !isStage(ctx, counts.String(), sharding.MixFolder) {
-		return nil
-	}
-	return stage.Empty(ctx, counts)
-}

@@ -368,14 +368,14 @@ func isStage(ctx context.Context, location, name string) bool {
 	return err == nil && plan.Stage == name
 }
 
-// removeTemplates removes the definitions of templates from a directory of
-// documents.
-func removeTemplates(ctx context.Context, folder store.Folder) error {
-	templates := folder.Folder(sharding.TemplatesFolder)
-	if !isStage(ctx, templates.String(), sharding.TemplatesFolder) {
+// removeBelow removes the output of a stage that an earlier run left below a directory:
+// the definitions of templates, the counts of a mix.
+func removeBelow(ctx context.Context, folder store.Folder, name string) error {
+	below := folder.Folder(name)
+	if !isStage(ctx, below.String(), name) {
 		return nil
 	}
-	return stage.Empty(ctx, templates)
+	return stage.Empty(ctx, below)
 }
 
 // sharedDefinitions are the definitions that the tasks of a process share.

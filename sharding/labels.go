@@ -125,12 +125,9 @@ func ReadLabelGuess(ctx context.Context, folder Folder, m *Manifest) (LabelGuess
 	return guessLabels(facts.Followed), nil
 }
 
-// limit returns the limit of Right/Examples.
-func (g LabelGuess) limit() float64 { return g.Chance + LimitGuess }
-
 // warnings returns a warning if the document of segment B predicts the label.
 func (g LabelGuess) warnings() []Warning {
-	w := Warning{Code: warnLabel, Count: g.Right, Of: g.Examples, Limit: g.limit()}
+	w := Warning{Code: warnLabel, Count: g.Right, Of: g.Examples, Limit: g.Chance + LimitGuess}
 	if !exceeds(w) {
 		return nil
 	}
