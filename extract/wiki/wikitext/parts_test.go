@@ -254,6 +254,8 @@ func TestPagesInEitherOrderGiveTheirText(t *testing.T) {
 		"== References ==\nx\n== h ==\n</div>\n'''i",
 		"{{{{\n|-\n| residue\n",
 		"-{a|b}- {{s|XIX|e}} {{FRA}} {{lang-de|c}}",
+		"| no row\n</div>x\n::y",
+		";;a:b:c\n{|",
 	}
 	fresh := func(page string, of Page) string {
 		return string(NewScanner(DefaultOptions()).AppendText(nil, []byte(page), of))
