@@ -29,7 +29,7 @@ type MixRow struct {
 	Tokens    int64 `json:"tokens"`
 
 	Wanted         int64 `json:"wanted_tokens"`
-	MixedDocuments int64 `json:"mixed_documents"` // each as often as it is read
+	MixedDocuments int64 `json:"mixed_documents"` // documents read in all passes, each counted as often as it is read
 	MixedTokens    int64 `json:"mixed_tokens"`
 
 	Passes  int      `json:"passes"`

@@ -53,7 +53,7 @@ type Packer struct {
 	sorted []piece // buffer of bySize
 	counts []uint32
 
-	placed []placed // pieces in rows
+	placed []placed // pieces that were placed in rows
 	rows   []row
 	room   roomIndex
 

@@ -148,7 +148,8 @@ func (w *warp) global(in *instr, lane int, at uint64, n int, how access) []byte 
 }
 
 // shared returns the n bytes of the block's shared memory at the address at. It
-// raises a fault if the lane may not access them in the way that how says.
+// raises a fault if the lane may not access them; how says whether it reads or
+// writes.
 func (w *warp) shared(in *instr, lane int, at uint64, n int, how access) []byte {
 	m := w.block.shared
 	i := int64(at) - sharedBase
