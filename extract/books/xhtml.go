@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
@@ -55,14 +56,16 @@ var effects = effectsOf(map[int]string{
 // voids are the HTML elements that have no end tag.
 var voids = effectsOf(map[int]string{block: "area base br col embed hr img input link meta param source track wbr"})
 
-func effectsOf(names map[int]string) map[string]int {
-	m := map[string]int{}
-	for effect, list := range names {
-		for name := range strings.FieldsSeq(list) {
-			m[name] = effect
+func effectsOf(names map[int]string) func() map[string]int {
+	return sync.OnceValue(func() map[string]int {
+		m := map[string]int{}
+		for effect, list := range names {
+			for name := range strings.FieldsSeq(list) {
+				m[name] = effect
+			}
 		}
-	}
-	return m
+		return m
+	})
 }
 
 // read appends the paragraphs of an XHTML document. It returns errRejected if
@@ -120,7 +123,7 @@ func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
 		// <script/>; EPUBs are XHTML.
 		z.NextIsNotRawText()
 	}
-	opens := kind == html.StartTagToken && voids[name] == inline
+	opens := kind == html.StartTagToken && voids()[name] == inline
 	if skip.depth > 0 {
 		switch {
 		case name == "body" && skip.name == "head":
@@ -133,7 +136,7 @@ func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
 		}
 		return
 	}
-	role := effects[name]
+	role := effects()[name]
 	if kind != html.EndTagToken && more && p.isApparatus(z) {
 		role = dropped
 	}

@@ -2,6 +2,7 @@ package quality
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/language"
@@ -9,28 +10,32 @@ import (
 
 // scripts maps the codes of scripts (ISO 15924) to Unicode's tables of their
 // characters.
-var scripts = map[string][]*unicode.RangeTable{
-	"Adlm": {unicode.Adlam}, "Arab": {unicode.Arabic}, "Armn": {unicode.Armenian}, "Beng": {unicode.Bengali}, "Bugi": {unicode.Buginese},
-	"Cans": {unicode.Canadian_Aboriginal}, "Cher": {unicode.Cherokee}, "Cyrl": {unicode.Cyrillic}, "Deva": {unicode.Devanagari},
-	"Ethi": {unicode.Ethiopic}, "Geor": {unicode.Georgian}, "Grek": {unicode.Greek}, "Gujr": {unicode.Gujarati}, "Guru": {unicode.Gurmukhi},
-	"Hans": {unicode.Han}, "Hant": {unicode.Han}, "Hebr": {unicode.Hebrew}, "Java": {unicode.Javanese, unicode.Latin},
-	"Jpan": {unicode.Han, unicode.Hiragana, unicode.Katakana}, "Khmr": {unicode.Khmer}, "Knda": {unicode.Kannada},
-	"Kore": {unicode.Hangul, unicode.Han}, "Laoo": {unicode.Lao}, "Latn": {unicode.Latin}, "Mlym": {unicode.Malayalam},
-	"Mong": {unicode.Mongolian}, "Mtei": {unicode.Meetei_Mayek}, "Mymr": {unicode.Myanmar}, "Nkoo": {unicode.Nko},
-	"Olck": {unicode.Ol_Chiki}, "Orya": {unicode.Oriya}, "Sinh": {unicode.Sinhala}, "Sund": {unicode.Sundanese},
-	"Syrc": {unicode.Syriac}, "Taml": {unicode.Tamil}, "Telu": {unicode.Telugu}, "Tfng": {unicode.Tifinagh}, "Thaa": {unicode.Thaana},
-	"Thai": {unicode.Thai}, "Tibt": {unicode.Tibetan},
-}
+var scripts = sync.OnceValue(func() map[string][]*unicode.RangeTable {
+	return map[string][]*unicode.RangeTable{
+		"Adlm": {unicode.Adlam}, "Arab": {unicode.Arabic}, "Armn": {unicode.Armenian}, "Beng": {unicode.Bengali}, "Bugi": {unicode.Buginese},
+		"Cans": {unicode.Canadian_Aboriginal}, "Cher": {unicode.Cherokee}, "Cyrl": {unicode.Cyrillic}, "Deva": {unicode.Devanagari},
+		"Ethi": {unicode.Ethiopic}, "Geor": {unicode.Georgian}, "Grek": {unicode.Greek}, "Gujr": {unicode.Gujarati}, "Guru": {unicode.Gurmukhi},
+		"Hans": {unicode.Han}, "Hant": {unicode.Han}, "Hebr": {unicode.Hebrew}, "Java": {unicode.Javanese, unicode.Latin},
+		"Jpan": {unicode.Han, unicode.Hiragana, unicode.Katakana}, "Khmr": {unicode.Khmer}, "Knda": {unicode.Kannada},
+		"Kore": {unicode.Hangul, unicode.Han}, "Laoo": {unicode.Lao}, "Latn": {unicode.Latin}, "Mlym": {unicode.Malayalam},
+		"Mong": {unicode.Mongolian}, "Mtei": {unicode.Meetei_Mayek}, "Mymr": {unicode.Myanmar}, "Nkoo": {unicode.Nko},
+		"Olck": {unicode.Ol_Chiki}, "Orya": {unicode.Oriya}, "Sinh": {unicode.Sinhala}, "Sund": {unicode.Sundanese},
+		"Syrc": {unicode.Syriac}, "Taml": {unicode.Tamil}, "Telu": {unicode.Telugu}, "Tfng": {unicode.Tifinagh}, "Thaa": {unicode.Thaana},
+		"Thai": {unicode.Thai}, "Tibt": {unicode.Tibetan},
+	}
+})
 
 // alsoWritten maps languages to scripts in which they are written in addition
 // to the likely script of CLDR.
-var alsoWritten = map[string][]*unicode.RangeTable{
-	"az": {unicode.Arabic, unicode.Cyrillic}, "ber": {unicode.Latin, unicode.Tifinagh}, "bs": {unicode.Cyrillic}, "crh": {unicode.Cyrillic, unicode.Latin},
-	"cdo": {unicode.Latin}, "ha": {unicode.Arabic}, "hak": {unicode.Latin}, "iu": {unicode.Latin}, "kab": {unicode.Tifinagh}, "kk": {unicode.Arabic, unicode.Latin}, "ks": {unicode.Devanagari},
-	"ku": {unicode.Arabic}, "ky": {unicode.Arabic}, "mn": {unicode.Mongolian}, "ms": {unicode.Arabic}, "nan": {unicode.Latin}, "pa": {unicode.Arabic}, "ro": {unicode.Cyrillic},
-	"sd": {unicode.Devanagari}, "sh": {unicode.Cyrillic, unicode.Latin}, "sr": {unicode.Latin}, "tg": {unicode.Latin, unicode.Arabic}, "tk": {unicode.Cyrillic},
-	"tt": {unicode.Latin}, "ug": {unicode.Latin, unicode.Cyrillic}, "uz": {unicode.Cyrillic, unicode.Arabic}, "zgh": {unicode.Latin},
-}
+var alsoWritten = sync.OnceValue(func() map[string][]*unicode.RangeTable {
+	return map[string][]*unicode.RangeTable{
+		"az": {unicode.Arabic, unicode.Cyrillic}, "ber": {unicode.Latin, unicode.Tifinagh}, "bs": {unicode.Cyrillic}, "crh": {unicode.Cyrillic, unicode.Latin},
+		"cdo": {unicode.Latin}, "ha": {unicode.Arabic}, "hak": {unicode.Latin}, "iu": {unicode.Latin}, "kab": {unicode.Tifinagh}, "kk": {unicode.Arabic, unicode.Latin}, "ks": {unicode.Devanagari},
+		"ku": {unicode.Arabic}, "ky": {unicode.Arabic}, "mn": {unicode.Mongolian}, "ms": {unicode.Arabic}, "nan": {unicode.Latin}, "pa": {unicode.Arabic}, "ro": {unicode.Cyrillic},
+		"sd": {unicode.Devanagari}, "sh": {unicode.Cyrillic, unicode.Latin}, "sr": {unicode.Latin}, "tg": {unicode.Latin, unicode.Arabic}, "tk": {unicode.Cyrillic},
+		"tt": {unicode.Latin}, "ug": {unicode.Latin, unicode.Cyrillic}, "uz": {unicode.Cyrillic, unicode.Arabic}, "zgh": {unicode.Latin},
+	}
+})
 
 // scriptsOf returns the scripts of the language with a BCP 47 code: the script
 // that the code names ("sr-Latn"), or the likely script of CLDR and the scripts
@@ -47,12 +52,12 @@ func scriptsOf(lang string) []*unicode.RangeTable {
 	if confidence == language.No {
 		return nil
 	}
-	tables := scripts[script.String()]
+	tables := scripts()[script.String()]
 	if tables == nil || strings.Contains(strings.ToLower(lang), strings.ToLower(script.String())) {
 		return tables // unknown, or named by the tag
 	}
 	base, _ := tag.Base()
-	return append(tables[:len(tables):len(tables)], alsoWritten[base.String()]...)
+	return append(tables[:len(tables):len(tables)], alsoWritten()[base.String()]...)
 }
 
 // scriptShare returns the fraction of the letters of the document that belong

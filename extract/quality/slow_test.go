@@ -17,7 +17,7 @@ import (
 var (
 	spacelessClass = `[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]`
 	alone          = regexp.MustCompile(spacelessClass)
-	sentenceEnd    = regexp.MustCompile(`[。！？]|[.!?．।॥؟۔።։…]["'”’»«›)\]」』）]*(?:\s|$)`)
+	sentenceEnd    = regexp.MustCompile(`[。！？]|[.!?．।॥؟۔።։…]["'”’»«›)\]」』）]*(?:[\s\x{85}\p{Z}]|$)`)
 	c4Menu         = regexp.MustCompile(`(?i:javascript|terms of use|privacy policy|cookie policy|uses? (?:of )?cookies)`)
 )
 

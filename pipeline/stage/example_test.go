@@ -9,8 +9,7 @@ import (
 	"pretext/sharding"
 )
 
-// A stage of your own: it writes the bytes of text of every document, one file per
-// documents file.
+// A stage of your own: the length of each document, in one file per documents file.
 type lengthsWorker struct{ *stage.Env }
 
 func init() {
