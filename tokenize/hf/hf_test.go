@@ -185,6 +185,8 @@ func TestWithoutSpecialTokensTextIsEncodedButNoExamplesAreMade(t *testing.T) {
 			}
 		} else if err == nil || err.Error() != test.want {
 			t.Errorf("%v: got %v, want %s", test.change, err, test.want)
+		} else if strings.Contains(test.want, "post_processor") && (s.CLS != -1 || s.SEP != -1) {
+			t.Errorf("%v: got %+v, want no [CLS] and no [SEP]: recipes that need only these would take them", test.change, s)
 		}
 	}
 }

@@ -41,7 +41,7 @@ const (
 // required for examples. Every id must have a token, because masking draws
 // random tokens from all ids.
 func (c *config) specials(t *Tokenizer) (Specials, error) {
-	s := Specials{}
+	s := Specials{noToken, noToken, noToken, noToken, noToken} // none is known until all are checked
 	around, err := aroundText(c.PostProcessor, topPlace())
 	if err != nil {
 		return s, fmt.Errorf("post_processor: %w", err)
