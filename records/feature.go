@@ -142,9 +142,9 @@ func eachValue(kind Kind, lists []byte, visit func(value []byte) string) string 
 	})
 }
 
-// eachOf calls visit for the values in f, one field of a list: a single value
-// or a packed sequence of values. It returns the first reason that visit
-// returns, or "".
+// eachOf calls visit for the values in f, one field of a list: a single value or a packed
+// sequence of values. It stops at the first value that visit rejects and returns the
+// reason, or "" if visit rejects none.
 func eachOf(kind Kind, f field, visit func(value []byte) string) string {
 	if f.number != 1 {
 		return ""

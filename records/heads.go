@@ -59,8 +59,8 @@ func (t *entryTable) head(packed int) *entryHead {
 	return nil
 }
 
-// tableWidth is the number of bytes of the longest varints for which there are
-// tables: enough for ids below 2^21.
+// tableWidth is the maximum length, in bytes, of a varint in the tables: 3 bytes hold ids
+// below 2^21.
 const tableWidth = 3
 
 // A template holds what is equal in all payloads of an [Encoder] of a form with

@@ -12,7 +12,7 @@ import (
 	"pretext/internal/store"
 )
 
-// StageExamples is the stage in the manifest of a folder of shards.
+// StageExamples is the name of the stage in the manifest of a folder of shards.
 const StageExamples = "examples"
 
 // Names of directories in a run.

@@ -177,7 +177,8 @@ func (r *mixResolver) passes() (some bool) {
 	return some
 }
 
-// choose sets the passes over all rows and the documents that incomplete passes read.
+// choose sets the number of whole passes over each row, and selects the documents for
+// rows whose last pass is incomplete.
 func (r *mixResolver) choose(scan func(func(int, *CountedDocument) error) error) error {
 	if !r.passes() {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"pretext/extract"
 )
 
-// TokenCountsName returns the name of the file of a task of the stage [MixFolder], without
-// suffix.
+// TokenCountsName returns the name, without suffix, of the file with the token counts that
+// a task of the stage [MixFolder] writes.
 func TokenCountsName(task int) string { return fmt.Sprintf("%s%05d", tokensPrefix, task) }
 
 // TokenCountsSuffix ends the name of such a file.

@@ -182,7 +182,7 @@ func (b *Batch) validateKeys() error {
 		return nil
 	}
 	if len(b.VisibleKeys) != b.Sequences() {
-		return errors.New("visible keys: wrong length")
+		return fmt.Errorf("visible keys: %d values for %d sequences", len(b.VisibleKeys), b.Sequences())
 	}
 	for i, k := range b.VisibleKeys {
 		if k < 1 || k > b.CuSeqlens[i+1]-b.CuSeqlens[i] {

@@ -69,7 +69,7 @@ func TestValidateNamesWhatIsWrong(t *testing.T) {
 		"answer":            func(b *trainer.Batch) { b.Ends[1] = 2 },
 		"start 3":           func(b *trainer.Batch) { b.Starts[0] = 3 },
 		"0 visible keys":    func(b *trainer.Batch) { b.VisibleKeys = []int32{0, 1} },
-		"visible keys: wro": func(b *trainer.Batch) { b.VisibleKeys = []int32{1} },
+		"visible keys: 1 values for 2": func(b *trainer.Batch) { b.VisibleKeys = []int32{1} },
 	} {
 		b := exampleBatch()
 		b.Labels, b.Starts, b.Ends = []int32{0, 1}, []int32{0, 1}, []int32{2, 1}

@@ -186,7 +186,8 @@ func listed(words []string, conjunction string) string {
 // a schedule by time.
 func (s Schedule) Rate(step int64) float64 { return s.At(float64(step) + s.Kind.find().first) }
 
-// At returns the learning rate after a fraction of the time of a schedule by time.
+// At returns the learning rate at a point of the schedule. For a schedule by time, the
+// point is the fraction of the time that has passed; for the others, see [Schedule.Rate].
 func (s Schedule) At(at float64) float64 {
 	if at < s.Warmup {
 		return s.Peak * at / s.Warmup

@@ -156,7 +156,7 @@ var schedules = []schedule{
 			case !(s.Seconds > 0 && s.Seconds <= tenYears):
 				return fmt.Errorf("budget of %v s: must be above 0 and at most %v: give --budget with --schedule %s", s.Seconds, tenYears, Budget)
 			case s.Warmup >= 1:
-				return fmt.Errorf("warm-up %v: of a budget of time, it must be a fraction below 1", s.Warmup)
+				return fmt.Errorf("warm-up %v: with a time budget, it must be a fraction below 1", s.Warmup)
 			}
 			return nil
 		},

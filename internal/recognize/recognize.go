@@ -103,8 +103,8 @@ func Path(ctx context.Context, location string) Kind {
 // recognized.
 const headBytes = 64 << 10
 
-// packedBytes is the maximum number of compressed bytes that are read for that: bzip2
-// has blocks of up to 900,000 bytes, which may be a little longer compressed.
+// packedBytes is the maximum number of compressed bytes that are read to get headBytes. It
+// has room for one bzip2 block: up to 900,000 bytes, or slightly more when compressed.
 const packedBytes = 1 << 20
 
 // File returns the kind of a file with size bytes. It decompresses the beginning of

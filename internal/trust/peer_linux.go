@@ -100,7 +100,7 @@ func answer(b []byte) (int, error) {
 		return 0, errUnknown
 	}
 	if b[offsetState] != established || native.Uint32(b[offsetINode:]) == 0 {
-		return 0, fmt.Errorf("%w: it has closed the connection", errUnknown)
+		return 0, fmt.Errorf("%w: that process has closed the connection", errUnknown)
 	}
 	return int(native.Uint32(b[offsetUID:])), nil
 }

@@ -67,7 +67,7 @@ func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawM
 	return func(env *Env, raw json.RawMessage) (Worker, error) {
 		var work Work
 		if err := json.Unmarshal(raw, &work); err != nil {
-			return nil, fmt.Errorf("options of the workers of stage %s: %w", env.spec.Stage, err)
+			return nil, fmt.Errorf("decode the worker options of stage %s: %w", env.spec.Stage, err)
 		}
 		return worker(env, work), nil
 	}

@@ -140,10 +140,10 @@ func (s *store) fetch(address uint64) {
 	}
 }
 
-// touch is fetch for processors without it. It loads the instances at these
-// addresses that are in memory into the processor's cache: their first 320 bytes, as
-// many as most have. No load depends on another, so the processor waits for all of them at the same time. The result
-// has no meaning.
+// touch replaces fetch on processors without a prefetch instruction. It reads the first
+// 320 bytes, enough for most instances, of those at these addresses that are in memory, so
+// that they are in the processor's cache. The reads do not depend on each other, so their
+// waits overlap. The result has no meaning; it keeps the compiler from removing the reads.
 func (s *store) touch(addresses []uint64) (x byte) {
 	for _, address := range addresses {
 		chunk, offset := int(address/chunkBytes), int(address%chunkBytes)

@@ -31,7 +31,8 @@ type wordModel interface {
 // A span is a part of worker.ids.
 type span struct{ start, end int32 }
 
-// A shortWord is a word with its ids; 64 bytes. Without ids it is empty.
+// A shortWord is an entry of the cache of short words: a word and its ids, 64 bytes in
+// all. An entry without ids is unused.
 type shortWord struct {
 	bytes, n uint8 // lengths of word and ids
 	word     [maxShortWord]byte

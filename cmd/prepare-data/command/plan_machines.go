@@ -30,7 +30,7 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.IntSliceVar(&m.counts, "machines", nil, "predict the duration of the run on these `numbers` of machines, such as 1,10,1000")
 	fs.IntVar(&m.cores, "machine-cores", 16, "cores of a machine")
 	fs.Var(&m.network, "machine-network", "bytes per second between a machine and the storage")
-	fs.Var(&m.disk, "machine-disk", "bytes per second of a machine's disk, used by a machine that works alone")
+	fs.Var(&m.disk, "machine-disk", "bytes per second of a machine's disk, applies only to a run on one machine")
 	fs.DurationVar(&m.latency, "store-latency", 30*time.Millisecond, "median time of a request to the storage")
 	fs.Uint64Var(&m.seed, "simulation-seed", 1, "random seed of the simulation")
 }

@@ -162,7 +162,7 @@ func runPredict(o predictOptions, asked *predict.Request, cmd *cobra.Command) (e
 	return q.lines(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 }
 
-// A predicting is an open model that answers requests.
+// predicting holds an open model and what it needs to answer requests.
 type predicting struct {
 	o         predictOptions
 	device    *session.Opened

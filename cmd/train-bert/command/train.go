@@ -92,7 +92,7 @@ func addCache(fs *pflag.FlagSet, dir *string, meaning string) {
 }
 
 func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {
-	fs.BoolVar(&o.DynamicMasking, "dynamic-masking", false, "choose new tokens to predict in every epoch; always, if the records have no masks")
+	fs.BoolVar(&o.DynamicMasking, "dynamic-masking", false, "choose new tokens to predict in every epoch; always on if the records have no masks")
 	rates := &cli.Value{Kind: "fractions", Show: func() []string { return []string{o.MaskedLMProb.String()} }}
 	rates.Read = func(text string) (err error) {
 		o.MaskedLMProb, err = session.ParseMaskRates(text)
@@ -123,7 +123,7 @@ func tokenCount(n *int) *cli.Value {
 				return nil
 			}
 			if _, err := fmt.Sscanf(s+"\n", "%d\n", n); err != nil || *n < 1 {
-				return fmt.Errorf("%q is not a number of tokens: write 4096, or auto", s)
+				return fmt.Errorf("%q is not a number of tokens: give a number such as 4096, or auto", s)
 			}
 			return nil
 		},

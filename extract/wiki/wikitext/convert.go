@@ -196,9 +196,9 @@ func (x *converter) targets(n int) (next int) {
 }
 
 // defaultTarget returns the codes of the units to which a quantity is converted by
-// default; ok is false if its unit is not known. The first unit of a sum counts.
-// Metres become feet and inches below 3; stones and pounds together become
-// kilograms only.
+// default; ok is false if its unit is not known. For a sum of units, such as feet and
+// inches, the first unit decides. Lengths under 3 metres become feet and inches, longer
+// ones feet. Stones with pounds become kilograms only.
 func (x *converter) defaultTarget() (codes string, ok bool) {
 	first := &x.parts[0]
 	m := first.measure

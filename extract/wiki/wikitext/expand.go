@@ -124,9 +124,9 @@ type substitution struct {
 	left int // bytes that may be written; negative: too long
 }
 
-// replace returns, in a buffer, a definition with its parameters, {{{1}}} and
-// {{{name|default}}}, replaced by the arguments as they stand in the page. ok is
-// false if the result is longer than limit.
+// replace replaces the parameters of a definition, {{{1}}} and {{{name|default}}}, by the
+// unexpanded arguments from the page. ok is false if the result is longer than limit. The
+// result is valid until the next call.
 func (b *substitution) replace(definition string, page []byte, args []argument, limit int) (text []byte, ok bool) {
 	b.page.src, b.args, b.out, b.left = page, args, b.out[:0], limit
 	b.load(append(b.src[:0], definition...))

@@ -92,7 +92,7 @@ func (Format) Index(files []columns.File) (name string, content []byte, err erro
 	return indexName, append(content, '\n'), err
 }
 
-// A row is a row of a file.
+// A row is one training example in an LDDL Parquet file.
 type row struct {
 	A         string `parquet:"A,snappy"`
 	B         string `parquet:"B,snappy"`

@@ -95,8 +95,8 @@ func (g *GPU) examine(ordinal int) (err error) {
 	return g.measure(d)
 }
 
-// compile loads every module of kernels, counts the kernels and lists those with a
-// stack.
+// compile loads all kernel modules, counts the kernels, and lists in g.Spilling those that
+// need a stack for spilled registers.
 func (g *GPU) compile(d device.Device) error {
 	begin := time.Now()
 	for _, t := range kernels.Types() {

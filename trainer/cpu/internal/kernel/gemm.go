@@ -75,7 +75,8 @@ type Packed[T Float] struct {
 	k, n int
 }
 
-// Pack sets p to b, which is k×n, on all threads. p keeps its memory.
+// Pack packs the k×n matrix b into p, with all threads. It reuses the memory of p if that
+// is large enough.
 func (g *Gemm[T]) Pack(p *Packed[T], b Matrix[T], k, n int) {
 	p.k, p.n = k, g.Width(n)
 	p.data = grow(p.data, p.n*k+slack)
