@@ -163,6 +163,10 @@ func run(ctx context.Context, args []string) error {
 	option := f.Int("option", 0, "decides about the bytes")
 	overwrite := f.Bool("overwrite", false, "")
 	pool := f.String("pool", "", "address of a worker pool to be")
+	f.Func("set", "NAME=VALUE, as the commands take settings", func(setting string) error {
+		name, value, _ := strings.Cut(setting, "=")
+		return f.Set(name, value)
+	})
 	if err := f.Parse(args); err != nil {
 		return failure.Usage(err)
 	}
