@@ -2,7 +2,7 @@ package wikitext
 
 import "bytes"
 
-// A blocks renders the lines of a page: headings, list items, tables, paragraphs.
+// blocks renders the lines of a page: headings, list items, tables and paragraphs.
 type blocks struct {
 	opt    Options
 	in     *finder
@@ -11,8 +11,8 @@ type blocks struct {
 	inline *inline
 	tags   *tags // is a <pre> or <poem> open?
 
-	prefix []byte // list markers of the line above, with ":" for ";"
-	outer  []byte // those of the lines around an argument, a stack
+	prefix []byte // list markers of the previous line, with ":" for ";"
+	outer  []byte // stack: list markers of the lines around each argument being rendered
 	name   []byte // scratch: a folded name
 }
 
@@ -34,7 +34,7 @@ func (b *blocks) block(i, e int) int {
 			return b.list(k, e)
 		}
 	}
-	if src[i] == '_' { // the text after a behaviour switch still is at the start of the line
+	if src[i] == '_' { // the text after a behaviour switch is still at the start of the line
 		if n := switchAt(src[i:e], &b.name); n > 0 {
 			return i + n
 		}
@@ -69,9 +69,9 @@ func (b *blocks) block(i, e int) int {
 	return b.paragraph(i, e)
 }
 
-// vanishing returns the end of the links to categories and other languages at
-// src[i], which are not shown; or i if there are none. The text after them
-// still counts as the start of the line.
+// vanishing returns the end of the links at src[i] that are not shown: links to
+// categories and to other languages. It returns i if there are none. The text after
+// such links still counts as the start of the line.
 func (b *blocks) vanishing(i, e int) int {
 	for i+1 < e && b.in.src[i] == '[' && b.in.src[i+1] == '[' {
 		// The byte after the link rules out most lines that begin with a link.
@@ -90,8 +90,8 @@ func (b *blocks) vanishing(i, e int) int {
 	return i
 }
 
-// paragraph renders the line of text at src[i], which continues the paragraph
-// of the line above if there is one. It returns the start of the next line.
+// paragraph renders the line of text at src[i]. If the line above belongs to a
+// paragraph, the line continues it. paragraph returns the start of the next line.
 func (b *blocks) paragraph(i, e int) int {
 	if b.w.soft {
 		b.w.softBreak()
@@ -148,9 +148,9 @@ func (b *blocks) table(i, e int) int {
 	return b.paragraphLine(next, e)
 }
 
-// residue drops the line at src[i], which is a table row, or the end of a table,
-// whose start is in a dropped template. Text after the mark that ends the table is
-// rendered.
+// residue drops the line at src[i]: a table row, or the end of a table, whose start is
+// in a dropped template. Text after a mark that ends the table is rendered. residue
+// returns the start of the next line.
 func (b *blocks) residue(i, e int) int {
 	if n := tableStop(b.in.src[i:e]); n > 0 {
 		b.w.endLine()
@@ -199,10 +199,10 @@ func (b *blocks) list(i, e int) int {
 	return min(text+1, e)
 }
 
-// terms returns how many terms ("; term : definition") a line with these list
-// markers may define. A new list has as many terms as its markers have
-// semicolons; a line that continues the list above, with a semicolon last, has
-// one (BlockLevelPass::execute in MediaWiki).
+// terms returns how many terms ("; term : definition") a line with these list markers
+// may define. The first line of a list may define one term for each semicolon among its
+// markers. A line that continues a list may define one, if its last marker is a
+// semicolon (BlockLevelPass::execute in MediaWiki).
 func (b *blocks) terms(markers []byte) int {
 	same := len(markers) == len(b.prefix)
 	common, n := 0, 0
@@ -238,12 +238,12 @@ func (b *blocks) terms(markers []byte) int {
 	return n
 }
 
-// lines renders an argument as output lines of its own.
+// lines renders an argument as separate output lines.
 func (b *blocks) lines(p span) {
 	if p.empty() {
 		return
 	}
-	if b.w.head || b.w.line > len(b.w.out) { // inside of a heading or aside: no lines
+	if b.w.head || b.w.line > len(b.w.out) { // inside a heading or captured text: no new lines
 		b.inline.render(p.start, p.end, modeArgument)
 		return
 	}

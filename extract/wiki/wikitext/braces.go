@@ -2,17 +2,17 @@ package wikitext
 
 import "slices"
 
-// A braceFinder finds the ends of templates, parameters and lines. It pairs the braces
-// of the page once.
+// A braceFinder finds the ends of templates, parameters and lines. It pairs the page's
+// braces once and stores the result.
 type braceFinder struct {
 	tagFinder
 	elements []element // pairs of braces, and pairs of brackets inside braces
-	matched  int       // braces that begin before this offset are in elements
-	pieces   []piece   // buffer of match: open runs
+	matched  int       // all pairs that begin before this offset are in elements
+	pieces   []piece   // scratch of match: open runs of braces or brackets
 }
 
-// maxKept is the maximum number of scratch entries that are kept for the next
-// page. A hostile page may need more; its memory is released.
+// maxKept is the maximum capacity, in entries, of a buffer that is reused for the next
+// page. Larger buffers, which only hostile pages need, are released.
 const maxKept = 1 << 16
 
 // load starts a page with the source src.
@@ -42,7 +42,7 @@ const maxPage = 1<<31 - 1
 // A piece is a run of opening braces or brackets, some of which are not closed yet.
 type piece struct {
 	pos, count int
-	slot       int  // index in elements for the next pair that this run closes
+	slot       int  // index in elements of the next pair that this run closes
 	kind       byte // '{' or '['
 }
 
@@ -87,8 +87,8 @@ func (b *braceFinder) elementInRun(i, run int) (el element, ok bool) {
 	return el, ok
 }
 
-// bracesEnd returns the end of the template or parameter at src[i], which is
-// "{"; or i if there is none that ends at or before e.
+// bracesEnd returns the end of the template or parameter at src[i], which is "{". It
+// returns i if no template or parameter begins there and ends at or before e.
 func (b *braceFinder) bracesEnd(i, e int) int {
 	if i+1 >= e || b.src[i+1] != '{' {
 		return i
@@ -161,9 +161,9 @@ func runLength(src []byte, i int) int {
 	return j - i
 }
 
-// open pushes the run of opening braces or brackets at src[i] on the stack.
-// It also reserves an element for each pair that the run can hold; they are
-// filled from the last to the first, so that elements stay sorted by start.
+// open pushes the run of opening braces or brackets at src[i] on the stack. It also
+// reserves an element for each pair that the run can hold. These elements are filled
+// from the last to the first, so that elements stay sorted by start.
 func (b *braceFinder) open(i, run int) {
 	slots := run / 2
 	b.elements = slices.Grow(b.elements, slots)
@@ -202,8 +202,8 @@ func (b *braceFinder) close(i, run int) int {
 	return i + run
 }
 
-// top returns the open run that a closing brace or bracket closes, or nil.
-// brace tells which of the two it is. A brace removes the open brackets above
+// top returns the open run that a closing brace (or, if brace is false, a closing
+// bracket) closes; nil if there is none. A brace first removes the open brackets above
 // its run.
 func (b *braceFinder) top(brace bool) *piece {
 	k := len(b.pieces) - 1

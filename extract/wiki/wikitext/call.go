@@ -12,7 +12,7 @@ type span struct{ start, end int }
 
 func (p span) empty() bool { return p.start >= p.end }
 
-// An argument is an argument of a template, named or positional.
+// An argument is a named or positional argument of a template.
 type argument struct {
 	key   span // empty: positional
 	value span // without surrounding white space
@@ -26,7 +26,7 @@ type pen struct {
 	aside  []byte  // captured text, a stack
 }
 
-// put renders the markup in at.
+// put renders the source in the span at.
 func (p *pen) put(at span) {
 	if !at.empty() {
 		p.inline.render(at.start, at.end, modeArgument)
@@ -44,8 +44,8 @@ func (p *pen) affixed(before string, at span, after string) {
 	p.str(after)
 }
 
-// capture renders the markup in at on the stack p.aside instead of the output. The
-// text is valid until release(mark) removes it.
+// capture renders the source in the span at to the stack p.aside instead of the output.
+// The text is valid until release(mark) removes it.
 func (p *pen) capture(at span) (text []byte, mark int) {
 	saved := p.divert()
 	p.put(at)
@@ -54,16 +54,16 @@ func (p *pen) capture(at span) (text []byte, mark int) {
 	return p.aside[mark:], mark
 }
 
-// release removes what was captured since capture returned mark.
+// release removes the text captured since the call of capture that returned mark.
 func (p *pen) release(mark int) { p.aside = p.aside[:mark] }
 
-// A call is a use of a template or parser function, for the operation that renders
-// it. Operations are functions of a call and own no state.
+// A call is one use of a template or parser function. Operations, which render
+// templates, are functions of a call and have no state of their own.
 type call struct {
 	*templates
 	rule  rendering.Rule
 	given span       // the template's name as written in the source
-	args  []argument // the first holds the name
+	args  []argument // args[0] is the name
 }
 
 // bytes returns the source of an argument.
@@ -134,7 +134,7 @@ func (c *call) is(key string) bool {
 	return true
 }
 
-// quoted renders an argument between the halves of the template's text.
+// quoted renders an argument between the two halves of the rule's text.
 func (c *call) quoted(p span) {
 	before, after, _ := strings.Cut(c.rule.Text, "|")
 	c.affixed(before, p, after)

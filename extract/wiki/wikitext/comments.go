@@ -10,9 +10,8 @@ var (
 	commentEnd   = []byte("-->")
 )
 
-// maxKeptPage is the maximum capacity, in bytes, of the buffer for a page
-// without comments that is kept for the next page. A hostile page may need
-// more; its buffer is released.
+// maxKeptPage is the maximum capacity, in bytes, of comments.clean that is reused for
+// the next page. Larger buffers, which only hostile pages need, are released.
 const maxKeptPage = 4 << 20
 
 // mayVanish reports whether src may contain a comment, or a tag that controls
@@ -50,12 +49,12 @@ func mayBeInclusion(tag []byte) bool {
 	return false
 }
 
-// inclusionEnd returns the end of the tag <noinclude> or <onlyinclude> at
-// src[i], opening or closing; or i if there is none. They are removed before
-// the page is parsed, because a list, heading or attribute may follow. The same
-// holds for an <includeonly> with its content at the start of a line or inside a
-// tag; others are left for [tags.extension], which repairs the place.
-// tag follows the tags before.
+// inclusionEnd returns the end of the opening or closing tag <noinclude> or
+// <onlyinclude> at src[i]; or i if there is none. These tags are removed before the
+// page is parsed, because a list, heading or attribute may follow. An <includeonly> at
+// the start of a line or inside a tag is removed here with its content; others are left
+// for [tags.extension], which repairs the place. tag tracks whether src[i] is inside a
+// tag.
 func (c *comments) inclusionEnd(i int, tag *openTag) int {
 	if !mayBeInclusion(c.src[i+1:]) {
 		return i
@@ -113,7 +112,7 @@ func (t *openTag) skip(i, next int) {
 }
 
 // comments removes comments, and the tags that control inclusion, before a page is
-// parsed. Its tags are found in the page before the removal.
+// parsed. Its tagFinder searches the page before the removal.
 type comments struct {
 	tagFinder
 	clean      []byte // buffer: a page without its comments

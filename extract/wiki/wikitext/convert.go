@@ -15,14 +15,14 @@ const maxParts = 4
 // maxTargets is the maximum number of units to convert to.
 const maxTargets = 2
 
-// A part is one value of a quantity, with the text after it: "5" with " to " in "5 to
-// 10 km", or "5" with "ft" in "5 ft 10 in".
+// A part is one value of a quantity, with the text or unit after it: "5" with " to " in
+// "5 to 10 km", or "5" with "ft" in "5 ft 10 in".
 type part struct {
 	text     span   // rendered, in pen.aside
-	joint    joint  // before the next value of a range; zero after the last one
-	unit     span   // empty in a range, but for its last value
+	joint    joint  // text before the next value of a range; zero after the last value
+	unit     span   // in a range, only the last value has a unit
 	power    string // label of the unit's power of ten
-	*measure        // of the unit without the power; nil if not known
+	*measure        // the unit without the power; nil if unknown
 }
 
 // A quantity is a parsed {{convert}}.
@@ -33,11 +33,11 @@ type quantity struct {
 	nTo   int
 
 	rounding          rounding
-	shortIn, shortOut bool    // symbols, not names
+	shortIn, shortOut bool    // unit symbols instead of names, for input and output
 	american          bool    // US spelling
-	display           []byte  // disp=: where the converted value is shown
-	joins             [2]span // disp=x: text before and after it
-	denominator       int     // frac=: of the fraction in a converted value, or 0
+	display           []byte  // disp=: how the converted value is shown
+	joins             [2]span // disp=x: text before and after the converted value
+	denominator       int     // frac=: denominator of a fraction in the converted value, or 0
 	flip              bool    // the converted value comes first
 	adj               []byte  // adj=: how the quantity is joined to a noun
 	words             span    // after the unit (adj=mid) or before it (adj=pre)
@@ -45,25 +45,26 @@ type quantity struct {
 	spelling          spelling
 }
 
-// isRange reports whether the values are alternatives and not the parts of a sum.
+// isRange reports whether the values are the ends of a range ("5 to 10 km") and not the
+// parts of a sum ("5 ft 10 in").
 func (q *quantity) isRange() bool { return q.n > 1 && q.parts[0].unit.empty() }
 
 // last returns the last part, which has the unit of a range.
 func (q *quantity) last() *part { return &q.parts[q.n-1] }
 
 // opConvert renders {{convert|29|mi|km}} as "29 miles (47 km)", as MediaWiki's
-// Module:Convert does: the name of the unit and, in parentheses, the converted
-// value with its symbol. A range or compound quantity has several values:
+// Module:Convert does: the value with the unit's name and, in parentheses, the
+// converted value with its symbol. A range or compound quantity has several values:
 // {{convert|5|to|10|km|mi}} is "5 to 10 kilometres (3.1 to 6.2 mi)",
 // {{convert|5|ft|10|in|m}} is "5 feet 10 inches (1.78 m)". If a unit or value is
-// not known, the quantity is shown without a conversion.
+// unknown, the quantity is shown without a conversion.
 //
-// Rendered values stay on x.aside until the end: each is rendered once, because
-// values may hold further templates.
+// Rendered values stay on x.aside until the end: each is rendered only once, because it
+// may contain templates.
 func opConvert(c call) {
 	mark := len(c.aside)
 	x := converter{call: c}
-	if x.parse(c.rule.Text == "short") { // else the value is unknown: no unit either
+	if x.parse(c.rule.Text == "short") { // otherwise a value is missing: show nothing
 		x.write(x.conversion())
 	}
 	c.release(mark)
@@ -134,7 +135,7 @@ func (x *converter) around() (before, after string) {
 	case "br":
 		return " ", ""
 	case "x":
-		return "", "" // the joins of the quantity
+		return "", "" // write uses the texts of disp=x
 	}
 	return x.wiki.label("open"), x.wiki.label("close")
 }
@@ -173,8 +174,8 @@ func (x *converter) parse(short bool) (ok bool) {
 	return true
 }
 
-// targets parses the target unit and the precision, which may follow the input
-// from argument n on. It returns the number of the argument after them.
+// targets parses the target unit and the precision, which follow the input values from
+// argument n on. Both may be missing. It returns the number of the argument after them.
 func (x *converter) targets(n int) (next int) {
 	to := x.bytes(x.arg(n))
 	if _, isPrecision := parsePrecision(to); len(to) > 0 && !isPrecision {
@@ -196,9 +197,9 @@ func (x *converter) targets(n int) (next int) {
 }
 
 // defaultTarget returns the codes of the units to which a quantity is converted by
-// default; ok is false if its unit is not known. For a sum of units, such as feet and
+// default; ok is false if its unit is unknown. For a sum of units, such as feet and
 // inches, the first unit decides. Lengths under 3 metres become feet and inches, longer
-// ones feet. Stones with pounds become kilograms only.
+// lengths become feet. Stones with pounds become kilograms only.
 func (x *converter) defaultTarget() (codes string, ok bool) {
 	first := &x.parts[0]
 	m := first.measure
@@ -239,10 +240,10 @@ func (x *converter) unitAlone() {
 type target struct {
 	*measure        // nil if not known
 	power    string // label of the unit's power of ten
-	inches   bool   // feet and inches
+	inches   bool   // shown as feet and inches
 }
 
-// targetOf returns the target with a code.
+// targetOf returns the target for a unit code.
 func targetOf[T string | []byte](code T) target {
 	if string(code) == "ftin" {
 		return target{measure: measures["in"], inches: true}
@@ -258,7 +259,7 @@ func (q *quantity) addTarget(t target) {
 	}
 }
 
-// convertTo adds the targets in an argument: "km", "km mi", "ft+in", "ftin".
+// convertTo adds the targets listed in an argument: "km", "km mi", "ft+in", "ftin".
 func (q *quantity) convertTo(codes []byte) {
 	if t := targetOf(codes); t.measure != nil {
 		q.addTarget(t)
@@ -277,11 +278,12 @@ func (q *quantity) convertTo(codes []byte) {
 	}
 }
 
-// parseStyle parses the named arguments. Symbols are the default of {{cvt}}
-// (short), and else of the converted value. It is long because it is a table.
+// parseStyle parses the named arguments. If short is true ({{cvt}}), all units are
+// symbols by default; otherwise only the units of converted values are. It is long
+// because it is a table.
 func (x *converter) parseStyle(short bool) {
 	x.shortIn, x.shortOut, x.grouped = short, true, true
-	names, given := false, false // disp=or: names on both sides
+	names, given := false, false // names: the argument disp=or is given; given: abbr= is given
 	for _, a := range x.args[1:] {
 		value := x.bytes(a.value)
 		switch string(x.bytes(a.key)) {
@@ -319,8 +321,8 @@ func (x *converter) parseStyle(short bool) {
 	}
 }
 
-// abbreviated returns whether the units of input and output are symbols with
-// abbr=value.
+// abbreviated returns, for the argument abbr=value, whether the units of input and
+// output are shown as symbols.
 func abbreviated(value []byte, short bool) (in, out bool) {
 	switch string(value) {
 	case "on":
@@ -335,8 +337,8 @@ func abbreviated(value []byte, short bool) (in, out bool) {
 	return false, true // "out", "values"
 }
 
-// continues reports whether the value in argument n and its unit are followed
-// by another value with a smaller unit: 5 ft, then 10 in.
+// continues reports whether the value in argument n and its unit are followed by
+// another value with a smaller unit, as in "5 ft 10 in".
 func (x *converter) continues(n int) bool {
 	next := x.bytes(x.arg(n + 2))
 	return len(next) > 0 && next[0] >= '0' && next[0] <= '9' &&
@@ -353,9 +355,9 @@ var smaller = map[string][]string{
 
 // A joint is the text between two values of a range.
 type joint struct {
-	full   string // with names of units: a label or a text
-	short  string // with symbols of units
-	repeat bool   // a symbol follows each value
+	full   string // used with unit names: a label or a text
+	short  string // used with unit symbols
+	repeat bool   // the unit symbol follows each value
 }
 
 // ranges maps the words that may join two values to the text between them.
@@ -368,7 +370,7 @@ var ranges = map[string]joint{
 	"et": {" et ", " et ", false}, "à": {" à ", " à ", false}, "bis": {" bis ", " bis ", false}, "und": {" und ", " und ", false}, "до": {" до ", " до ", false},
 }
 
-// between returns the text of a joint.
+// between returns the text of a joint; short selects the text for unit symbols.
 func (c *call) between(j joint, short bool) string {
 	text := j.full
 	if short {
@@ -380,7 +382,7 @@ func (c *call) between(j joint, short bool) string {
 	return text
 }
 
-// input renders the quantity as it is given.
+// input renders the quantity in its own units.
 func (x *converter) input() {
 	for k := range x.n {
 		p := &x.parts[k]
@@ -404,7 +406,7 @@ func (x *converter) input() {
 	}
 }
 
-// inputPart renders a value with its unit, which has the measure m; or nil.
+// inputPart renders a value with its unit. m is the measure of that unit, or nil.
 func (x *converter) inputPart(p *part, m *measure, form unitForm) {
 	last := p == x.last()
 	if last && string(x.adj) == "mid" {
@@ -434,9 +436,9 @@ func (x *converter) inputPart(p *part, m *measure, form unitForm) {
 	}
 }
 
-// appendInput appends the number of an input value to x.aside: with separators,
-// and with its power of ten ("5 million") as a word, or written out where the
-// language of the wiki has no word.
+// appendInput appends the number of an input value to x.aside, with separators. A power
+// of ten is appended as a word ("5 million"). If the wiki's language has no word for
+// it, the number is written out.
 func (x *converter) appendInput(p *part, n amount) {
 	word := ""
 	if p.power != "" {
@@ -470,9 +472,9 @@ func (x *converter) appendInput(p *part, n amount) {
 type unitForm struct {
 	short    bool   // symbol
 	american bool   // US spelling
-	singular bool   // in English
+	singular bool   // singular form, in English
 	hyphen   bool   // in English, join a name to the number with a hyphen
-	amount   amount // for the plural of other languages
+	amount   amount // selects the plural form in other languages
 }
 
 // unitText returns the text before and after a number with a unit.
@@ -492,7 +494,7 @@ func (c *call) unitText(m *measure, f unitForm) (before, after string) {
 		form = c.wiki.table.Text(kind, m.name)
 	}
 	before, after, _ = strings.Cut(form, "{0}")
-	if c.wiki.baseLang() == "en" { // the English Wikipedia raises plain digits
+	if c.wiki.baseLang() == "en" { // the English Wikipedia raises plain digits with <sup>
 		after = plainPowers.Replace(after)
 	}
 	if kind == rendering.UnitName && english {

@@ -14,10 +14,10 @@ import (
 type amount struct {
 	value       float64
 	whole       int  // the digits before the point, at most nine of them
-	fraction    int  // the digits behind it
-	decimals    int  // number of these digits
-	zeros       int  // at the end of the digits before the point
-	denominator int  // of a fraction, or 0
+	fraction    int  // the digits after the point
+	decimals    int  // number of digits after the point
+	zeros       int  // number of zeros at the end of the digits before the point
+	denominator int  // denominator of a fraction, or 0
 	point       bool // it has a decimal point
 	ok          bool // it is a number
 }
@@ -67,7 +67,8 @@ func parseAmount(text []byte) (a amount) {
 	return a
 }
 
-// maxAmountDigits is the maximum number of digits of an amount: more are not exact.
+// maxAmountDigits is the maximum number of digits of an amount. A float64 holds up to
+// 15 digits exactly.
 const maxAmountDigits = 15
 
 // fractionAmount parses "1/2", "1+1/2" and "1 1/2".
@@ -100,19 +101,21 @@ func roundedAmount(v float64, places int) amount {
 	return a
 }
 
-// A rounding says how a converted value is rounded.
+// A rounding is how a converted value is rounded.
 type rounding struct {
-	places      int // digits after the decimal mark, negative before it; only if given
+	places      int // digits after the decimal mark, negative before it; valid if given is true
 	given       bool
-	significant int  // digits, or 0
+	significant int  // number of significant digits, or 0
 	multiple    int  // round to a multiple of this, or 0
-	each        bool // each value of a range has its own precision
+	each        bool // each value of a range is rounded with its own precision
 }
 
-// maxPlaces is the maximum number of digits after the decimal mark.
+// maxPlaces is the maximum number of digits after the decimal mark in a converted
+// value.
 const maxPlaces = 12
 
-// parsePrecision parses the argument for the number of decimals.
+// parsePrecision parses the argument that gives the number of digits after the decimal
+// mark; ok is false if it is not one.
 func parsePrecision(b []byte) (places int, ok bool) {
 	digits, negative := bytes.CutPrefix(b, []byte("-"))
 	v, ok := parseNumber(digits)
@@ -125,19 +128,19 @@ func parsePrecision(b []byte) (places int, ok bool) {
 	return v, true
 }
 
-// A conversion is a value in the unit in, converted to the unit out.
+// A conversion is a value in one unit, in, converted to another unit, out.
 type conversion struct {
 	amount        amount
-	value, result float64 // in the units in and out
+	value, result float64 // in the units in and out, respectively
 	in, out       *measure
-	scale         float64 // of the unit in, with its power of ten
+	scale         float64 // scale of the unit in, with its power of ten
 	compound      bool    // the input is a sum such as 5 ft 10 in
 }
 
-// defaultPlaces returns the number of digits after the decimal mark that
-// Module:Convert shows: about as precise as the input, at least two significant
-// digits; for temperatures, three of the kelvin. The formulas are those of its
-// function default_precision.
+// defaultPlaces returns the number of digits after the decimal mark that Module:Convert
+// shows by default. The result is about as precise as the input, with at least two
+// significant digits; for temperatures, three significant digits of the value in
+// kelvin. The formulas are those of the module's function default_precision.
 func (c conversion) defaultPlaces() int {
 	const fudge = 1e-14
 	places := 0.0
@@ -181,7 +184,7 @@ func roundPlaces(v float64, places int) float64 {
 	return math.Copysign(math.Floor(float64(math.Abs(v)*power)+0.5)/power, v)
 }
 
-// places returns the number of digits of a converted value.
+// of returns the number of digits after the decimal mark to show for c.
 func (r rounding) of(c conversion) int {
 	switch {
 	case r.given:
@@ -223,7 +226,7 @@ type input struct {
 	amounts  [maxParts]amount
 	n        int // amounts in use; more than one: a range
 	unit     *measure
-	scale    float64 // of the unit, with its power of ten
+	scale    float64 // scale of the unit, with its power of ten
 	compound bool    // the only amount is a sum such as 5 ft 10 in, in the last unit
 }
 
@@ -260,9 +263,9 @@ func (x *converter) amounts() (in input, ok bool) {
 	return in, true
 }
 
-// conversion appends the converted value of a quantity with its units to
-// x.aside: "3.1 to 6.2 mi", or "37 km; 23 mi". The returned span is empty if
-// something is not known.
+// conversion appends the converted value of a quantity with its units to x.aside: "3.1
+// to 6.2 mi", or "37 km; 23 mi". The returned span is empty if a value or unit is
+// unknown.
 func (x *converter) conversion() span {
 	in, ok := x.amounts()
 	if !ok {
@@ -280,14 +283,14 @@ func (x *converter) conversion() span {
 	return span{start, len(x.aside)}
 }
 
-// appendConverted appends the quantity in one unit; ok is false if the unit is
-// not known.
+// appendConverted appends the quantity converted to one target; ok is false if the
+// target's unit is unknown.
 func (x *converter) appendConverted(in *input, to target) (ok bool) {
 	out, power, multiple := to.measure, x.wiki.label(to.power), 1.0
 	if out == nil || out.kind != in.unit.kind {
 		return false
 	}
-	if power != "" { // else the language of the wiki has no word
+	if power != "" { // otherwise the wiki's language has no word for the power of ten
 		multiple = powersOfTen[to.power]
 	}
 	var list [maxParts]conversion
@@ -330,7 +333,7 @@ func (x *converter) appendOutput(m *measure, a amount, power string, bare bool) 
 	}
 	x.aside = append(x.aside, before...)
 	if x.spelling.output && x.appendWords(a, false) {
-		// in words
+		// appendWords has written it in words
 	} else if whole := math.Trunc(a.value); x.denominator > 1 && whole != a.value {
 		x.appendFraction(whole, a.value-whole, x.denominator)
 	} else if x.denominator > 0 {
@@ -341,8 +344,8 @@ func (x *converter) appendOutput(m *measure, a amount, power string, bare bool) 
 	x.aside = append(append(x.aside, power...), after...)
 }
 
-// appendFraction appends a mixed number, "5 3/8", as the input of {{convert}} is
-// written. part is a multiple of 1/denominator.
+// appendFraction appends a mixed number such as "5 3/8". part is a multiple of
+// 1/denominator.
 func (x *converter) appendFraction(whole, part float64, denominator int) {
 	n := int(math.Round(math.Abs(part) * float64(denominator)))
 	for a, b := n, denominator; ; a, b = b%a, a {
@@ -409,8 +412,8 @@ func (c *call) unit(p span) {
 	c.unitSymbol(span{p.end - len(code), p.end})
 }
 
-// unitSymbol renders the code of a unit without a power of ten as its symbol. A
-// code that is not in the data is shown itself.
+// unitSymbol renders a unit code without a power of ten as the unit's symbol. An
+// unknown code is shown unchanged.
 func (c *call) unitSymbol(p span) {
 	code := c.bytes(p)
 	if symbol := c.wiki.table.TextOf(rendering.Unit, code); symbol != "" {
@@ -431,7 +434,7 @@ func (c *call) unitSymbol(p span) {
 		last := i == len(code)-1 || class[code[i+1]]&classLetter == 0 && code[i+1] < 0x80 && (code[i+1] < '0' || code[i+1] > '9')
 		if (b == '2' || b == '3') && last && i > 0 && class[code[i-1]]&classLetter != 0 {
 			if c.wiki.baseLang() == "en" {
-				c.aside = append(c.aside, b) // the digit in <sup>
+				c.aside = append(c.aside, b) // English wikis raise the plain digit with <sup>
 			} else {
 				c.aside = append(c.aside, 0xC2, 0xB0+b-'0') // ² and ³
 			}

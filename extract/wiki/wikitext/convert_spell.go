@@ -27,11 +27,11 @@ func parseSpelling(value []byte) spelling {
 	return spelling{}
 }
 
-// maxSpelled is the exclusive maximum of numbers that are written in words.
+// maxSpelled limits the numbers that are written in words: only smaller ones are.
 const maxSpelled = 1_000_000
 
-// numberInWords returns n, from 0 to maxSpelled, in English words: "one hundred
-// and five", and "one hundred five" in American English.
+// numberInWords returns n, with 0 ≤ n < maxSpelled, in English words: "one hundred and
+// five", or "one hundred five" in American English.
 func numberInWords(n int, american bool) string {
 	switch {
 	case n < 20:
@@ -57,8 +57,8 @@ func numberInWords(n int, american bool) string {
 	return text + " and " + numberInWords(rest, american)
 }
 
-// appendWords appends an amount in words to x.aside; ok is false if it is no
-// small natural number.
+// appendWords appends an amount in words to x.aside. ok is false if the amount is not a
+// natural number below maxSpelled.
 func (x *converter) appendWords(a amount, capital bool) (ok bool) {
 	n := int(a.value)
 	if a.value < 0 || a.value >= maxSpelled || float64(n) != a.value || a.decimals > 0 || !x.wiki.table.English() {

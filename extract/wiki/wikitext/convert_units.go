@@ -6,13 +6,13 @@ import "strings"
 // definitions of the units (SI, international yard and pound, imperial and US
 // gallon).
 type measure struct {
-	name   string // English singular; names and symbols in the data have it
+	name   string // English singular name, as in the rendering data
 	kind   quantityKind
-	scale  float64 // of the unit, in the base unit of its kind
-	offset float64 // of its zero, only of temperatures
+	scale  float64 // the unit in base units of its kind
+	offset float64 // zero point of the scale in base units; only for temperatures
 	to     string  // code of the unit to convert to by default
 	symbol bool    // the symbol is always shown, never the name
-	one    string  // name of the singular in the data
+	one    string  // name of the singular in the rendering data
 }
 
 // A quantityKind is what a unit measures. Only units of one kind can be
@@ -219,6 +219,6 @@ func buildMeasures(list []struct {
 	return m
 }
 
-// moreThanInteger lists the target units that get more digits if the value is an
-// integer: Module:Convert calls it integer_more_precision.
+// moreThanInteger is the target unit that may get more digits if the value is an
+// integer (integer_more_precision in Module:Convert).
 const moreThanInteger = "pound"

@@ -2,8 +2,8 @@ package wikitext
 
 import "strings"
 
-// number renders an argument. If it is a number, its digits are grouped: 1234
-// as "1,234" on an English wiki.
+// number renders an argument. The digits of a number are grouped: 1234 becomes "1,234"
+// on an English wiki.
 func (c *call) number(p span) {
 	text, mark := c.capture(p)
 	end := len(c.aside)
@@ -34,7 +34,7 @@ func (c *call) formatNumber(p span) {
 	}
 }
 
-// digitMarks are the separators of numbers in a language.
+// digitMarks are the separators that a language uses in numbers.
 type digitMarks struct {
 	group, decimal string
 	least          int // numbers with fewer digits are not grouped
@@ -84,9 +84,8 @@ func appendGrouped(dst, text []byte, m digitMarks) []byte {
 	return dst
 }
 
-// opMeasure renders {{unité|6925|km|2}} and {{unité|6925 km2}} of the French
-// Wikipedia as "6 925 km2". Up to four pairs of a unit and its power may follow
-// the number.
+// opMeasure renders {{unité|6925|km|2}} and {{unité|6925 km2}} of the French Wikipedia
+// as "6 925 km2". The number may be followed by up to four units, each with a power.
 func opMeasure(c call) {
 	p := c.arg(1)
 	digits := 0

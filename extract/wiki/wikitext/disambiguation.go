@@ -31,10 +31,9 @@ var disambiguations = makeSet(
 // (extension Disambiguator).
 var disambiguationSwitch = []byte("__DISAMBIG__")
 
-// IsDisambiguation reports whether the page with the wikitext src is a
-// disambiguation page: whether it has __DISAMBIG__ or one of the templates that
-// mark such pages, in any language. A template inside another template does not
-// count.
+// IsDisambiguation reports whether the page with the wikitext src is a disambiguation
+// page: it has __DISAMBIG__ or, in any language, a template that marks such pages. A
+// template inside another template does not count.
 func IsDisambiguation(src []byte) bool {
 	if bytes.Contains(src, disambiguationSwitch) {
 		return true
@@ -89,8 +88,9 @@ func (f *depthFinder) at(i int) int {
 // looked up in disambiguations.
 const maxDisambiguation = 80
 
-// disambiguationPairs has a bit for each pair of ASCII bytes with which a name
-// in disambiguations begins. It rejects most other templates without a lookup.
+// disambiguationPairs has a bit for each pair of ASCII bytes that begins a name in
+// disambiguations. Most other templates are rejected by this table, without a map
+// lookup.
 var disambiguationPairs = buildDisambiguationPairs()
 
 func buildDisambiguationPairs() (t [utf8.RuneSelf][utf8.RuneSelf / 64]uint64) {

@@ -2,17 +2,17 @@ package wikitext
 
 import "bytes"
 
-// A tags renders HTML tags and extension tags.
+// tags renders HTML tags and extension tags.
 type tags struct {
 	opt    Options
 	in     *finder
 	w      *writer
-	tables *tables // may a dropped template have opened a <div>?
+	tables *tables // its residue flag: may a dropped template have opened a <div>?
 
 	open    int  // HTML tags open on this line of a definition list
-	divs    int  // open HTML block elements, such as <div>
+	divs    int  // number of open HTML block elements, such as <div>
 	poemEnd int  // end of the <poem> being rendered
-	pre     bool // inside a <pre> without closing tag: no lists
+	pre     bool // inside a <pre> that is never closed: no lists
 }
 
 // reset starts a page.
@@ -64,9 +64,8 @@ func (g *tags) angle(start, i, e int) (next int) {
 	return t.next
 }
 
-// isOrphan reports whether t is a closing tag without an opening one: neither
-// the page nor a dropped template can have opened its element. It also counts
-// the open elements.
+// isOrphan reports whether t is a closing tag whose element was not opened, neither on
+// the page nor by a dropped template. It also counts the open elements.
 func (g *tags) isOrphan(t htmlTag) bool {
 	switch {
 	case t.kind == tagPre && t.closing:
@@ -85,8 +84,8 @@ func (g *tags) isOrphan(t htmlTag) bool {
 	return !g.tables.residue
 }
 
-// tag renders an HTML tag: it ends the line, separates words, or leaves no
-// trace.
+// tag renders an HTML tag: depending on the kind of tag, it ends the line, separates
+// words, or only marks a removal.
 func (g *tags) tag(t htmlTag) {
 	if t.closing {
 		g.open--
@@ -104,8 +103,8 @@ func (g *tags) tag(t htmlTag) {
 	}
 }
 
-// extension renders an extension tag: the content of nowiki, pre and code, the
-// placeholder of a formula. Any other is dropped.
+// extension renders an extension tag: the content of nowiki, pre and code, or the
+// placeholder of a formula. All other extension tags are dropped.
 func (g *tags) extension(t extTag) {
 	switch t.kind {
 	case tagNowiki:
@@ -139,7 +138,7 @@ func (g *tags) extension(t extTag) {
 func (g *tags) literal(i, e int) {
 	src, start := g.in.src[:e], i
 	for i < e {
-		next, shown := i+1, " " // what is shown for src[i:next]
+		next, shown := i+1, " " // shown replaces src[i:next] in the output
 		switch c := src[i]; {
 		case c == '&':
 			ent, ok := g.in.entities.at(src, i)

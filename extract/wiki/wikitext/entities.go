@@ -9,14 +9,14 @@ import (
 // reference such as "&amp;". The longest name that HTML defines has 31 letters.
 const maxEntity = 40
 
-// entities parses character references and remembers the names met so far.
+// entities parses character references and caches their names.
 type entities struct{ met map[string]string }
 
-// An entity is a parsed character reference, such as "&amp;". If text is "" and
-// char is 0, it is invisible.
+// An entity is a parsed character reference, such as "&amp;". An invisible character
+// has text "" and char 0.
 type entity struct {
-	text string // what is shown, if char is 0
-	char rune   // the character that is shown; 0: see text
+	text string // the text to show, if char is 0
+	char rune   // the character to show; 0: see text
 	next int    // offset after the reference
 }
 
@@ -50,9 +50,8 @@ func (n *entities) at(src []byte, i int) (ent entity, ok bool) {
 	return ent, ok
 }
 
-// named returns the text of the reference src, which is "&name;". ok is
-// false if HTML defines no such name. The names come from package html;
-// n.met caches those met so far.
+// named returns the text of the reference src, which is "&name;". ok is false if HTML
+// defines no such name. The names come from package html and are cached in n.met.
 func (n *entities) named(name, src []byte) (text string, ok bool) {
 	switch string(name) {
 	case "nbsp", "thinsp", "ensp", "emsp":
@@ -66,7 +65,7 @@ func (n *entities) named(name, src []byte) (text string, ok bool) {
 		return text, true
 	}
 	text = html.UnescapeString(string(src))
-	if text[len(text)-1] == ';' { // html knows a part of the name, or nothing
+	if text[len(text)-1] == ';' { // html decoded only a prefix of the name, or nothing
 		return "", false
 	}
 	if n.met == nil {
@@ -124,8 +123,8 @@ func validChar(r rune) bool {
 	return r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
 }
 
-// shown returns what is written for a character: a space for every kind of
-// space, 0 for an invisible character, else r.
+// shown returns what is written for the character r: a space for every kind of space, 0
+// for an invisible character, otherwise r itself.
 func shown(r rune) rune {
 	switch r {
 	case '\t', '\n', 0xA0, 0x2002, 0x2003, 0x2009, 0x202F:

@@ -8,22 +8,23 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// Limits of the expansion of templates. A use beyond them is a hole.
+// Limits of template expansion. A template beyond them is not expanded and counts as a
+// [Hole].
 const (
-	maxExpansionDepth = 16      // templates inside of templates
-	maxExpansions     = 5000    // of a page
-	maxExpandedBytes  = 8 << 20 // of definitions and of their text on a page; MediaWiki's limit for the text is 2 MiB
-	maxTemplateAlias  = 4       // redirects from one template to the next
+	maxExpansionDepth = 16      // nesting depth of templates
+	maxExpansions     = 5000    // expansions per page
+	maxExpandedBytes  = 8 << 20 // bytes of definitions and text per page; MediaWiki: 2 MiB of text
+	maxTemplateAlias  = 4       // redirects followed from one template to another
 )
 
-// An expansion counts how much of the limits the expansion of templates has used on a
-// page.
+// An expansion counts the expansions and bytes used on a page, for the limits above.
 type expansion struct {
 	depth, calls, bytes int
-	expanded            int // templates
+	expanded            int // number of expanded templates
 }
 
-// allow reports whether the limits allow to expand a text of n bytes, and counts it.
+// allow reports whether the limits allow another expansion of n bytes. If so, it counts
+// the expansion.
 func (x *expansion) allow(n int) bool {
 	if x.depth >= maxExpansionDepth || x.calls >= maxExpansions || x.bytes+n > maxExpandedBytes {
 		return false
@@ -35,17 +36,17 @@ func (x *expansion) allow(n int) bool {
 
 // An expander renders templates from the wiki's own definitions.
 type expander struct {
-	budget *expansion   // of the page
-	opt    Options      // of inner
+	budget *expansion   // of the current page
+	opt    Options      // options of inner
 	inner  *Scanner     // renders expanded templates; nil until it is needed
 	text   []byte       // buffer for the text of an expanded template
 	subst  substitution // replaces parameters; a buffer
 }
 
-// expand renders the template whose name is in given, and whose text is
-// src[i:e], from the wiki's own definition: the parameters in it are replaced by
-// the arguments, and the result is rendered as wikitext, in one line. ok is false
-// if there is no definition, or a limit is reached; then nothing is written.
+// expand renders a template from the wiki's own definition. given is the template's
+// name, src[i:e] the text between its braces. The parameters in the definition are
+// replaced by the arguments, and the result is rendered as wikitext, in one line. ok is
+// false if there is no definition or a limit is reached; then nothing is written.
 func (t *templates) expand(given span, i, e int) (ok bool) {
 	if !t.wiki.expands() {
 		return false
@@ -114,14 +115,14 @@ func startsBlank(source []byte) bool {
 	return bytes.HasPrefix(source, []byte(" ")) || bytes.HasPrefix(source, []byte("&nbsp;")) || bytes.HasPrefix(source, []byte("&#32;"))
 }
 
-// A substitution replaces the parameters of a definition, which is the source of
-// its braces.
+// A substitution replaces the parameters of a definition. The source of its braceFinder
+// is the definition.
 type substitution struct {
 	braceFinder
-	page source // page with the arguments
+	page source // the page, which contains the arguments
 	args []argument
 	out  []byte
-	left int // bytes that may be written; negative: too long
+	left int // bytes that may still be written; negative: the result is too long
 }
 
 // replace replaces the parameters of a definition, {{{1}}} and {{{name|default}}}, by the
@@ -168,8 +169,8 @@ func (b *substitution) write(p []byte) {
 	}
 }
 
-// value returns the argument with a name or number; ok is false if it is not
-// given. Of several, the last counts.
+// value returns the argument with the given name or number; ok is false if there is
+// none. If there are several, the last one is returned.
 func (b *substitution) value(key []byte) (value []byte, ok bool) {
 	place := 0
 	for _, a := range b.args[1:] {

@@ -19,7 +19,7 @@ func protocolLength(b []byte) int {
 		n++
 	}
 	switch string(name[:n]) {
-	case "": // "//example.org" takes the protocol of the page
+	case "": // "//example.org" uses the protocol of the page
 	case "http", "https", "ftp", "ftps", "irc", "ircs", "ssh", "sftp", "gopher", "telnet", "nntp", "worldwind", "svn", "git", "mms", "redis":
 		if n >= len(b) || b[n] != ':' {
 			return 0
@@ -80,8 +80,8 @@ func (f *finder) extLinkAt(i, e int) (l extLink, ok bool) {
 	return extLink{label: j, labelEnd: k, next: k + 1}, true
 }
 
-// givesURL reports whether a template begins at src[i] that gives the URL of an
-// external link: a parser function, or a template whose definition begins with one.
+// givesURL reports whether the template at src[i] gives the URL of an external link: it
+// is a parser function for URLs, or its definition begins with a URL.
 func (f *finder) givesURL(i, e int) bool {
 	if i+1 >= e || f.src[i] != '{' || f.src[i+1] != '{' {
 		return false
@@ -94,8 +94,8 @@ func (f *finder) givesURL(i, e int) bool {
 	return f.wiki.givesURL(name)
 }
 
-// urlEnd returns the end of the URL whose rest begins at src[i]. Templates
-// belong to the URL; italics and the character references of < and > end it.
+// urlEnd returns the end of a URL, given an offset i inside the URL. Templates belong
+// to the URL; italics and the character references of < and > end it.
 func (f *finder) urlEnd(i, e int) int {
 	for i < e {
 		switch c := f.src[i]; {
@@ -132,9 +132,8 @@ func addressEnd(src []byte, i, e int) int {
 	return j + 1
 }
 
-// endsURL reports whether src[i:e] begins with something that ends a URL:
-// italics, a character reference of < or >, a no-break space or an ideographic
-// space.
+// endsURL reports whether the text at src[i:e] ends a URL: italics, a character
+// reference of < or >, a no-break space or an ideographic space.
 func (f *finder) endsURL(i, e int) bool {
 	rest := f.src[i:e]
 	if rest[0] == '&' {

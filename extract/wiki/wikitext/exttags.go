@@ -2,8 +2,8 @@ package wikitext
 
 import "bytes"
 
-// A tagFinder finds the ends of extension tags, HTML elements and comments, which the
-// parser of MediaWiki takes out first.
+// A tagFinder finds the ends of extension tags, HTML elements and comments. MediaWiki's
+// parser removes these before other markup.
 type tagFinder struct {
 	source
 	tagClose [tagCount]nextFinder // closing tags of extension tags, by tagInfo.id
@@ -28,12 +28,12 @@ func (g *tagFinder) load(src []byte) {
 // A nextFinder caches the last result of searching the page for the next
 // occurrence of one string or tag.
 type nextFinder struct {
-	from, to, end int // a search from offset from found [to, end); to = 0: no search yet
-	none          int // there is no occurrence from this offset on
+	from, to, end int // the search from offset from found [to, end); to = 0: not searched yet
+	none          int // no occurrence at or after this offset
 }
 
-// cached returns the result [to, end) of a search from offset i, or -1 twice
-// for no occurrence. known is false if the search must be made.
+// cached returns the result [to, end) of a search from offset i; -1, -1 if there is no
+// occurrence. known is false if the result is not cached.
 func (f *nextFinder) cached(i int) (to, end int, known bool) {
 	if i >= f.none {
 		return -1, -1, true
@@ -115,8 +115,8 @@ func hasWord(attributes []byte, word string) bool {
 	return false
 }
 
-// closingTag returns the range [to, end) of the next closing tag with info's
-// name in src[i:], or -1 twice.
+// closingTag returns the range [to, end) of the first closing tag in src[i:] with the
+// same name as info; -1, -1 if there is none.
 func (g *tagFinder) closingTag(info tagInfo, i int) (to, end int) {
 	f := &g.tagClose[info.id]
 	if to, end, known := f.cached(i); known {

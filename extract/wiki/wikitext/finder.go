@@ -1,13 +1,12 @@
 package wikitext
 
-// A finder finds the ends of constructs and caches them. It stands on the layers
-// below it: source, tagFinder, braceFinder. None repeats a scan: for each kind of
-// construct it records what was found and how far the page was scanned. So hostile
-// input (unclosed, deeply nested) takes linear time. Most lookups are in source
-// order.
+// A finder finds the ends of constructs and caches them. It is built on source,
+// tagFinder and braceFinder. No scan is repeated: for each kind of construct, a finder
+// stores the results and how far the page was scanned. So hostile input (unclosed or
+// deeply nested markup) takes linear time. Most lookups are in source order.
 type finder struct {
 	braceFinder
-	wiki     *wiki // whether a template gives a URL
+	wiki     *wiki // decides whether a template gives a URL
 	tables   tableFinder
 	variants variantFinder
 	near     nearFinder

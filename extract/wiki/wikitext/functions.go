@@ -32,9 +32,8 @@ const (
 	funcPadRight
 )
 
-// variables maps the names of MediaWiki's variables, which have no colon, to
-// what they render. Variables that depend on the current time or on other pages
-// are dropped.
+// variables maps the names of MediaWiki's variables, which have no colon, to functions.
+// Variables that depend on the current time or on other pages are dropped.
 var variables = map[string]function{
 	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "basepagename": funcTitle,
 	"subpagename": funcTitle, "rootpagename": funcTitle, "namespace": funcDrop, "sitename": funcDrop,
@@ -44,8 +43,8 @@ var variables = map[string]function{
 	"本名": funcTitle,
 }
 
-// functions maps the names of MediaWiki's parser functions, which end in a
-// colon, to what they render.
+// functions maps the names of MediaWiki's parser functions, which end in a colon, to
+// functions.
 var functions = map[string]function{
 	"lc": funcLower, "uc": funcUpper, "lcfirst": funcLowerFirst, "ucfirst": funcUpperFirst,
 	"formatnum": funcNumber, "plural": funcPlural, "grammar": funcLast, "#if": funcIf, "#ifeq": funcIfEqual,
@@ -146,8 +145,8 @@ func (c *call) choose(yes bool, n int) {
 	c.put(c.arg(n))
 }
 
-// appendCase appends text to dst with its letters, or its first letter, in
-// upper or lower case, as the function f does.
+// appendCase appends text to dst. It converts the letters, or only the first letter, to
+// upper or lower case, depending on f.
 func appendCase(dst, text []byte, f function) []byte {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])

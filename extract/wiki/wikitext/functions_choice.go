@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// choice renders {{#switch:value|a|b=1|c=2|#default=3}}: the text for the first
-// case that equals the value, here "1" for a or b, or else the default. If the
-// value renders to nothing, because it depends on an unknown template, nothing
-// is written.
+// choice renders {{#switch:value|a|b=1|c=2|#default=3}}: the text of the first case
+// that equals the value (here "1" for a or b), otherwise the default. If the value
+// renders to nothing, because it depends on an unknown template, choice writes nothing.
 func (c *call) choice(first span) {
 	value, mark := c.capture(first)
 	defer c.release(mark)
@@ -40,7 +39,7 @@ func (c *call) choice(first span) {
 	c.put(fallback)
 }
 
-// sameValue reports whether #ifeq and #switch regard a and b as equal: the same
+// sameValue reports whether #ifeq and #switch treat a and b as equal: they are the same
 // bytes or the same number.
 func sameValue(a, b []byte) bool {
 	if bytes.Equal(a, b) {
@@ -54,7 +53,7 @@ func sameValue(a, b []byte) bool {
 	return ok && x == y
 }
 
-// plainNumber parses a decimal number; ok is false if b is none.
+// plainNumber parses a decimal number; ok is false if b is not one.
 func plainNumber(b []byte) (v float64, ok bool) {
 	if len(b) == 0 || len(b) > 32 {
 		return 0, false
@@ -68,9 +67,8 @@ func plainNumber(b []byte) (v float64, ok bool) {
 	return v, err == nil
 }
 
-// maxPadded is the maximum length, in characters, to which a text is padded.
-// MediaWiki allows 500, but pages only pad numbers, and the length of the text
-// must stay bounded.
+// maxPadded is the maximum length, in characters, of a padded text. MediaWiki allows
+// 500, but pages only pad numbers, and a low limit bounds the length of the output.
 const maxPadded = 32
 
 // padded renders {{padleft:7|3|0}} as "007" and {{padright:7|3|0}} as "700".

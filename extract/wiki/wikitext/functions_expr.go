@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// expression renders {{#expr:1+2}} as "3" and {{#ifexpr:1<2|yes|no}} as "yes".
-// It writes nothing for an expression with an error or with a template or
-// variable, whose value is unknown.
+// expression renders {{#expr:1+2}} as "3" and {{#ifexpr:1<2|yes|no}} as "yes". It
+// writes nothing if the expression is invalid or contains a template or variable, whose
+// value is unknown.
 func (c *call) expression(f function, first span) {
 	if bytes.Contains(c.bytes(first), []byte("{{")) {
 		return
@@ -43,8 +43,8 @@ func appendResult(dst []byte, v float64) []byte {
 	return strconv.AppendFloat(dst, rounded, 'f', -1, 64)
 }
 
-// evaluate computes an expression of MediaWiki's extension ParserFunctions; ok
-// is false for an invalid one. Trigonometric functions and logarithms are not
+// evaluate computes an expression of MediaWiki's extension ParserFunctions; ok is false
+// if the expression is invalid. Trigonometric functions and logarithms are not
 // supported, because their last digits differ between machines.
 func evaluate(text []byte) (v float64, ok bool) {
 	if len(text) == 0 || len(text) > maxExpression {
@@ -66,8 +66,8 @@ type evaluator struct{ rest []byte }
 
 func (e *evaluator) skipBlanks() { e.rest = bytes.TrimLeft(e.rest, " \t\r\n") }
 
-// take skips word if the expression continues with it, in upper or lower case,
-// and reports whether it did.
+// take skips word if the rest of the expression begins with it, in upper or lower case.
+// It reports whether it skipped the word.
 func (e *evaluator) take(word string) bool {
 	n := len(word)
 	if len(e.rest) < n || !bytes.EqualFold(e.rest[:n], []byte(word)) {
@@ -80,8 +80,8 @@ func (e *evaluator) take(word string) bool {
 	return true
 }
 
-// operators are the binary operators by increasing precedence. Within a level,
-// an operator comes before its prefixes, "<=" before "<".
+// operators are the binary operators, by increasing precedence. Within a level, an
+// operator comes before its prefixes: "<=" before "<".
 var operators = [][]string{
 	{"or"}, {"and"},
 	{"<>", "!=", "<=", ">=", "=", "<", ">"},

@@ -76,7 +76,7 @@ func (b *braceFinder) headingAt(i, e int) (h headingLine, ok bool) {
 		shut--
 	}
 	level := min(open-i, end-shut, maxHeadingLevel)
-	if open == end { // a line of only signs: the middle ones are the text
+	if open == end { // a line of only "=": the middle ones are the text
 		level = min((end-i-1)/2, maxHeadingLevel)
 	}
 	if level <= 0 {
@@ -110,9 +110,8 @@ func (b *blocks) heading(i, e int) (next int, ok bool) {
 	return h.next, true
 }
 
-// maxBackMatterLevel is the deepest heading level (number of "=") at which a
-// section is dropped as back matter. A deeper heading, such as "Notes", is a
-// part of an ordinary section.
+// maxBackMatterLevel is the deepest heading level (number of "=") at which a section
+// can be back matter. A deeper heading, even "Notes", belongs to an ordinary section.
 const maxBackMatterLevel = 3
 
 // sectionEnd returns the offset of the next heading whose level is at most

@@ -2,7 +2,7 @@ package wikitext
 
 import "bytes"
 
-// A hiddenFinder holds the ends of the elements that are not prose.
+// A hiddenFinder caches the ends of the elements on the page that are not prose.
 type hiddenFinder struct {
 	known bool        // the page was searched
 	ends  map[int]int // offset of an opening tag → offset after its closing tag
@@ -11,13 +11,13 @@ type hiddenFinder struct {
 func (f *hiddenFinder) reset() {
 	f.known = false
 	if len(f.ends) > 64 {
-		f.ends = nil // clearing takes as long as the largest page had elements
+		f.ends = nil // clear would take time proportional to the largest page so far
 	}
 	clear(f.ends)
 }
 
-// minHidingTag is the length of the shortest tag that hides its element,
-// <b class=thumb>. Most tags are shorter.
+// minHidingTag is the length of the shortest tag that can hide its element, <b
+// class=thumb>. Shorter tags, which are the most frequent, need no check.
 const minHidingTag = len(`<b class=thumb>`)
 
 // hiddenClasses are classes of elements that are not shown, or shown beside the
@@ -26,9 +26,9 @@ const minHidingTag = len(`<b class=thumb>`)
 var hiddenClasses = map[string]bool{"thumb": true, "thumbinner": true, "thumbcaption": true, "sortkey": true,
 	"infobox": true, "navbox": true, "hatnote": true, "dablink": true, "metadata": true}
 
-// hides reports whether an opening tag has a class of hiddenClasses, or a style by
-// which browsers do not display its element. Pages contain sort keys and data for
-// programs in such elements.
+// hides reports whether an opening tag hides its element: it has a class of
+// hiddenClasses, or a style with which browsers do not display the element. Pages
+// contain sort keys and data for programs in such elements.
 func hides(tag []byte) bool {
 	if len(tag) < minHidingTag {
 		return false
@@ -54,8 +54,8 @@ func hides(tag []byte) bool {
 	return ok && len(value) > 0 && value[0] == ':' && bytes.HasPrefix(bytes.TrimLeft(value[1:], " \t\n"), []byte("none"))
 }
 
-// hiddenEnd returns the end of the element whose opening tag is src[i:next], if
-// that is closed before e and hides it.
+// hiddenEnd returns the end of the element with the opening tag src[i:next]. ok is
+// false if the element is shown or is not closed before e.
 func (g *tagFinder) hiddenEnd(i, next, e int) (end int, ok bool) {
 	if !hides(g.src[i:next]) {
 		return 0, false
@@ -67,15 +67,16 @@ func (g *tagFinder) hiddenEnd(i, next, e int) (end int, ok bool) {
 	return end, ok && end <= e
 }
 
-// matchHidden finds the ends of the elements that are not prose from the tag at
-// src[i] on. A closing tag belongs to the last open tag of its name.
+// matchHidden finds the ends of the elements that are not prose, from the tag at src[i]
+// to the end of the page. A closing tag belongs to the last open tag with the same
+// name.
 func (g *tagFinder) matchHidden(i int) {
 	f := &g.hidden
 	if f.ends == nil {
 		f.ends = map[int]int{}
 	}
 	f.known = true
-	open := map[string][]int{} // offsets of open tags by name; of those that are prose, -1
+	open := map[string][]int{} // offsets of open tags, by tag name; -1 for tags that hide nothing
 	for i, tag := range g.tagsFrom(i) {
 		from := i + 1
 		if tag.closing {

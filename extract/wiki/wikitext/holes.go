@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// A Hole counts the uses of a template that were dropped from sentences, list
-// items and definitions, where text is missing now.
+// A Hole counts how often a template was dropped from inside a sentence, list item or
+// definition. At these places the text has a hole.
 type Hole struct {
 	Uses  int
-	First string // title of the first page with one
+	First string // title of the first page with a hole
 }
 
 // A holeTally counts holes by template, in bounded memory.
@@ -46,10 +46,10 @@ func (h *holeTally) add(name []byte, n int, title string) {
 // examines.
 const maxLine = 1 << 10
 
-// inSentence reports whether the template src[i:e] belongs to a sentence, list
-// item or definition, so that text is missing if it is dropped. A template alone
-// on a line, or on several lines, is a box. One after the end of a sentence, or
-// attached to a word or mark like a footnote, is a footnote.
+// inSentence reports whether the template src[i:e] is part of a sentence, list item or
+// definition, so that dropping it leaves a hole. A template alone on a line, or on
+// several lines, is a box. A template after the end of a sentence, or attached to a
+// word or mark, is a footnote.
 func inSentence(src []byte, i, e int) bool {
 	if bytes.IndexByte(src[i:e], '\n') >= 0 {
 		return false
@@ -71,7 +71,7 @@ func inSentence(src []byte, i, e int) bool {
 	switch {
 	case len(before) == 0:
 		after = bytes.TrimLeft(after, " \t'")
-		r, _ := utf8.DecodeRune(after) // does the line go on with text?
+		r, _ := utf8.DecodeRune(after) // does the line continue with text?
 		return item || len(after) > 0 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '(' || r == ',' || r == '-' || r == '–')
 	case attached:
 		return attachedToText(before, after)
@@ -80,16 +80,16 @@ func inSentence(src []byte, i, e int) bool {
 	return len(after) > 0 || !endsSentence(last)
 }
 
-// attachedToText reports whether a template that directly follows before, without a
-// space, is text and not a footnote.
+// attachedToText reports whether a template without a space before it is text and not a
+// footnote. before and after are the text on either side.
 func attachedToText(before, after []byte) bool {
 	last, _ := utf8.DecodeLastRune(before)
 	next, _ := utf8.DecodeRune(after)
 	switch {
 	case last == '>' || last == '}' || last == ')' || last == '"' || last == '”' || last == '»' || last == ',' || last == ';' || endsSentence(last):
-		return false // behind a footnote or mark
+		return false // after a footnote or mark
 	case isIdeographic(last):
-		return true // no spaces between words
+		return true // a script without spaces between words
 	case unicode.IsLetter(last) || unicode.IsDigit(last) || last == ']':
 		return len(after) > 0 && (unicode.IsLetter(next) || unicode.IsDigit(next))
 	}

@@ -2,9 +2,10 @@ package wikitext
 
 import "bytes"
 
-// Included returns the part of a template's source that a page which uses it
-// includes: without <noinclude>, without the tags <includeonly>, and only the
-// text in <onlyinclude> if there is any. Comments are removed.
+// Included returns the part of a template's source that is inserted into the pages that
+// use the template: the text in <onlyinclude>, or the whole source if there is no such
+// text, without the elements <noinclude>. The tags <includeonly> (not their content)
+// and all comments are removed.
 func Included(source []byte) []byte {
 	c := comments{asTemplate: true}
 	source = c.remove(source)
@@ -18,9 +19,8 @@ func Included(source []byte) []byte {
 	return source
 }
 
-// between returns the text inside of the elements with a tag, or, if inside is
-// false, the text outside of them. An element that is not closed ends with the
-// text.
+// between returns the text inside the elements with the given tag, or, if inside is
+// false, the text outside them. An unclosed element extends to the end of the source.
 func between(source []byte, tag string, inside bool) (out []byte) {
 	open, end := []byte("<"+tag+">"), []byte("</"+tag+">")
 	for {

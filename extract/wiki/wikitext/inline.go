@@ -7,7 +7,7 @@ type mode struct {
 	mask  uint16 // classes of bytes that may be markup
 	line  bool   // stop before a line feed; if false, write it as a space
 	label bool   // the text is the label of a link: no links in it
-	colon bool   // stop before a colon outside of tags: it ends a term
+	colon bool   // stop before a colon outside of tags, which ends a term
 }
 
 var (
@@ -17,8 +17,9 @@ var (
 	modeLabel    = mode{mask: classInline, label: true}
 )
 
-// An inline renders the text and markup within a line: it finds the markup, and
-// leaves all but entities, quotes and language variants to other parts.
+// inline renders the text and markup within a line. It finds the markup and renders
+// entities, quotes and language variants itself; other markup is rendered by links,
+// tags and templates.
 type inline struct {
 	in        *finder
 	w         *writer
@@ -28,8 +29,8 @@ type inline struct {
 
 	variantClass uint16 // classVariant if the language has variants
 	mode         mode
-	depth        int    // templates, parameters and variants being rendered
-	freeURL      int    // end of the last URL in plain text on this line
+	depth        int    // nesting depth of templates, parameters and variants being rendered
+	freeURL      int    // end of the last URL in the line's plain text
 	name         []byte // scratch: a folded name
 }
 
@@ -86,9 +87,9 @@ func (n *inline) scan(i, e int) int {
 }
 
 // markup writes the plain text src[start:i] and renders the markup at src[i]. It
-// returns the offset after the markup. If src[i] is plain text, it writes nothing
-// and returns i. stop reports that the scan ends at next. It has a case for each
-// byte of classInline.
+// returns the offset after the markup. If src[i] is plain text, it writes nothing and
+// returns i. If stop is true, the scan ends at next. markup has a case for each byte of
+// classInline.
 func (n *inline) markup(src []byte, start, i int) (next int, stop bool) {
 	e := len(src)
 	switch src[i] {
@@ -151,9 +152,9 @@ func (n *inline) markup(src []byte, start, i int) (next int, stop bool) {
 	return i, false
 }
 
-// inURL reports whether the colon at src[i] is part of a URL in the plain
-// text from src[start] on. It is if a protocol name precedes this colon or an
-// earlier colon of the same URL.
+// inURL reports whether the colon at src[i] is part of a URL in the plain text that
+// begins at src[start]: a protocol name precedes this colon or an earlier colon of the
+// same URL.
 func (n *inline) inURL(start, i, e int) bool {
 	if i < n.freeURL {
 		return true
@@ -174,6 +175,6 @@ func (n *inline) inURL(start, i, e int) bool {
 	return i < end
 }
 
-// urlTail is the punctuation that, at the end of a URL in plain text, belongs to
-// the sentence (Parser::makeFreeExternalLink).
+// urlTail is the punctuation that belongs to the sentence, and not to the URL, after a
+// URL in plain text (Parser::makeFreeExternalLink).
 var urlTail = []byte(",;.:!?")

@@ -51,8 +51,8 @@ func (f *finder) linkAt(i, e int) (l link, ok bool) {
 	return l, true
 }
 
-// afterLink returns the offset after the link l: after a file also a single "]",
-// whose "[" is in the dropped caption, or nowhere.
+// afterLink returns the offset after the link l. After a file link, it also skips a
+// single "]": its "[" is in the dropped caption, or missing.
 func (f *finder) afterLink(l link, e int) int {
 	i := l.next
 	if l.odd && i < e && f.src[i] == ']' && (i+1 == e || f.src[i+1] != ']') && namespaceOf(f.src[l.target:l.targetEnd], &f.name) == wordFile {
@@ -123,9 +123,9 @@ func (f *finder) labelEnd(i, e int) (at int, closed bool) {
 	return e, false
 }
 
-// stepInLabel returns the end of the template, comment, extension tag or HTML
-// tag at src[i], or i+1 if there is none. MediaWiki cleans HTML tags before it
-// looks for links, so brackets in their attributes are no ends of links.
+// stepInLabel returns the end of the template, comment, extension tag or HTML tag at
+// src[i], or i+1 if there is none. Brackets in the attributes of an HTML tag do not end
+// a link, because MediaWiki cleans tags before it looks for links.
 func (f *finder) stepInLabel(i, e int) int {
 	next := f.step(i, e)
 	if f.src[i] == '<' && next == i+1 {
@@ -144,10 +144,11 @@ type failure struct{ from, to, limit int }
 // before e.
 func (f failure) covers(i, e int) bool { return i >= f.from && i < f.to && e == f.limit }
 
-// An imageFinder caches the end of the last file link whose caption contains
-// links. MediaWiki splits the text at each "[[". The caption continues over
-// parts with one "]]" (a link) and ends at the second "]]" of the first part
-// with two. A part without "]]" means that the file link is not closed.
+// An imageFinder caches the end of the last file link whose caption contains links.
+// MediaWiki splits the text at each "[[" and examines the parts in order. A part with
+// one "]]" is a link in the caption, and the caption continues. The first part with two
+// "]]" ends the caption at the second. If a part has no "]]", the file link is not
+// closed.
 type imageFinder struct {
 	from, to int // the result holds for file links in this range
 	limit    int
@@ -193,7 +194,7 @@ func (f *finder) validTarget(l link) bool {
 		return false
 	}
 	if bytes.Contains(t, []byte("{{")) {
-		return true // its rendering is unknown
+		return true // the template's output is unknown
 	}
 	if t[0] == ':' {
 		t = trimSpace(t[1:])
@@ -279,7 +280,7 @@ func hexDigit(c byte) (v byte, ok bool) {
 	return 0, false
 }
 
-// A links renders links: their labels.
+// links renders links as their labels.
 type links struct {
 	in     *finder
 	w      *writer
@@ -351,9 +352,9 @@ func (lk *links) link(l link) {
 	lk.w.linkEnd = len(lk.w.out)
 }
 
-// isSister reports whether target, of a link without a label, is the page on
-// the same subject at another project, such as [[commons:Berlin]]. Wikivoyage
-// shows such links only in its side bar.
+// isSister reports whether target is the page on the same subject at another project,
+// such as [[commons:Berlin]]. The link has no label. Wikivoyage shows such links only
+// in its side bar.
 func isSister(target []byte, scratch *[]byte) bool {
 	prefix, rest, _ := bytes.Cut(target, []byte(":"))
 	switch string(fold(scratch, trimSpace(prefix))) {
@@ -365,7 +366,7 @@ func isSister(target []byte, scratch *[]byte) bool {
 	return false
 }
 
-// standsAlone reports whether a link is the only text of its line.
+// standsAlone reports whether a link is the only text on its line.
 func (f *finder) standsAlone(l link) bool {
 	i, e := l.target-2, l.next
 	for i > 0 && isBlank(f.src[i-1]) {

@@ -6,9 +6,9 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// operations returns the functions that render templates, by rendering.Op. An
-// operation without one shows nothing. It is a function, because operations render
-// templates in turn.
+// operations returns the functions that render templates, indexed by rendering.Op. An
+// Op without a function writes nothing. operations is a function and not a variable,
+// because some operations render templates, which would be an initialization cycle.
 func operations() [rendering.OpVariable + 1]func(call) {
 	return [...]func(call){
 		rendering.OpText:      func(c call) { c.spaced(c.rule.Text) },
@@ -97,8 +97,7 @@ func opBlock(c call) {
 	c.blocks.lines(either(c.named("text", "quote", "content", "1"), c.arg(c.rule.N)))
 }
 
-// opItems renders the positional arguments from number n on, each on lines of its
-// own.
+// opItems renders the positional arguments from number n on. Each starts a new line.
 func opItems(c call) {
 	for place, value := range positional(c.args) {
 		if place >= c.rule.N {

@@ -30,13 +30,13 @@ type Options struct {
 	// inside a sentence (<code>, <kbd>) is kept in any case.
 	Code bool `json:"code"`
 
-	// Math is the placeholder for a formula (<math>, <chem>); "" drops formulas
-	// without a trace. At most 32 bytes, one line.
+	// Math is the placeholder that replaces each formula (<math>, <chem>). If it is "",
+	// formulas are dropped without a trace. At most 32 bytes, one line.
 	Math string `json:"math"`
 
-	// Rendering adds to what package rendering knows of templates, or overrides
-	// it. It is not part of the JSON form: who sends options elsewhere sends the
-	// files too.
+	// Rendering adds rules for templates to those of package rendering, or overrides
+	// them. It is not part of the JSON form: to use the options on another machine,
+	// send these files separately.
 	Rendering []*rendering.File `json:"-"`
 }
 
@@ -46,8 +46,8 @@ func DefaultOptions() Options {
 	return Options{Headings: true, Lists: true}
 }
 
-// maxMathBytes is the maximum length of Options.Math in bytes. It bounds the
-// length of the text by a constant factor of the source.
+// maxMathBytes is the maximum length of Options.Math in bytes. With this limit, the
+// length of the text is at most a constant factor of the source length.
 const maxMathBytes = 32
 
 // Validate reports every field whose value is invalid, in one error.

@@ -19,8 +19,8 @@ func (q *quotes) reset(at int) {
 	*q = quotes{chunk: at, linkEnd: -1, afterLetter: -1, afterWord: -1, afterSpace: -1}
 }
 
-// quote records a run of n ≥ 2 apostrophes at the end of the output.
-// Apostrophes that are text are written: 4 are one and bold, above 5 all but five.
+// quote records a run of n ≥ 2 apostrophes at the end of the output. It writes the
+// apostrophes that are text: one of 4, and all but five of a longer run.
 func (w *writer) quote(n int) {
 	for ; n == 4 || n > 5; n-- {
 		w.str("'")
@@ -51,10 +51,10 @@ func (w *writer) quote(n int) {
 	w.chunk = len(w.out)
 }
 
-// endQuotes ends a source line: it writes the apostrophe that turned out to be
-// text, if any, and resets the counts.
+// endQuotes ends a source line: it writes the apostrophe that turned out to be text, if
+// any, and resets the quotes for the next line.
 func (w *writer) endQuotes() {
-	if w.bold|w.italic == 0 { // most lines
+	if w.bold|w.italic == 0 { // on most lines
 		w.chunk, w.linkEnd = len(w.out), -1
 		return
 	}

@@ -48,7 +48,7 @@ func NewScanner(o Options) *Scanner {
 // text.
 func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	s.in.work, s.comments.work, s.losses.holes.page = 0, 0, 0
-	if budget := s.templates.expander.budget; budget.depth == 0 { // not inside of an expanded template
+	if budget := s.templates.expander.budget; budget.depth == 0 { // not inside an expanded template
 		*budget = expansion{}
 	}
 	if IsRedirect(src) {
@@ -66,19 +66,19 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	return s.w.finish()
 }
 
-// Dropped yields the names of the templates that were dropped because the
-// scanner does not know them, with the number of uses so far, the most frequent
-// first. Names are folded to lower case.
+// Dropped yields the names of the templates that were dropped because the scanner has
+// no rule for them, with the number of uses so far, in order of decreasing number.
+// Names are in lower case.
 func (s *Scanner) Dropped() iter.Seq2[string, int] { return s.losses.dropped.All() }
 
-// Tally returns the counts behind [Scanner.Dropped]. It changes with the next page.
+// Tally returns the counts that [Scanner.Dropped] yields. The next page changes them.
 func (s *Scanner) Tally() *Tally { return &s.losses.dropped }
 
-// ResetTally sets all counts behind [Scanner.Dropped] and [Scanner.Holes] to 0.
+// ResetTally sets all counts of [Scanner.Dropped] and [Scanner.Holes] to 0.
 func (s *Scanner) ResetTally() { s.losses = losses{} }
 
-// Holes yields the templates whose uses left holes, the most frequent first.
-// Names are folded to lower case.
+// Holes yields the templates whose dropped uses left a [Hole] in a sentence, in order
+// of decreasing number of holes. Names are in lower case.
 func (s *Scanner) Holes() iter.Seq2[string, Hole] {
 	holes := &s.losses.holes
 	return func(yield func(string, Hole) bool) {
@@ -90,9 +90,10 @@ func (s *Scanner) Holes() iter.Seq2[string, Hole] {
 	}
 }
 
-// PageHoles returns the number of holes in the last text of [Scanner.AppendText].
+// PageHoles returns the number of holes in the page last passed to
+// [Scanner.AppendText].
 func (s *Scanner) PageHoles() int { return s.losses.holes.page }
 
-// PageExpanded returns the number of templates of the wiki that were expanded in
-// the last text of [Scanner.AppendText].
+// PageExpanded returns how many of the wiki's own templates were expanded in the page
+// last passed to [Scanner.AppendText].
 func (s *Scanner) PageExpanded() int { return s.templates.expander.budget.expanded }

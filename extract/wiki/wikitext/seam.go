@@ -13,13 +13,13 @@ type output struct {
 	out  []byte
 	base int  // out[:base] is the caller's text and is not changed
 	line int  // where the last line begins
-	bol  bool // nothing is written on the last line
+	bol  bool // the last line is still empty
 	seam bool // something was removed since the last write
 	soft bool // the last line is a paragraph that the next line may continue
 	head bool // a heading is being rendered: it must not write headings before it
 }
 
-// A writer writes the text of a page. It knows nothing of the source.
+// A writer writes the text of a page. It has no access to the source.
 type writer struct {
 	output
 	quotes
@@ -67,7 +67,7 @@ func (w *writer) str(t string) {
 	w.out = append(w.out, t...)
 }
 
-// spaced writes a text, but not its leading space if the output ends with a
+// spaced writes a text. It skips the text's leading space if the output ends with a
 // space.
 func (w *writer) spaced(text string) {
 	if n := len(w.out); text[0] == ' ' && n > w.line && w.out[n-1] == ' ' {
@@ -76,7 +76,7 @@ func (w *writer) spaced(text string) {
 	w.str(text)
 }
 
-// breakLine ends the output line. It writes no empty line.
+// breakLine ends the output line, unless the line is empty.
 func (w *writer) breakLine() {
 	n := len(w.out)
 	for n > w.line && isBlank(w.out[n-1]) {
@@ -113,14 +113,15 @@ func (w *writer) begin() {
 	w.bol = false
 }
 
-// A diversion is the state of a writer whose text does not go to the page.
+// A diversion is the saved state of a writer while text goes to a separate place and
+// not to the page.
 type diversion struct {
 	output
 	quotes
 }
 
-// divert starts text that is not part of the page yet: a heading, or an argument
-// that must be examined.
+// divert starts text that is kept apart from the page: a heading, or an argument that
+// must be examined.
 func (w *writer) divert() diversion {
 	saved := diversion{w.output, w.quotes}
 	at := len(w.out)
@@ -129,7 +130,7 @@ func (w *writer) divert() diversion {
 	return saved
 }
 
-// resume ends the text since divert and returns it. It is valid until the next
+// resume ends the text begun by divert and returns it. The text is valid until the next
 // write.
 func (w *writer) resume(saved diversion) []byte {
 	w.endQuotes()
@@ -140,8 +141,8 @@ func (w *writer) resume(saved diversion) []byte {
 	return text
 }
 
-// parenthesisReach is how many bytes inParentheses searches back for a
-// parenthesis.
+// parenthesisReach is the number of bytes in which inParentheses searches backwards for
+// a parenthesis.
 const parenthesisReach = 256
 
 // inParentheses reports whether a parenthesis is open at the end of the output
@@ -160,7 +161,7 @@ func (w *writer) join(p []byte) []byte {
 	if w.bol {
 		return w.joinAtStart(p)
 	}
-	for len(p) > 0 { // one repair each time
+	for len(p) > 0 { // each iteration makes one repair
 		end := len(w.out)
 		for end > w.line && w.out[end-1] == ' ' {
 			end--
@@ -185,7 +186,7 @@ func (w *writer) join(p []byte) []byte {
 			if len(w.out) == w.line {
 				return w.joinAtStart(p)
 			}
-		case last == markOpen && isConnector(p): // "(A – B)", where both were removed
+		case last == markOpen && isConnector(p): // "(A – B)", where A and B were removed
 			return nil
 		case last == markSeparator && (first == markClose || first == markStop && standsAlone(p, n)): // ",)"
 			w.out = w.out[:end-length]
@@ -222,7 +223,8 @@ func (w *writer) joinAtStart(p []byte) []byte {
 	return p
 }
 
-// A mark is the class of a character that the repair of seams distinguishes.
+// A mark is a class of characters. The repair of seams treats all characters of a class
+// alike.
 type mark uint8
 
 const (
@@ -269,8 +271,8 @@ func lastMark(p []byte) (m mark, n int) {
 	return markOther, 1
 }
 
-// wideMark returns the class of the full-width punctuation of East Asian text
-// that p holds, three bytes of UTF-8.
+// wideMark returns the class of p, one full-width punctuation character of East Asian
+// text (three bytes in UTF-8).
 func wideMark(p []byte) mark {
 	switch string(p) {
 	case "（":
@@ -285,15 +287,14 @@ func wideMark(p []byte) mark {
 	return markOther
 }
 
-// closesUp reports whether p begins with punctuation before which there is no
-// space.
+// closesUp reports whether p begins with punctuation that has no space before it.
 func closesUp(p []byte) bool {
 	m, n := firstMark(p)
 	return m == markSeparator && p[0] != ':' || m == markClose || m == markStop && standsAlone(p, n)
 }
 
-// isConnector reports whether p is only a word or sign between two others, such
-// as "or" or "/", with optional spaces after it.
+// isConnector reports whether p is only a connecting word or sign, such as "or" or "/",
+// with optional spaces after it.
 func isConnector(p []byte) bool {
 	switch string(bytes.TrimRight(p, " ")) {
 	case "/", "–", "—", "-", "·", "|", "&", "+", "or", "and":
@@ -303,8 +304,8 @@ func isConnector(p []byte) bool {
 }
 
 // standsAlone reports whether the punctuation mark of n bytes at the start of p is
-// followed by white space or nothing, unlike in ".5", ",5" and "...". A mark of East
-// Asian text (n > 1) always counts as alone.
+// followed by white space or nothing. In ".5", ",5" and "..." the first mark is not.
+// Marks of East Asian text (n > 1) always count as alone.
 func standsAlone(p []byte, n int) bool {
 	return len(p) == n || n > 1 || p[n] == ' ' || p[n] == '\n'
 }

@@ -5,8 +5,8 @@ import "golang.org/x/sys/cpu"
 // canMark reports whether markBlocks may be called.
 func canMark() bool { return cpu.X86.HasAVX2 }
 
-// markBlocks fills words[k] with the marks of block k of 64 bytes at p: bit j
-// of a mark is for byte j of the block.
+// markBlocks classifies blocks × 64 bytes at p. Bit j of the masks in words[k] is for
+// byte j of block k.
 //
 //go:noescape
 func markBlocks(p *byte, blocks int, words *mark64)

@@ -2,31 +2,31 @@ package wikitext
 
 import "math/bits"
 
-// classSpecial are the classes that are searched most often. A [specialMap] has
-// bits for them.
+// classSpecial contains the classes that are searched most often. A [specialMap] marks
+// their bytes.
 const classSpecial = classInline | classLine | classBrace | classLabel | classArgument
 
 // A source is the wikitext of a page.
 type source struct {
 	src     []byte
 	special specialMap
-	work    int // bytes scanned, for tests of linear time
+	work    int // number of bytes scanned, for tests that time is linear
 }
 
 func (s *source) bytes(p span) []byte { return s.src[p.start:p.end] }
 
-// A specialMap marks the bytes of classSpecial in a page, so that plain text is
-// skipped 64 bytes at a time. It is made once for each page, with vector
-// instructions; on a CPU without AVX2 it is nil.
+// A specialMap marks the bytes of classSpecial in a page, so that plain text is skipped
+// 64 bytes at a time. It is computed once per page with vector instructions. On a CPU
+// without AVX2 it is nil.
 type specialMap []mark64
 
-// A mark64 has a bit for each of 64 bytes.
+// A mark64 has one bit in each field for each of 64 bytes.
 type mark64 struct {
 	special uint64 // set for all bytes of classSpecial, and for a few rare others
 	bracket uint64 // set for exactly the bytes of classBrace
 }
 
-// mark returns the map of src. It reuses the memory of m.
+// mark returns the map for src. It reuses the memory of m.
 func (m specialMap) mark(src []byte) specialMap {
 	if !canMark() {
 		return nil
@@ -51,9 +51,8 @@ func (m specialMap) mark(src []byte) specialMap {
 	return m
 }
 
-// skip returns the offset of the first byte in src[i:e] that has one of the
-// classes, or e. The classes must be in classSpecial. It uses the specialMap if
-// there is one.
+// skip returns the offset of the first byte in src[i:e] that has one of the classes, or
+// e. The classes must be in classSpecial. skip uses the specialMap if it is not nil.
 func (s *source) skip(i, e int, classes uint16) int {
 	if s.special == nil || i >= e {
 		return skip(s.src[:e], i, classes)

@@ -11,7 +11,7 @@ import (
 type tableFinder struct {
 	tables  []tableSpan // sorted by start
 	open    []int       // scratch: indices of unclosed tables
-	matched int         // tables that begin before this offset are in tables
+	matched int         // all tables that begin before this offset are in tables
 }
 
 type tableSpan struct{ start, end int } // end < 0: not closed
@@ -23,8 +23,8 @@ func (f *tableFinder) reset() {
 	f.tables, f.open, f.matched = f.tables[:0], f.open[:0], 0
 }
 
-// search returns the index in f.tables of the first table that begins at offset i
-// or behind it, and whether it begins at i.
+// search returns the index in f.tables of the first table that begins at or after
+// offset i, and whether it begins exactly at i.
 func (f *tableFinder) search(i int) (k int, found bool) {
 	return slices.BinarySearchFunc(f.tables, i, func(t tableSpan, start int) int { return t.start - start })
 }
@@ -38,7 +38,7 @@ func (f *tableFinder) find(i int) (end int, known bool) {
 	return -1, i < f.matched
 }
 
-// nested reports whether a table begins inside of the table [i, end).
+// nested reports whether another table begins inside the table [i, end).
 func (f *tableFinder) nested(i, end int) bool {
 	k, _ := f.search(i + 1)
 	return k < len(f.tables) && f.tables[k].start < end
@@ -58,17 +58,17 @@ func (f *tableFinder) finish(end int) bool {
 	return len(f.open) == 0
 }
 
-// startsTable reports whether a table begins with rest, after the white space of a
-// line: "{|", or "{" or the bar written as a template, "{{{!}}" and "{{(!}}".
+// startsTable reports whether rest, the source after a line's white space, begins a
+// table: with "{|", or with "{" and a template for the bar, "{{{!}}" or "{{(!}}".
 func startsTable(rest []byte) bool {
 	return len(rest) > 1 && rest[0] == '{' &&
 		(rest[1] == '|' && !bytes.HasPrefix(rest, []byte("{|}}")) ||
 			bytes.HasPrefix(rest, []byte("{{{!}}")) || bytes.HasPrefix(rest, []byte("{{(!}}")))
 }
 
-// tableStop returns the length of the mark "|}" with which rest begins and that
-// ends a table, or 0. "|}}" is not such a mark: it ends a template whose last
-// argument is empty.
+// tableStop returns the length of the mark "|}" that ends a table, if rest begins with
+// it, or 0. The bar may be written as a template, "{{!}}}". "|}}" is not such a mark:
+// it ends a template whose last argument is empty.
 func tableStop(rest []byte) int {
 	switch {
 	case bytes.HasPrefix(rest, []byte("|}")) && !bytes.HasPrefix(rest, []byte("|}}")):
@@ -135,16 +135,16 @@ func (s *source) skipIndent(i int) int {
 	return i
 }
 
-// A tables drops tables, but for text in none of their cells.
+// tables drops tables. Only text outside of all cells is rendered.
 type tables struct {
 	in      *finder
 	w       *writer
 	inline  *inline
-	residue bool // a dropped template, or a line before, may have opened a table
+	residue bool // a dropped template or an earlier line may have opened a table
 }
 
-// drop drops the table at src[i] and returns its end. Of a table that is not
-// closed, the rows are dropped; but if no cell follows, only the first line.
+// drop drops the table at src[i] and returns its end. If the table is not closed, its
+// rows are dropped; if no cell follows its first line, only that line is dropped.
 func (t *tables) drop(i, e int) (next int, closed bool) {
 	if end, ok := t.in.tableEnd(i, e); ok {
 		t.fostered(i, end)
@@ -166,10 +166,10 @@ func (t *tables) drop(i, e int) (next int, closed bool) {
 // and not for the content of a cell.
 const minProse = 40
 
-// rowsEnd returns the end of the rows of an unclosed table from the line at i on:
-// the next heading, or the next paragraph of prose that is set off by an empty
-// line. To MediaWiki all text up to the end of the page is in the last cell; then
-// a mark that was forgotten would cost the text of a section.
+// rowsEnd returns the end of the rows of an unclosed table, from the line at i on: the
+// next heading, or the next paragraph of prose after an empty line. MediaWiki puts all
+// text up to the end of the page into the last cell, so without this rule a forgotten
+// mark would drop the text of a whole section.
 func (t *tables) rowsEnd(i, e int) int {
 	for empty := false; i < e; i = min(t.in.lineEnd(i, e)+1, e) {
 		switch c := t.in.src[i]; {
@@ -192,10 +192,10 @@ func (t *tables) rowsEnd(i, e int) int {
 
 var rowMark = []byte("\n|-")
 
-// fostered renders the text of the table src[i:end] that is in none of its
-// cells: after its first line, or after the line of a row, and before a cell.
-// Browsers show it before the table. Of a table in which another is nested only
-// the text after the first line is rendered.
+// fostered renders the text of the table src[i:end] that is outside of its cells: text
+// between its first line, or the line of a row, and the next cell. Browsers show such
+// text before the table. If the table contains another one, only the text after its
+// first line is rendered.
 func (t *tables) fostered(i, end int) {
 	t.fosteredLines(i, end)
 	if t.in.tables.nested(i, end) {
@@ -212,8 +212,8 @@ func (t *tables) fostered(i, end int) {
 	}
 }
 
-// fosteredLines renders the lines after that at src[i] up to the first that
-// begins a cell, a row or a table, or whose markup may give one.
+// fosteredLines renders the lines after the line at src[i]. It stops at the first line
+// that begins a cell, a row or a table, or whose markup may produce one.
 func (t *tables) fosteredLines(i, end int) {
 	for {
 		k := bytes.IndexByte(t.in.src[i:end], '\n')
@@ -252,9 +252,8 @@ func hasTableTag(line []byte) bool {
 	}
 }
 
-// htmlTableEnd returns the end of the <table> element at src[i]; ok is false
-// if it is not closed before e. It pairs the tags from there on, until all are
-// closed.
+// htmlTableEnd returns the end of the <table> element at src[i]; ok is false if it is
+// not closed before e. It pairs tags from src[i] on, until all tables are closed.
 func (g *tagFinder) htmlTableEnd(i, e int) (end int, ok bool) {
 	f := &g.html
 	end, known := f.find(i)

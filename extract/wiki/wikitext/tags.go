@@ -5,19 +5,19 @@ import (
 	"iter"
 )
 
-// A tagKind is the effect of a tag on the text.
+// A tagKind is a tag's effect on the text.
 type tagKind uint8
 
 const (
 	tagUnknown   tagKind = iota // shown as text
-	tagInline                   // has no trace: <b>
-	tagInclusion                // has no trace, and was removed before: <noinclude>
+	tagInline                   // removed without a trace: <b>
+	tagInclusion                // removed without a trace, before parsing: <noinclude>
 	tagSpace                    // separates words: <br>
 	tagLine                     // separates lines and does not nest: <hr>
 	tagBlock                    // separates lines: <div>
 	tagTable                    // dropped with its content; nests
 	tagSkip                     // has no closing tag: <section begin=x>
-	tagMeta                     // <meta>, <link>: has no trace if MediaWiki accepts it
+	tagMeta                     // <meta>, <link>: removed without a trace if MediaWiki accepts it
 	tagPoem                     // separates lines, and its lines are not joined
 
 	// Extension tags, whose content is opaque.
@@ -31,7 +31,7 @@ const (
 
 const firstOpaque = tagDrop
 
-// tagInfo is the information about a tag name.
+// tagInfo describes a tag name.
 type tagInfo struct {
 	kind tagKind
 	id   uint8 // index in extFinder.tagClose, from 1; 0: none
@@ -98,8 +98,8 @@ func buildTags() map[string]tagInfo {
 	return table
 }
 
-// tagName parses the name of a tag at src[i], in upper or lower case. It
-// returns what is known about the name, and the end of the name.
+// tagName parses the tag name at src[i], in upper or lower case. It returns the
+// description of the tag and the end of the name.
 func tagName(src []byte, i, e int) (info tagInfo, end int) {
 	var name [maxTagName]byte
 	n := 0
@@ -135,10 +135,9 @@ type htmlTag struct {
 	next                int  // offset after the tag
 }
 
-// tagAt parses the tag at src[i], which is "<". The tag ends at the first ">"
-// outside of quoted attribute values and extension tags, which MediaWiki takes
-// out first. ok is false if its name is unknown or another "<" comes first: then
-// it is text.
+// tagAt parses the tag at src[i], which is "<". The tag ends at the first ">" outside
+// of quoted attribute values and extension tags, which MediaWiki removes first. If the
+// name is unknown or another "<" comes first, the source is plain text and ok is false.
 func (g *tagFinder) tagAt(i, e int) (t htmlTag, ok bool) {
 	j := i + 1
 	if j < e && g.src[j] == '/' {
@@ -170,8 +169,8 @@ func (g *tagFinder) tagAt(i, e int) (t htmlTag, ok bool) {
 	return t, false
 }
 
-// tagsFrom yields the HTML tags from src[i] to the end of the page with their
-// offsets, without those inside of extension tags. It counts the work.
+// tagsFrom yields the HTML tags from src[i] to the end of the page with their offsets,
+// except tags inside extension tags. It adds the scanned bytes to g.work.
 func (g *tagFinder) tagsFrom(i int) iter.Seq2[int, htmlTag] {
 	return func(yield func(int, htmlTag) bool) {
 		n, start := len(g.src), i

@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// tallySize is the maximum number of distinct names in a [Tally]. A full
-// Wikipedia uses a few hundred thousand template names; a name that is worth
-// supporting has far more than one in 2,048 of all uses.
+// tallySize is the maximum number of distinct names in a [Tally]. A full Wikipedia uses
+// a few hundred thousand template names. A name that is worth supporting has far more
+// than 1/2048 of all uses.
 const tallySize = 2048
 
 // maxTallyName is the maximum length of a counted name in bytes. Longer names are
 // truncated.
 const maxTallyName = 64
 
-// A Tally counts names in bounded memory with a Misra-Gries summary ("Finding
-// repeated elements", 1982). Counts are exact while at most 2,048 distinct
-// names were added. After that, a count may be too low by at most
-// [Tally.Slack], and every name used more often than that is present.
+// A Tally counts names in bounded memory with a Misra-Gries summary ("Finding repeated
+// elements", 1982). Counts are exact while at most 2,048 distinct names were added.
+// After that, a count may be too low by at most [Tally.Slack], and every name with more
+// uses than Slack is present.
 //
-// The zero value is ready to use. Equal additions in equal order give equal
-// tallies.
+// The zero value is ready to use. The same additions in the same order give the same
+// tally.
 type Tally struct {
 	index map[string]int // name → place in names, counts
 	names []string
@@ -30,8 +30,8 @@ type Tally struct {
 	slack int
 }
 
-// Add counts n uses of a name. If there is no room for a name, it subtracts from n
-// and from all counts the smallest amount that makes room.
+// Add counts n uses of a name. If the name is new and the tally is full, Add subtracts
+// the smallest amount that makes room from n and from all counts.
 func (t *Tally) Add(name []byte, n int) {
 	name = cutName(name)
 	if k, ok := t.index[string(name)]; ok { // no allocation for a known name
@@ -81,12 +81,12 @@ func (t *Tally) shrink(low int) {
 	t.names, t.count = t.names[:kept], t.count[:kept]
 }
 
-// Slack returns by how much, at most, a count may be too low. A count is never
-// too high.
+// Slack returns the maximum error of a count: counts may be too low by up to Slack, and
+// are never too high.
 func (t *Tally) Slack() int { return t.slack }
 
-// All yields the names with their counts, the most frequent first. Names with
-// equal counts are sorted.
+// All yields the names with their counts, in order of decreasing count. Names with
+// equal counts are in alphabetical order.
 func (t *Tally) All() iter.Seq2[string, int] {
 	order := make([]int, len(t.names))
 	for k := range order {

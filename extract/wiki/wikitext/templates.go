@@ -4,15 +4,15 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// maxDepth is the maximum nesting of templates, which MediaWiki limits too.
-// Deeper templates are dropped.
+// maxDepth is the maximum nesting of templates. Deeper templates are dropped. MediaWiki
+// limits the nesting too.
 const maxDepth = 40
 
 // maxArguments is the maximum number of arguments of a template. Further
 // arguments are ignored.
 const maxArguments = 512
 
-// A templates renders templates, parser functions and parameters.
+// templates renders templates, parser functions and parameters.
 type templates struct {
 	pen
 	in       *finder
@@ -23,16 +23,17 @@ type templates struct {
 	expander expander
 
 	operations [rendering.OpVariable + 1]func(call) // by rendering.Op
-	args       []argument                           // of the templates being rendered, a stack
+	args       []argument                           // stack: arguments of the templates being rendered
 	stray      int                                  // closing braces to drop after the current template
 }
 
 // reset starts a page.
 func (t *templates) reset() { t.args, t.aside, t.stray = t.args[:0], t.aside[:0], 0 }
 
-// braces renders the template or parameter at src[i], which is "{{", and
-// returns the offset after it. Of unclosed braces, the rest of the line is dropped;
-// but if a closed template begins in the same run, only the braces before it.
+// braces renders the template or parameter at src[i], which is "{{", and returns the
+// offset after it. If the braces are not closed, the rest of the line is dropped; but
+// if a closed template begins in the same run of braces, only the braces before that
+// template are dropped.
 func (t *templates) braces(i, e int) (next int) {
 	el, ok := t.in.elementAt(i)
 	next = int(el.end)
@@ -62,8 +63,8 @@ func (t *templates) braces(i, e int) (next int) {
 	return next
 }
 
-// parameter renders {{{name|default}}}, whose name and default are in
-// src[i:e], as the default, because a page has no parameters.
+// parameter renders {{{name|default}}} as its default, because a page has no
+// parameters. src[i:e] is the text between the braces.
 func (t *templates) parameter(i, e int) {
 	base := len(t.args)
 	t.split(i, e)
@@ -77,7 +78,7 @@ func (t *templates) parameter(i, e int) {
 	t.args = t.args[:base]
 }
 
-// template renders the template whose name and arguments are in src[i:e].
+// template renders a template. src[i:e] is the text between its braces.
 func (t *templates) template(i, e int) {
 	given := t.in.trim(i, t.in.nameEnd(i, e))
 	rule, f, known := t.wiki.resolve(t.in.bytes(given))
@@ -90,8 +91,8 @@ func (t *templates) template(i, e int) {
 	}
 }
 
-// call renders the template with the name given and the text src[i:e] by a rule, or
-// the function f.
+// call renders a template by a rule, or by the function f if f is not funcNone. given
+// is the name and src[i:e] the text between the braces.
 func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) {
 	base := len(t.args)
 	t.split(i, e)
@@ -104,20 +105,20 @@ func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) 
 	t.args = t.args[:base]
 }
 
-// unknown handles a template that the data do not know. In a sentence it is
-// expanded if the wiki's definition is known; else it is dropped and counted.
+// unknown handles a template without a rule. In a sentence, the template is expanded if
+// the wiki's definition is available. Otherwise it is dropped and counted.
 func (t *templates) unknown(given span, i, e int) {
 	if given.empty() {
 		return
 	}
 	name := t.in.bytes(given)
-	// On many wikis, such as {{Polen}} on the German Wikipedia, the name of a country
-	// shows a flag and the name; on English ones it is a navigation box.
+	// On most wikis, a template named like a country, such as {{Polen}} on the German
+	// Wikipedia, shows a flag and the name. On English wikis it is a navigation box.
 	if !t.wiki.table.English() && t.wiki.table.IsOwnCountry(name) && inSentence(t.in.src, i-2, e+2) {
 		t.put(given)
 		return
 	}
-	within := t.expander.budget.depth > 0 || inSentence(t.in.src, i-2, e+2) // what is expanded is in one
+	within := t.expander.budget.depth > 0 || inSentence(t.in.src, i-2, e+2) // only templates in sentences are expanded
 	if within && t.expand(given, i, e) {
 		return
 	}
@@ -131,11 +132,10 @@ func (t *templates) unknown(given span, i, e int) {
 // the first bar outside of templates and comments.
 func (b *braceFinder) nameEnd(i, e int) int { return b.outside(i, e, '|') }
 
-// outside returns the offset of the first byte stop, a line feed or a bar, in
-// src[i:e] outside of templates, comments and extension tags; e if there is
-// none.
+// outside returns the offset of the first byte stop (a line feed or a bar) in src[i:e]
+// outside of templates, comments and extension tags. It returns e if there is none.
 func (b *braceFinder) outside(i, e int, stop byte) int {
-	mask := class[stop] & (classLine | classArgument) // these have "{" and "<" too
+	mask := class[stop] & (classLine | classArgument) // these classes include "{" and "<"
 	for {
 		if i = b.skip(i, e, mask); i >= e || b.src[i] == stop {
 			return i
@@ -144,9 +144,9 @@ func (b *braceFinder) outside(i, e int, stop byte) int {
 	}
 }
 
-// split pushes the name and the arguments of the template text src[i:e] on
-// the stack t.args. They are separated by bars outside of templates, links,
-// comments and extension tags. The name is pushed like a positional argument.
+// split pushes the name and the arguments of the template text src[i:e] on the stack
+// t.args. They are separated by bars; bars inside templates, links, comments and
+// extension tags do not count. The name is pushed like a positional argument.
 func (t *templates) split(i, e int) {
 	base := len(t.args)
 	start, equal := i, -1
@@ -180,8 +180,8 @@ func (t *templates) split(i, e int) {
 	t.in.work += work
 }
 
-// addArgument pushes the argument src[i:e]. It is a named argument if equal,
-// the offset of its first "=" or -1, follows a valid name.
+// addArgument pushes the argument src[i:e]. equal is the offset of its first "=", or
+// -1. The argument is named if the text before "=" is a valid name.
 func (t *templates) addArgument(i, e, equal int) {
 	if equal >= 0 {
 		if key := t.in.trim(i, equal); isKey(t.in.src[key.start:key.end]) {
@@ -195,9 +195,9 @@ func (t *templates) addArgument(i, e, equal int) {
 // maxKey is the maximum length of an argument's name in bytes.
 const maxKey = 64
 
-// isKey reports whether b can be the name of an argument. MediaWiki accepts any
-// text before an equals sign; here tag attributes and URL queries are excluded,
-// because their authors did not mean a named argument.
+// isKey reports whether b can be the name of an argument. MediaWiki accepts any text
+// before an equals sign. isKey rejects tag attributes and URL queries, because their
+// authors did not mean a named argument.
 func isKey(b []byte) bool {
 	return len(b) > 0 && len(b) <= maxKey && skip(b, 0, classNoKey) == len(b)
 }
@@ -213,7 +213,7 @@ func (s *source) trim(i, e int) span {
 	return span{i, e}
 }
 
-// hole counts a hole of the template with the name in given.
+// hole counts a [Hole] of the template whose name is in given.
 func (t *templates) hole(given span) {
 	t.losses.holes.add(t.wiki.templateName(t.in.bytes(given)), 1, t.wiki.page.Title)
 }

@@ -12,9 +12,9 @@ import (
 
 var monthNames = [13]string{1: "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 
-// date renders the year, month and day in the arguments n, n+1 and n+2, such as
-// 2001, 9 and 11, as "September 11, 2001" or, with dayFirst, "11 September
-// 2001". If argument n is not a year, it is rendered alone.
+// date renders a date. The arguments n, n+1 and n+2 are the year, month and day: 2001,
+// 9 and 11 become "September 11, 2001" or, with dayFirst, "11 September 2001". If
+// argument n is not a year, it is rendered alone.
 func (c *call) date(n int, dayFirst bool) {
 	year := c.bytes(c.arg(n))
 	d, ok := isoDate(year)
@@ -46,10 +46,10 @@ func (c *call) date(n int, dayFirst bool) {
 	c.text(d.year)
 }
 
-// A date is a date in the arguments of a template.
+// A date is a date from the arguments of a template.
 type date struct {
 	year       []byte
-	month, day int // there is no day unless day is in 1 to 31
+	month, day int // day outside 1 to 31: no day
 }
 
 func (d date) hasDay() bool { return d.day >= 1 && d.day <= 31 }
@@ -111,8 +111,8 @@ func opOldStyle(c call) {
 	c.affixed(" ", c.arg(2), "")
 }
 
-// localDate renders a date as the language of the wiki writes it: "11. September
-// 2001", "2001年9月11日". If CLDR does not know the language, it writes 2001-09-11.
+// localDate renders a date as is usual in the wiki's language: "11. September 2001",
+// "2001年9月11日". If CLDR has no data for the language, the form is 2001-09-11.
 func (c *call) localDate(d date) {
 	number := fmt.Sprintf("%02d", d.month)
 	name := "month"
@@ -143,8 +143,8 @@ func opDates(c call) {
 	}
 }
 
-// opFreeDate renders {{date|11|septembre|2001}} as "11 septembre 2001" and
-// {{date|11 September 2001|mdy}}, whose second argument is a format, as "11
+// opFreeDate renders {{date|11|septembre|2001}} as "11 septembre 2001". In {{date|11
+// September 2001|mdy}}, the second argument is a format, and the result is "11
 // September 2001". On a French wiki, day 1 is "1er".
 func opFreeDate(c call) {
 	first := c.bytes(c.arg(1))
@@ -214,9 +214,9 @@ func monthNumber(b []byte) int {
 	return 0
 }
 
-// opEraName renders {{BC|44}} as "44 BC" and {{AD|14}} as "AD 14" on an English
-// wiki, and as its language writes them on others. If CLDR does not know the
-// language, it writes the year alone.
+// opEraName renders {{BC|44}} as "44 BC" and {{AD|14}} as "AD 14" on an English wiki.
+// On other wikis it uses the form of their language. If CLDR has no data for the
+// language, it writes only the year.
 func opEraName(c call) {
 	year := c.arg(1)
 	era := strings.ToLower(c.rule.Text)

@@ -61,8 +61,8 @@ func opTitle(c call) {
 	c.str(c.wiki.page.Title)
 }
 
-// opEtymon renders the language with the code in argument c.rule.N, and the word in the
-// next one: {{cog|de|Wort}} as "German Wort".
+// opEtymon renders a language and a word in it: {{cog|de|Wort}} as "German Wort".
+// Argument c.rule.N is the language code, the next argument is the word.
 func opEtymon(c call) {
 	code := c.bytes(c.arg(c.rule.N))
 	name := c.wiki.table.LanguageName(code)
@@ -110,11 +110,12 @@ func opZh(c call) {
 	}
 }
 
-// languageLabel writes the name of a language before text in it: "German: ".
+// languageLabel writes the name of a language before a text in that language: "German:
+// ".
 func (c *call) languageLabel(name string) {
 	form := c.wiki.label("language")
 	before, after, ok := strings.Cut(form, "{name}")
-	if !ok { // "{lower}": German adjectives
+	if !ok { // label "{lower}": German adjectives
 		before, after, _ = strings.Cut(form, "{lower}")
 		name = strings.ToLower(name)
 	}
@@ -202,9 +203,9 @@ func opEra(c call) {
 	c.str("）")
 }
 
-// opSound renders a pronunciation: {{IPA|mo}} as "mo". In parentheses, where it
-// interrupts the sentence, it is dropped. With c.rule.N = 2 a language code may come
-// first: {{IPA|fr|mo}}.
+// opSound renders a pronunciation: {{IPA|mo}} as "mo". A pronunciation in parentheses
+// is dropped, because it interrupts the sentence. If c.rule.N is 2, a language code may
+// come first: {{IPA|fr|mo}}.
 func opSound(c call) {
 	if c.inParentheses() {
 		return

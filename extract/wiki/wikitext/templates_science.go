@@ -135,9 +135,10 @@ var amountWords = map[string]string{
 	"k": "thousand", "m": "million", "b": "billion", "t": "trillion", "l": "lakh", "c": "crore", "lc": "lakh-crore",
 }
 
-// opAmount renders an amount of money without its conversion to another currency:
-// {{INRConvert|5|c}} as "₹5 crore". The code for the power of ten is argument
-// c.rule.N+1. If the language of the wiki has no word for it, the amount is a hole.
+// opAmount renders an amount of money: {{INRConvert|5|c}} as "₹5 crore". The conversion
+// to another currency is dropped. Argument c.rule.N+1 is the code for the power of ten.
+// If the wiki's language has no word for it, the template is dropped and counts as a
+// [Hole].
 func opAmount(c call) {
 	p := c.arg(c.rule.N)
 	power := amountWords[string(c.bytes(c.arg(c.rule.N+1)))]
@@ -180,7 +181,7 @@ func opGauge(c call) {
 		c.put(p)
 		return
 	}
-	for len(digits) > 0 { // 4ft8.5in: numbers and units in turn
+	for len(digits) > 0 { // 4ft8.5in: numbers and units alternate
 		c.number(span{p.start, p.end - len(digits)})
 		rest := bytes.TrimLeft(digits, " abcdefghijklmnopqrstuvwxyz")
 		c.affixed(" ", c.in.trim(p.end-len(digits), p.end-len(rest)), "")
@@ -195,13 +196,13 @@ func opGauge(c call) {
 	c.put(p)
 }
 
-// regroup returns a text with an English number, "1,435 mm", with the separators
-// of the wiki's language.
+// regroup converts the separators of an English number in text, such as "1,435 mm", to
+// those of the wiki's language.
 func (c *call) regroup(text string) string {
 	return strings.Replace(text, ",", digitsOf(c.wiki.page.Lang).group, 1)
 }
 
-// gaugeNames maps the names of gauges in {{track gauge}} to sizes.
+// gaugeNames maps the gauge names in {{track gauge}} to sizes.
 var gaugeNames = map[string]string{
 	"standard": "1,435 mm", "sg": "1,435 mm", "ussg": "4 ft 8 1/2 in", "uksg": "4 ft 8 1/2 in", "metre": "1,000 mm", "meter": "1,000 mm",
 	"cape": "1,067 mm", "jp": "1,067 mm", "russian": "1,520 mm", "ru": "1,520 mm", "iberian": "1,668 mm", "irish": "5 ft 3 in",

@@ -16,7 +16,7 @@ func opLink(c call) {
 	}
 	p := c.arg(c.rule.N)
 	if local := c.arg(3); !local.empty() && c.rule.N == 1 && c.isLanguage(p) && !c.isLanguage(c.arg(2)) {
-		p = local // older order of arguments: language, foreign title, title here
+		p = local // older order of arguments: language, foreign title, title on this wiki
 	}
 	if !p.empty() {
 		c.put(p)
@@ -98,16 +98,16 @@ func opCountry(c call) {
 		return
 	}
 	if !c.wiki.table.English() && rendering.IsCountry(code) {
-		c.hole(c.given) // CLDR does not know the wiki's language or the country
+		c.hole(c.given) // CLDR has no data for the wiki's language or the country
 		return
 	}
 	c.put(p)
 }
 
 // opShip renders {{ship|USS|Enterprise|CVN-65}} and, with c.rule.Text = "USS",
-// {{USS|Enterprise|CVN-65}} as "USS Enterprise (CVN-65)". One more argument
-// selects the parts to show: the sum of 4 for the prefix, 2 for the name and 1
-// for the number.
+// {{USS|Enterprise|CVN-65}} as "USS Enterprise (CVN-65)". An optional last argument
+// selects the parts to show, as a sum: 4 for the prefix, 2 for the name, 1 for the
+// number.
 func opShip(c call) {
 	n := 1
 	prefix := span{}
@@ -258,8 +258,8 @@ func (c *call) ordinalEnding(numeral []byte) {
 	}
 }
 
-// opIncise renders {{incise|text}} as "– text –" and {{incise|text|stop}}, after
-// which other punctuation follows, as "– text".
+// opIncise renders {{incise|text}} as "– text –" and {{incise|text|stop}}, which other
+// punctuation follows, as "– text".
 func opIncise(c call) {
 	c.affixed("– ", c.arg(1), "")
 	if string(c.bytes(c.arg(2))) != "stop" {

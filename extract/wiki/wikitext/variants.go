@@ -20,10 +20,10 @@ func hasVariants(lang string) bool {
 // markup.
 const maxVariant = 4096
 
-// variantAt renders the language variant -{…}- at src[i], after writing the
-// plain text src[start:i]: the first alternative of "zh-hans:x;zh-hant:y",
-// here "x", or the text after flags such as "A|". It returns the offset after
-// it, or i if there is none.
+// variantAt renders the language variant -{…}- at src[i], after writing the plain text
+// src[start:i]. Of "zh-hans:x;zh-hant:y" it renders the first alternative, "x"; of
+// "A|x" the text after the flags, "x". It returns the offset after the variant, or i if
+// there is none.
 func (n *inline) variantAt(start, i, e int) (next int) {
 	if i+1 >= e || n.in.src[i+1] != '{' || i+2 < e && n.in.src[i+2] == '{' {
 		return i
@@ -47,8 +47,8 @@ func (n *inline) variantAt(start, i, e int) (next int) {
 	return to + 2
 }
 
-// A variantFinder finds the end of each "-{" in the page. They may be nested,
-// so the first lookup pairs all of them.
+// A variantFinder finds the end of each "-{" in the page. Variants may be nested, so
+// the first lookup pairs all of them.
 type variantFinder struct {
 	pairs   []span // sorted by start; end = 0: not closed
 	open    []int  // scratch: indices in pairs
@@ -102,8 +102,8 @@ func (f *finder) variantEnd(i, e int) int {
 	return v.pairs[k].end
 }
 
-// alternative renders the first alternative in src[i:e] if it has the form
-// "code:text;code:text", or else all of it.
+// alternative renders src[i:e]: only the first alternative if the text has the form
+// "code:text;code:text", otherwise the whole text.
 func (n *inline) alternative(i, e int) {
 	b := n.in.src[i:e]
 	if semi := bytes.IndexByte(b, ';'); semi >= 0 && len(trimSpace(b[:semi])) == 0 {
@@ -149,8 +149,8 @@ func (n *inline) alternativeEnd(b []byte) int {
 	return len(b)
 }
 
-// maxReference is the maximum length, in bytes, of a character reference for
-// which alternativeEnd looks.
+// maxReference is the maximum length, in bytes, of a character reference that
+// alternativeEnd recognizes.
 const maxReference = 33
 
 // isFlags reports whether b, the text before a bar in -{…}-, consists of flags:

@@ -7,7 +7,8 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// A Page holds what the text may depend on besides the wikitext.
+// A Page holds everything about a page, besides its wikitext, that the text may depend
+// on.
 type Page struct {
 	Title string // for {{PAGENAME}}; may be empty
 	Lang  string // code of the wiki's language, "en"; may be empty
@@ -20,32 +21,32 @@ type Page struct {
 	Template string
 }
 
-// Definitions are the definitions of a wiki's own templates.
+// Definitions gives access to the definitions of a wiki's own templates.
 type Definitions interface {
-	// Definition returns the definition of the template with a folded name ("" if
-	// there is none), in the form of a line of kind definition in package rendering.
-	// The title of the template, as the page has it, tells names apart that differ
-	// in case.
+	// Definition returns the definition of a template, in the form of a line of kind
+	// definition in package rendering; "" if there is none. name is the folded name.
+	// title is the template's name as written on the page; it distinguishes names that
+	// differ only in case.
 	Definition(name, title []byte) string
 }
 
-// A wiki is what the text of a page depends on besides its source: what the names
-// of templates refer to, and the words of the language.
+// wiki holds what the text of a page depends on besides its source: the meaning of
+// template names, and the words of the wiki's language.
 type wiki struct {
 	page   Page
-	files  []*rendering.File // the user's, see Options
-	table  *rendering.Table  // what templates show on the wiki of the page
-	tables wikiTables        // of the wikis met so far
-	key    [2]string         // of table
+	files  []*rendering.File // the user's files, Options.Rendering
+	table  *rendering.Table  // rules for the templates of the page's wiki
+	tables wikiTables        // of all wikis seen so far
+	key    [2]string         // key of table in tables
 	names  nameCache         // resolved template names
 	name   []byte            // scratch: a folded name
 }
 
-// wikiTables are the tables of wikis, by language and name. Only the text filter
-// meets more than one wiki.
+// wikiTables maps the language and name of a wiki to its table. Only the text filter
+// processes pages of more than one wiki.
 type wikiTables map[[2]string]*rendering.Table
 
-// maxTables is the maximum number of tables that a wiki keeps.
+// maxTables is the maximum number of tables in wikiTables.
 const maxTables = 64
 
 // enter selects the table of the wiki that the page belongs to.
@@ -66,8 +67,8 @@ func (w *wiki) enter(page Page) {
 	w.table, w.key, w.names = t, key, nameCache{}
 }
 
-// resolve returns the template or function with the name given, as it stands in
-// the source; known is false if there is none.
+// resolve returns the template rule or the function for a name as written in the
+// source; known is false if there is none.
 func (w *wiki) resolve(given []byte) (t rendering.Rule, f function, known bool) {
 	slot := w.names.slot(given)
 	if slot != nil && string(slot.name[:slot.length]) == string(given) {
@@ -89,19 +90,19 @@ func (w *wiki) resolve(given []byte) (t rendering.Rule, f function, known bool) 
 	return t, f, true
 }
 
-// A nameCache caches what template names in the source refer to. It is a
-// direct-mapped hash table: most templates of a page have one of few names.
+// A nameCache caches the meaning of template names in the source. It is a direct-mapped
+// hash table: most templates of a page have one of a few names.
 type nameCache [64]nameSlot
 
 type nameSlot struct {
-	name     [23]byte // as in the source
+	name     [23]byte // as written in the source
 	length   uint8
 	template rendering.Rule
 	function function
 }
 
-// slot returns the cache slot for a name; nil for an empty name or one that is
-// too long.
+// slot returns the cache slot for a name. It returns nil if the name is empty or too
+// long.
 func (c *nameCache) slot(name []byte) *nameSlot {
 	n := len(name)
 	if n == 0 || n > len(c[0].name) {
@@ -110,14 +111,13 @@ func (c *nameCache) slot(name []byte) *nameSlot {
 	return &c[(uint(name[0])+3*uint(name[n-1])+7*uint(name[n/2])+13*uint(n))%uint(len(c))]
 }
 
-// lookUp returns how to render the template with the given name; ok is false if
-// it is unknown. name is the name in lower case, given is the name as it stands
-// in the source.
+// lookUp returns the rule for a template; ok is false if the template is unknown. name
+// is its name in lower case, given its name as written in the source.
 func (w *wiki) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
 	if f, ok := variables[string(name)]; ok {
 		return rendering.Rule{Op: rendering.OpVariable, N: int(f)}, true
 	}
-	if len(given) == 3 && rendering.IsCountry(given) { // {{ESP}} is Spain, {{esp}} another template
+	if len(given) == 3 && rendering.IsCountry(given) { // {{ESP}} is Spain, {{esp}} is another template
 		if t, ok = w.byShape(given); ok {
 			return t, true
 		}
@@ -132,14 +132,14 @@ func (w *wiki) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
 	return t, true
 }
 
-// byShape returns how to render a template whose name has a certain form; ok is
-// false if it has none of these forms:
+// byShape returns the rule for a template whose name has one of these forms; ok is
+// false for all other names:
 //
-//   - "2e" and "XIVe" of the French Wikipedia are shown themselves.
-//   - "FRA" is shown as the name of the country in the language of the wiki.
-//   - "enS" of the German Wikipedia shows a language and text in it.
-//   - "en", where it is not a word of the wiki, shows text in the language; as a
-//     mark after a link it has no text.
+//   - "2e" and "XIVe" on the French Wikipedia render as the name itself.
+//   - "FRA" renders as the name of the country in the wiki's language.
+//   - "enS" on the German Wikipedia renders a language and a text in it.
+//   - "en", unless it is a word of the wiki's language, renders a text in that
+//     language; as a mark after a link it renders nothing.
 func (w *wiki) byShape(given []byte) (t rendering.Rule, ok bool) {
 	switch lang := w.baseLang(); {
 	case lang == "fr" && isOrdinal(given):
@@ -186,8 +186,8 @@ const maxTemplateName = 255
 var templateWords = makeSet("template", "vorlage", "modèle", "plantilla", "шаблон", "predefinição", "sjabloon",
 	"szablon", "mall", "πρότυπο", "subst", "safesubst", "msg", "msgnw")
 
-// definition returns the definition of the template with a title: the user's, or
-// that of the wiki itself; "" if there is none.
+// definition returns the definition of the template with the given title: the user's,
+// if any, otherwise the wiki's own. It returns "" if there is none.
 func (w *wiki) definition(title []byte) string {
 	own := w.templateTitle(title)
 	name := w.templateName(title)
@@ -208,11 +208,11 @@ func (w *wiki) templateTitle(title []byte) []byte {
 	return title
 }
 
-// urlFunctions are the parser functions that give a URL.
+// urlFunctions are the parser functions that return a URL.
 var urlFunctions = makeSet("fullurl", "fullurle", "canonicalurl", "canonicalurle", "filepath", "localurl", "localurle")
 
-// givesURL reports whether what a template's name begins, or its definition, is a
-// URL.
+// givesURL reports whether a template renders a URL: its name begins with a parser
+// function in urlFunctions, or its definition begins with a URL.
 func (w *wiki) givesURL(name []byte) bool {
 	if function, _, ok := bytes.Cut(name, []byte(":")); ok && urlFunctions[string(fold(&w.name, function))] {
 		return true
@@ -220,11 +220,11 @@ func (w *wiki) givesURL(name []byte) bool {
 	return w.expands() && protocolLength([]byte(w.definition(name))) > 0
 }
 
-// expands reports whether there are definitions of templates.
+// expands reports whether any definitions of templates are available.
 func (w *wiki) expands() bool { return w.page.Definitions != nil || w.table.HasDefinitions() }
 
-// label returns a word that an operation writes, in the language of the wiki; ""
-// if the data have none.
+// label returns a word or text that operations write, in the wiki's language; "" if the
+// rendering data have no such label.
 func (w *wiki) label(name string) string { return w.table.Text(rendering.Label, name) }
 
 var frenchMonths = makeSet("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre")

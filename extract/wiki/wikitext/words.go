@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// The tables have MediaWiki's words of all languages together. A word of one
-// language is hardly ever an ordinary title in another, and pages copied between
-// wikis contain foreign words.
+// Words of all languages that MediaWiki supports are in the same tables. A word of one
+// language is hardly ever an ordinary title in another, and pages copied between wikis
+// contain foreign words.
 //
 //go:generate go run ./internal/genwords mediawiki
 
-// A word is the meaning of the text before the first colon of a link target,
-// such as "File" or "de".
+// A word is the meaning of the part of a link target before its first colon, such as
+// "File" or "de".
 type word uint8
 
 const (
@@ -28,8 +28,8 @@ const (
 // redirect word.
 const maxWord = 96
 
-// namespaceOf returns the meaning of the text before the first colon of a link
-// target. It uses scratch as a buffer.
+// namespaceOf returns the meaning of the part of a link target before its first colon.
+// It uses scratch as a buffer.
 func namespaceOf(target []byte, scratch *[]byte) word {
 	k := bytes.IndexByte(target, ':')
 	if k <= 0 || k > maxWord {
@@ -45,8 +45,8 @@ func namespaceOf(target []byte, scratch *[]byte) word {
 	return wordOther
 }
 
-// isShownNamespace reports whether name is the English name, in lower case, of
-// a namespace to which links are shown.
+// isShownNamespace reports whether name, in lower case, is the English name of a
+// namespace to which links are shown.
 func isShownNamespace(name []byte) bool {
 	switch string(name) {
 	case "talk", "user", "user talk", "project", "wikipedia", "template", "help", "special", "mediawiki", "portal", "draft", "module":
@@ -55,7 +55,7 @@ func isShownNamespace(name []byte) bool {
 	return false
 }
 
-// fold returns b in lower case, with spaces for underscores. The result is in
+// fold returns b in lower case, with underscores replaced by spaces. The result is in
 // scratch and is valid until scratch is used again.
 func fold(scratch *[]byte, b []byte) []byte {
 	out := (*scratch)[:0]
@@ -85,8 +85,8 @@ func fold(scratch *[]byte, b []byte) []byte {
 	return out
 }
 
-// switchAt returns the length of the behaviour switch with which b begins, such
-// as __NOTOC__; 0 if there is none. It uses scratch as a buffer.
+// switchAt returns the length of the behaviour switch, such as __NOTOC__, at the start
+// of b; 0 if there is none. It uses scratch as a buffer.
 func switchAt(b []byte, scratch *[]byte) int {
 	if len(b) < 5 || b[1] != '_' || b[2] == '_' {
 		return 0
@@ -192,9 +192,9 @@ func isBackMatter(heading []byte, scratch *[]byte) bool {
 	return backMatter[string(bytes.TrimRight(fold(scratch, heading), ": "))]
 }
 
-// TemplateName returns the name of a template, without its namespace, in the form
-// in which package rendering compares names: in lower case, with spaces for
-// underscores.
+// TemplateName returns a template's name without its namespace, in the form that
+// package rendering uses to compare names: in lower case, with underscores replaced by
+// spaces.
 func TemplateName(name string) string {
 	var scratch []byte
 	return string(trimSpace(fold(&scratch, []byte(name))))
