@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// An address gives the addresses of a wiki's pages.
+// An address holds what all page addresses of a wiki have in common.
 type address struct {
-	prefix  string // of a page's address, before its title; "" if unknown
+	prefix  string // part of an address before the page title; "" if unknown
 	license string // SPDX identifier of the licence of all pages; "" if unknown
 }
 
-// newAddress derives an address from that of the main page, in the head of a
-// dump: "https://en.wikipedia.org/wiki/Main_Page".
+// newAddress derives an address from the main page's URL in the head of a dump, such as
+// "https://en.wikipedia.org/wiki/Main_Page".
 func newAddress(base string) address {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -31,11 +31,11 @@ func newAddress(base string) address {
 	return a
 }
 
-// LicenseOf returns the SPDX identifier of the licence of the page with an
-// address; "" if unknown.
+// LicenseOf returns the SPDX identifier of the licence of the page with the given URL;
+// "" if unknown.
 func LicenseOf(address string) string { return newAddress(address).license }
 
-// of returns the address of the page with a title.
+// of returns the URL of the page with the given title.
 func (a address) of(title string) string {
 	if a.prefix == "" {
 		return ""
@@ -55,21 +55,21 @@ func (a address) of(title string) string {
 	return string(b)
 }
 
-// plainInAddress are the characters besides letters and digits that MediaWiki
-// leaves as they are in addresses of pages (wfUrlencode).
+// plainInAddress are the characters, besides letters and digits, that MediaWiki does
+// not escape in page URLs (wfUrlencode).
 const (
 	plainInAddress = "-_.~;@$!*(),/:"
 	upperHex       = "0123456789ABCDEF"
 )
 
-// wikimediaProjects are the domains of Wikimedia's wikis whose text has the
-// licence that Wikimedia's terms of use ask of contributions since June 2023.
-// Wikinews and Wikidata have others.
+// wikimediaProjects are the domains of the Wikimedia wikis under the licence that
+// Wikimedia's terms of use require since June 2023. Wikinews and Wikidata use other
+// licences.
 var wikimediaProjects = []string{"wikipedia.org", "wiktionary.org", "wikibooks.org", "wikiquote.org", "wikisource.org", "wikiversity.org",
 	"wikivoyage.org", "wikimedia.org", "mediawiki.org"}
 
-// licenseOf returns the SPDX identifier of the licence of a wiki's text, by the
-// wiki's host; "" if unknown.
+// licenseOf returns the SPDX identifier of the licence of a wiki's text, given the
+// wiki's host name; "" if unknown.
 func licenseOf(host string) string {
 	for _, domain := range wikimediaProjects {
 		if host == domain || strings.HasSuffix(host, "."+domain) {

@@ -22,18 +22,19 @@ import (
 	"pretext/extract/wiki/wikitext"
 )
 
-// Maximum lengths of a definition in bytes. Longer ones are boxes, not parts of
-// sentences, but for those that choose among many texts: names of countries by
-// code, for example.
+// Maximum lengths of a definition in bytes. Longer definitions are boxes and not parts
+// of sentences, except those that choose among many texts, for example country names by
+// code.
 const (
 	MaxDefinition = 4096
 	MaxSwitch     = 64 << 10 // of a definition with #switch
 )
 
-// emptyDefinition is the definition of a template of which a page includes nothing.
+// emptyDefinition is the definition of a template that adds nothing to a page.
 const emptyDefinition = "<nowiki/>"
 
-// templateNamespace is the number of the namespace of templates on every wiki.
+// templateNamespace is the number of the template namespace. It is the same on every
+// wiki.
 const templateNamespace = 10
 
 // A LeftOut is the reason why a template page has no definition.
@@ -49,9 +50,9 @@ const (
 
 // DefinitionStats counts the template pages that were read.
 type DefinitionStats struct {
-	Templates   int64             // pages
-	Definitions int64             // pages with wikitext that a sentence can include, and redirects to other templates
-	LeftOut     map[LeftOut]int64 // the other pages
+	Templates   int64             // template pages
+	Definitions int64             // pages with wikitext for use in a sentence, and redirects to other templates
+	LeftOut     map[LeftOut]int64 // all other template pages
 }
 
 // Counts of template pages.
@@ -67,9 +68,10 @@ func (s *DefinitionStats) Counts() counts.Counts {
 	return c
 }
 
-// Definitions yields the templates in the range that are wikitext which a
-// sentence can include, and counts them in stats. It adds all pages to spool, unless
-// that is nil. Like [Reader.Documents] it may be called only once.
+// Definitions yields the templates in the range whose source is wikitext that can be
+// used in a sentence. It counts template pages in stats. Unless spool is nil, it also
+// adds all pages of the range to spool. Like [Reader.Documents], it may be called only
+// once.
 func (r *Reader) Definitions(stats *DefinitionStats, spool *SpoolWriter) iter.Seq2[definitions.Definition, error] {
 	return func(yield func(definitions.Definition, error) bool) {
 		if r.used {
@@ -86,7 +88,7 @@ func (r *Reader) Definitions(stats *DefinitionStats, spool *SpoolWriter) iter.Se
 				return
 			}
 			if spool != nil {
-				spool.add(r, p) // before the page is decoded in place
+				spool.add(r, p) // add copies p before it is decoded in place
 			}
 			if d, ok := r.definition(p, stats); ok && !yield(d, nil) {
 				return
@@ -99,8 +101,8 @@ func (r *Reader) Definitions(stats *DefinitionStats, spool *SpoolWriter) iter.Se
 	}
 }
 
-// namespaceOf returns the head of a page and the number of its namespace; ok is
-// false if the page is not whole or its head is malformed.
+// namespaceOf returns the head of a page and the number of its namespace; ok is false
+// if the page is incomplete or its head is malformed.
 func (r *Reader) namespaceOf(p rawPage) (h pageHead, ns int, ok bool) {
 	if p.end != endClosed || p.head == nil {
 		return h, 0, false
@@ -112,7 +114,8 @@ func (r *Reader) namespaceOf(p rawPage) (h pageHead, ns int, ok bool) {
 	return h, r.namespaces.ofTitle(string(title)), true
 }
 
-// definition returns the template that is the page p; ok is false if it is none.
+// definition returns the definition of the template on page p; ok is false if p has
+// none.
 func (r *Reader) definition(p rawPage, stats *DefinitionStats) (d definitions.Definition, ok bool) {
 	h, ns, ok := r.namespaceOf(p)
 	if !ok || ns != templateNamespace {
@@ -141,7 +144,8 @@ func (r *Reader) definition(p rawPage, stats *DefinitionStats) (d definitions.De
 	return d, why == ""
 }
 
-// count counts a template page with a definition, or one without.
+// count counts a template page. why is the reason why it has no definition; "" if it
+// has one.
 func (s *DefinitionStats) count(why LeftOut) {
 	s.Templates++
 	if why == "" {
@@ -175,13 +179,13 @@ func definitionOf(source []byte) (string, LeftOut) {
 	case bytes.Contains(bytes.ToLower(included), []byte("#invoke:")):
 		return "", leftOutLua
 	case bytes.HasPrefix(included, []byte(rendering.Alias)):
-		return "", leftOutUnusable // text that looks like ours for a redirect
+		return "", leftOutUnusable // source that could be mistaken for our mark of a redirect
 	}
 	return string(included), ""
 }
 
-// redirectTarget returns the title, without the namespace, of the template to
-// which a page redirects; ok is false if it is no template.
+// redirectTarget returns the title, without the namespace, of the template to which a
+// page redirects; ok is false if the target is not a template.
 func redirectTarget(source []byte) (title string, ok bool) {
 	_, rest, ok := bytes.Cut(source, []byte("[["))
 	target, _, closed := bytes.Cut(rest, []byte("]]"))
@@ -195,14 +199,14 @@ func redirectTarget(source []byte) (title string, ok bool) {
 	return string(after), hasNamespace && len(after) > 0
 }
 
-// maxDefinitions is the maximum size in bytes of all definitions in a file of
-// rendering data. If they are larger, the shortest are kept: they are the words of
+// maxDefinitions is the maximum size in bytes of all definitions in a file of rendering
+// data. If they are larger, only the shortest are kept, because these render words of
 // sentences.
 const maxDefinitions = 12 << 20
 
-// CollectDefinitions returns the definitions of a dump's templates, sorted by
-// name, for a file of rendering data. It reads workers ranges at once; the result
-// does not depend on their number.
+// CollectDefinitions returns the definitions of a dump's templates, sorted by name, for
+// a file of rendering data. It reads several ranges in parallel, one for each worker;
+// the result does not depend on the number of workers.
 func CollectDefinitions(ctx context.Context, d Dump, workers int) ([]definitions.Definition, error) {
 	var kept definitionSet
 	var mu sync.Mutex
@@ -240,8 +244,8 @@ func CollectDefinitions(ctx context.Context, d Dump, workers int) ([]definitions
 	return slices.CompactFunc(kept.list, func(a, b definitions.Definition) bool { return a.Name == b.Name }), nil
 }
 
-// folded returns a definition as a file of rendering data has it: names are
-// folded, and titles do not matter.
+// folded returns a definition in the form that a file of rendering data uses: names are
+// folded, and the title is removed.
 func folded(d definitions.Definition) definitions.Definition {
 	d.Title = ""
 	if target, ok := strings.CutPrefix(d.Value, rendering.Alias); ok {
@@ -250,8 +254,9 @@ func folded(d definitions.Definition) definitions.Definition {
 	return d
 }
 
-// isAlias reports whether a definition is a redirect. Of those with one folded
-// name, it comes last: the target often differs from it in case only.
+// isAlias reports whether a definition is a redirect. Among definitions with the same
+// folded name, redirects are sorted last, because the target's name often differs only
+// in case.
 func isAlias(d definitions.Definition) bool { return strings.HasPrefix(d.Value, rendering.Alias) }
 
 func compareBool(a, b bool) int {
@@ -264,8 +269,8 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// A definitionSet holds the shortest definitions in bounded memory. Which these
-// are does not depend on the order in which they are added.
+// A definitionSet holds the shortest definitions in bounded memory. The result does not
+// depend on the order in which they are added.
 type definitionSet struct {
 	list []definitions.Definition
 	size int
@@ -278,7 +283,7 @@ func (s *definitionSet) add(d definitions.Definition) {
 	}
 }
 
-// trim keeps the shortest definitions, up to maxDefinitions.
+// trim removes the longest definitions until the size is at most maxDefinitions.
 func (s *definitionSet) trim() {
 	slices.SortFunc(s.list, func(a, b definitions.Definition) int {
 		return cmp.Or(cmp.Compare(len(a.Value), len(b.Value)), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Value, b.Value))
@@ -294,8 +299,8 @@ func (s *definitionSet) trim() {
 	}
 }
 
-// AppendDefinitions appends definitions as a file of rendering data for the wiki
-// with the given name.
+// AppendDefinitions appends definitions in the format of a file of rendering data, for
+// the wiki with the given name.
 func AppendDefinitions(dst []byte, wiki string, list []definitions.Definition) []byte {
 	dst = fmt.Appendf(dst, "# Source: the templates of %s, %d of them.\n[%s]\n", wiki, len(list), wiki)
 	for _, d := range list {

@@ -1,5 +1,5 @@
 // Package wiki extracts documents from MediaWiki XML dumps. It decodes a dump,
-// splits it into pages, filters the pages by their headers and converts the text
+// splits it into pages, filters the pages by their heads and converts the text
 // of the remaining pages with package wikitext. It reads the dumps that Wikimedia
 // publishes (.xml.bz2 of one or many streams; the index of a multistream dump is
 // not needed), and dumps that are not compressed or gzipped.
@@ -48,7 +48,7 @@
 //
 // # Rejects
 //
-// Every page is a document or a reject, see [Stats]. The reasons, in the order in
+// Every page becomes a document or a reject, see [Stats]. The reasons, in the order in
 // which they are tested:
 //
 //	unterminated    no </page> before the next <page>, </mediawiki> or the end of the file
@@ -79,14 +79,15 @@
 //
 // # Corrupt dumps
 //
-// A checksum mismatch, a file that ends inside a page or a bzip2 stream, or data
-// after the last stream is a [*CorruptError] with its offset. The documents
-// before it are yielded first. A file that ends between two pages is accepted,
-// because dumps truncated to some pages are in use; its Stats.Footers is 0.
+// The reader returns a [*CorruptError] with an offset for a checksum mismatch, a
+// file that ends inside a page or a bzip2 stream, and data after the last stream.
+// The documents before that offset are yielded first. A file that ends between two
+// pages is accepted, because dumps truncated to some pages are in use; its
+// Stats.Footers is 0.
 //
 // # Concurrency and memory
 //
 // A [Reader] must not be used by several goroutines at once. Readers share only
-// the io.ReaderAt. A reader takes about 15 MiB, and less than 64 MiB for any
-// input, because it never holds a page over the limit.
+// the io.ReaderAt. A reader takes about 15 MiB of memory, and less than 64 MiB
+// for any input, because it never holds a page that exceeds the limit.
 package wiki

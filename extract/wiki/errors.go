@@ -11,7 +11,7 @@ var ErrCorrupt = failure.Damaged("corrupt dump")
 // A CorruptError locates corrupt data in a dump: a checksum mismatch, a
 // truncated file, or data after the last stream.
 type CorruptError struct {
-	Offset int64  // in the file: of the corrupt byte, or of the block that contains it
+	Offset int64  // file offset of the corrupt byte, or of the block that contains it
 	Reason string // e.g. "file ends inside a page"
 	Err    error  // error of the decoder, io.ErrUnexpectedEOF for a truncated file, or nil
 }

@@ -47,8 +47,8 @@ func parsePart(path string) (p Part, ok bool) {
 	return p, p.First <= p.Last
 }
 
-// SortParts sorts paths in place, so that the parts of each dump are in the
-// order of their page numbers. The paths of other files keep their places.
+// SortParts sorts paths in place, so that the parts of each dump are in the order of
+// their page numbers. Paths of files that are not parts do not move.
 func SortParts(paths []string) {
 	places := map[string][]int{}
 	var dumps []string
@@ -76,9 +76,9 @@ func SortParts(paths []string) {
 	}
 }
 
-// CheckParts returns a message for each gap and each overlap between the parts
-// of each dump. It does not detect that the last part is missing, because file
-// names do not tell the number of pages.
+// CheckParts returns a message for each gap and each overlap between the parts of each
+// dump. It cannot detect that the last part is missing, because file names do not
+// contain the number of pages.
 func CheckParts(paths []string) (lines []string) {
 	sorted := slices.Clone(paths)
 	SortParts(sorted)
@@ -118,9 +118,9 @@ var companions = []struct {
 	{regexp.MustCompile(`^(dumpstatus\.json|dumpruninfo\.(txt|json|html)|report\.json|status\.html|index\.html|_SUCCESS|siteinfo-namespaces\.json(\.gz)?)$|-rss\.xml$|-siteinfo-namespaces\.json\.gz$`), "a note about a dump"},
 }
 
-// Companion describes a file that Wikimedia publishes beside the dumps of
-// pages, such as "an SQL table", going by its name. It returns "" for any other
-// file.
+// Companion returns a description, such as "an SQL table", of a file that Wikimedia
+// publishes next to the dumps of pages. It uses only the file's name. For all other
+// files it returns "".
 func Companion(path string) string {
 	name := filepath.Base(path)
 	for _, c := range companions {
@@ -131,9 +131,9 @@ func Companion(path string) string {
 	return ""
 }
 
-// HasDumpName reports whether a file has the name of a dump of pages: it ends
-// in .xml, .xml.bz2 or .xml.gz, or is the name of a part ([parsePart]). Names
-// that [Companion] recognizes do not count.
+// HasDumpName reports whether a file is named like a dump of pages: it ends in .xml,
+// .xml.bz2 or .xml.gz, or has the name of a part ([parsePart]). Names that [Companion]
+// recognizes are not dump names.
 func HasDumpName(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	if strings.HasPrefix(name, ".") || Companion(path) != "" {

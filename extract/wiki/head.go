@@ -17,7 +17,7 @@ type Compression string
 // The supported compression formats.
 const (
 	CompressionNone  Compression = "none"
-	CompressionBzip2 Compression = "bzip2" // of one stream or many
+	CompressionBzip2 Compression = "bzip2" // one or many bzip2 streams
 	CompressionGzip  Compression = "gzip"
 )
 
@@ -55,20 +55,20 @@ type Namespace struct {
 	Name string `json:"name"`
 }
 
-// splittable reports whether reading can begin in the middle of the dump.
+// splittable reports whether the dump can be read from the middle.
 func (h Head) splittable() bool {
 	utf16 := h.Encoding == EncodingUTF16LE || h.Encoding == EncodingUTF16BE
 	return h.Compression != CompressionGzip && !utf16
 }
 
-// maxHeadBytes is the maximum size of a dump's head, in bytes: about ten times
-// that of a wiki with many namespaces.
+// maxHeadBytes is the maximum size of a dump's head, in bytes: about ten times the head
+// of a wiki with many namespaces.
 const maxHeadBytes = 1 << 20
 
-// ReadHead reads the head of a dump of size bytes. It recognizes compression
-// and encoding by the content of the file, not by its name. For an empty file
-// or an unknown format the error is a [*CorruptError], for another known format
-// a [*NotDumpError].
+// ReadHead reads the head of a dump of size bytes. It recognizes compression and
+// encoding by the content of the file, not by its name. The error is a [*CorruptError]
+// if the file is empty or its format unknown, and a [*NotDumpError] if the file has
+// another known format.
 func ReadHead(r io.ReaderAt, size int64) (Head, error) {
 	h, err := readHead(r, size)
 	if foreign := (*NotDumpError)(nil); errors.As(err, &foreign) {
@@ -145,8 +145,7 @@ func headEnd(b []byte) int {
 	return firstOf(b, "</siteinfo", "<page>", "<page ")
 }
 
-// firstOf returns the first offset in b at which one of the words begins, or
-// -1.
+// firstOf returns the offset in b where the first of the words begins, or -1.
 func firstOf(b []byte, words ...string) int {
 	first := -1
 	for _, word := range words {
@@ -157,8 +156,8 @@ func firstOf(b []byte, words ...string) int {
 	return first
 }
 
-// sniffEncoding returns the encoding of b, the beginning of a dump, which its
-// byte order mark or its first "<" shows.
+// sniffEncoding returns the encoding of b, the beginning of a dump. It uses the byte
+// order mark or the bytes of the first "<".
 func sniffEncoding(b []byte) Encoding {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("<\x00")):
@@ -285,10 +284,10 @@ func cleanString(raw []byte, markup bool) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// DBName derives a database name from the base name of a dump file, for a dump
-// whose head has none: the part of a Wikimedia file name before the date
-// ("enwiki" for "enwiki-20250101-pages-articles.xml.bz2"). From any other name
-// it only removes .xml, .gz and .bz2.
+// DBName derives a database name from the base name of a dump file. It is used if the
+// dump's head contains none. For a Wikimedia file name it returns the part before the
+// date ("enwiki" for "enwiki-20250101-pages-articles.xml.bz2"). For any other name it
+// only removes .xml, .gz and .bz2.
 func DBName(source string) string {
 	wiki, rest, _ := strings.Cut(source, "-")
 	date, _, dashed := strings.Cut(rest, "-")

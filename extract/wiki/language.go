@@ -7,18 +7,18 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// projects are the ends of database names after the code of the language.
+// projects are the suffixes of database names, after the language code.
 var projects = []string{"wiki", "wiktionary", "wikivoyage", "wikisource", "wikiquote", "wikibooks", "wikinews", "wikiversity"}
 
-// wikiLanguages maps codes of wikis to BCP 47 codes of their languages, if they
-// differ.
+// wikiLanguages maps language codes of wikis to BCP 47 codes, where they differ.
 var wikiLanguages = map[string]string{
 	"simple": "en", "no": "nb", "als": "gsw", "bat_smg": "sgs", "be_x_old": "be", "be_tarask": "be", "cbk_zam": "cbk", "fiu_vro": "vro",
 	"map_bms": "jv", "nds_nl": "nds", "roa_rup": "rup", "roa_tara": "nap", "zh_classical": "lzh", "zh_min_nan": "nan", "zh_yue": "yue",
 }
 
-// LanguageOf returns the language of the wiki with a database name, "fr" of
-// "frwiki"; "" if the name is not one of a Wikimedia wiki in a known language.
+// LanguageOf returns the language of the wiki with the given database name, such as
+// "fr" for "frwiki". It returns "" if the name is not one of a Wikimedia wiki in a
+// known language.
 func LanguageOf(dbname string) string {
 	for _, project := range projects {
 		code, ok := strings.CutSuffix(dbname, project)
@@ -36,9 +36,9 @@ func LanguageOf(dbname string) string {
 	return ""
 }
 
-// Language returns the language of a dump's pages: that of its head, unless the
-// name of the file is that of another Wikimedia wiki. Some collections of dumps
-// have the head of the English Wikipedia in every file.
+// Language returns the language of a dump's pages. It is the language in the dump's
+// head, unless the file is named after another Wikimedia wiki: some collections of
+// dumps have the head of the English Wikipedia in every file.
 func (d Dump) Language() string {
 	name := DBName(d.Name)
 	lang := LanguageOf(name)

@@ -29,8 +29,8 @@ func newNamespaceTable(head Head) namespaceTable {
 	return t
 }
 
-// ofTitle returns the number of the namespace that a title begins with, such as
-// 10 for "Template:Main"; 0 if it begins with none.
+// ofTitle returns the number of the namespace in a title's prefix, such as 10 for
+// "Template:Main"; 0 if the title has no such prefix.
 func (t namespaceTable) ofTitle(title string) int {
 	prefix, _, ok := strings.Cut(title, ":")
 	if !ok {
@@ -39,14 +39,14 @@ func (t namespaceTable) ofTitle(title string) int {
 	return t[namespaceKey(prefix)]
 }
 
-// namespaceKey returns the form in which MediaWiki compares names of
-// namespaces: lower case, with single spaces for underscores.
+// namespaceKey converts the name of a namespace to the form in which MediaWiki compares
+// names: lower case, with single spaces for underscores.
 func namespaceKey(name string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' }), " "))
 }
 
-// namespace10 returns the wiki's name of the namespace of templates, in lower
-// case; "" if the dump does not name it.
+// namespace10 returns the wiki's name of the template namespace, in lower case; "" if
+// the dump does not contain it.
 func (h Head) namespace10() string {
 	for _, n := range h.Namespaces {
 		if n.Key == templateNamespace {

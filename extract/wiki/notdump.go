@@ -30,8 +30,8 @@ func (e *NotDumpError) Unwrap() error { return ErrNotDump }
 // multistreamIndex describes the index file of a multistream dump.
 const multistreamIndex = string(recognize.DumpIndex)
 
-// NotDump returns the error for a file that was published with a dump but holds
-// no pages. what describes the file, as [Companion] does.
+// NotDump returns the error for a file that was published with a dump but contains no
+// pages. what is the description of the file from [Companion].
 func NotDump(what string) *NotDumpError {
 	if what == multistreamIndex {
 		return &NotDumpError{what, cures[recognize.DumpIndex]}
@@ -47,8 +47,8 @@ const (
 	giveText  = "give a MediaWiki XML dump; texts and books go to --books"
 )
 
-// cures are what to do about the kinds of files that are no dumps; for others it is
-// givePages.
+// cures maps kinds of files that are not dumps to advice for the user. The advice for
+// all other kinds is givePages.
 var cures = map[recognize.Kind]string{
 	recognize.DumpIndex: "give the .xml.bz2 file beside it, which needs no index",
 	recognize.HTML:      "download the file itself: prepare-data download --wiki NAME does",
@@ -60,7 +60,7 @@ var cures = map[recognize.Kind]string{
 	recognize.SevenZip: repack, recognize.Xz: repack, recognize.Zstd: repack,
 }
 
-// notDump returns the error for a file of a kind.
+// notDump returns the error for a file of the given kind, which is not a dump.
 func notDump(k recognize.Kind) error {
 	what := string(k)
 	if k == recognize.Xz || k == recognize.Zstd {
@@ -69,8 +69,8 @@ func notDump(k recognize.Kind) error {
 	return &NotDumpError{what, cmp.Or(cures[k], givePages)}
 }
 
-// Packing returns what a file is, by its first bytes: an archive or compressed
-// file of a kind that no source of wikis may have ("a zip archive"), or "".
+// Packing describes an archive or compressed file ("a zip archive") by its first bytes.
+// It returns "" if the file may be a wiki dump: uncompressed, gzip or bzip2.
 func Packing(magic []byte) string {
 	var foreign *NotDumpError
 	if errors.As(foreignPacking(magic), &foreign) {
@@ -79,8 +79,8 @@ func Packing(magic []byte) string {
 	return ""
 }
 
-// foreignPacking returns a [*NotDumpError] if magic, the beginning of a file,
-// shows a format that no dump has, else nil.
+// foreignPacking returns a [*NotDumpError] if magic, the first bytes of a file, shows a
+// format that dumps never have; otherwise nil.
 func foreignPacking(magic []byte) error {
 	switch k := recognize.Magic(magic); k {
 	case "", recognize.Gzip, recognize.Bzip2:
@@ -90,9 +90,9 @@ func foreignPacking(magic []byte) error {
 	}
 }
 
-// foreignArchive returns a [*NotDumpError] if text begins a tar archive, else
-// nil. The archive may contain a dump, so this is tested before text is
-// searched for <mediawiki>.
+// foreignArchive returns a [*NotDumpError] if text is the beginning of a tar archive,
+// otherwise nil. It must be called before text is searched for <mediawiki>, because a
+// tar archive may contain a dump.
 func foreignArchive(text []byte) error {
 	if recognize.IsTar(text) {
 		return notDump(recognize.Tar)
@@ -100,8 +100,8 @@ func foreignArchive(text []byte) error {
 	return nil
 }
 
-// foreignText returns a [*NotDumpError] if text, the decoded beginning of a
-// file, shows that the file is not a dump, else nil.
+// foreignText returns a [*NotDumpError] if text, the decoded beginning of a file, shows
+// that the file is not a dump; otherwise nil.
 func foreignText(text []byte) error {
 	if err := foreignPacking(text); err != nil {
 		return err

@@ -14,18 +14,18 @@ import (
 // page that become text. Start from [DefaultOptions] and change fields;
 // [Options.Validate] reports every problem at once.
 type Options struct {
-	Namespaces          []int            `json:"namespaces"`           // keys of the namespaces kept; default 0, the articles
+	Namespaces          []int            `json:"namespaces"`           // numbers of the namespaces to keep; default 0, the articles
 	KeepDisambiguations bool             `json:"keep_disambiguations"` // keep disambiguation pages; default false
 	MinCharacters       int              `json:"min_characters"`       // minimum length of a text in Unicode characters; default 0
 	Language            string           `json:"language"`             // BCP 47 code of all documents; default "": the language of the dump
 	Wikitext            wikitext.Options `json:"wikitext"`             // what parts of a page become text
 
-	// MaxHoles is the maximum number of holes for each sentence of a document,
-	// where templates were dropped (Stats.Holes). 1, the default, keeps all
+	// MaxHoles is the maximum number of holes per sentence of a document. A hole is a
+	// place where a template was dropped (Stats.Holes). The default, 1, keeps all
 	// documents.
 	MaxHoles float64 `json:"max_holes"`
 
-	// Templates names the user's files of rendering data, whose content is in
+	// Templates names the user's files of rendering data. Their content is in
 	// Wikitext.Rendering.
 	Templates []TemplateFile `json:"templates,omitempty"`
 }
@@ -44,9 +44,9 @@ func DefaultOptions() Options {
 // Keeps reports whether pages of a namespace are kept.
 func (o Options) Keeps(namespace int) bool { return slices.Contains(o.Namespaces, namespace) }
 
-// RejectText returns the reason for rejecting a page with this text, and the
-// length that was measured; "" if the text is neither empty, too large nor too
-// short.
+// RejectText returns the reason for rejecting a page with this text, and the measured
+// length if that is the reason. reason is "" if the text is neither empty, too large
+// nor too short.
 func (o Options) RejectText(text []byte) (reason extract.Reject, measured *float64) {
 	switch {
 	case len(text) == 0:

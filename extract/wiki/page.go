@@ -30,8 +30,7 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 	for {
 		t, ok := w.next()
 		if !ok {
-			// After the last tag there is only white space, unless a construct is
-			// not closed.
+			// A "<" after the last tag belongs to an unclosed construct.
 			return h, hasID && len(bytes.TrimSpace(h.title)) > 0 && bytes.IndexByte(w.b[w.pos:], '<') < 0
 		}
 		if !t.end && string(t.name) == "redirect" {
@@ -61,17 +60,17 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 	}
 }
 
-// parseID parses a page ID; ok is false if it is none. MediaWiki counts from 1;
-// other programs that write dumps also use 0.
+// parseID parses a page ID; ok is false if raw is not one. MediaWiki numbers pages from
+// 1; other programs that write dumps also use 0.
 func parseID(raw []byte) (id int64, ok bool) {
 	id, err := strconv.ParseInt(string(bytes.TrimSpace(raw)), 10, 64)
 	return id, err == nil && id >= 0
 }
 
-// A revision is what parseRevision finds in the last <revision> of a page.
+// A revision is the result of parseRevision: the last <revision> of a page.
 type revision struct {
 	id        int64  // 0 if the dump has none
-	timestamp string // "" if the dump has none, or no valid one
+	timestamp string // "" if the dump has none or it is invalid
 	foreign   bool   // the text is not wikitext
 	deleted   bool   // the text is suppressed in the dump
 	text      []byte // as in the XML, not decoded
@@ -79,8 +78,8 @@ type revision struct {
 }
 
 // parseRevision parses the revision at the beginning of b; ok is false if it is
-// malformed. It skips the elements <content>, which hold other texts of the
-// page (slots): the article is the text of the revision itself.
+// malformed. The wikitext of an article is the <text> of the revision itself.
+// parseRevision skips <content> elements, which hold other texts of the page (slots).
 func parseRevision(b []byte) (rev revision, ok bool) {
 	w := walker{b: b}
 	w.next() // <revision> itself
@@ -123,8 +122,8 @@ func parseRevision(b []byte) (rev revision, ok bool) {
 	}
 }
 
-// header parses and filters a page by its head, before its text is decoded.
-// reject is the reason for rejecting the page, or "" if it passed.
+// header parses the head of a page and filters the page by it, before the text is
+// decoded. reject is the reason for rejecting the page, or "" if the page passed.
 func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Reject) {
 	switch {
 	case p.end != endClosed:
@@ -165,8 +164,8 @@ func (r *Reader) title(h *pageHead, p rawPage) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// wikitext returns the decoded wikitext of the last revision of a page and the
-// revision, or the reason for rejecting the page. It overwrites the bytes of p.
+// wikitext returns the decoded wikitext of a page's last revision, and the revision. If
+// the page is rejected, it returns the reason. It overwrites the bytes of p.
 func (r *Reader) wikitext(p rawPage, h pageHead) (src []byte, rev revision, reject extract.Reject) {
 	if p.revision == nil {
 		return nil, rev, extract.RejectMalformed

@@ -10,24 +10,24 @@ import (
 
 // Limits of [Probe].
 const (
-	probeWhole  = 64 << 20  // bytes of a dump that is read whole
-	probeTiny   = 512 << 10 // the same, if it is compressed
-	probePoints = 16        // places of a larger dump at which pages are read
-	probeBytes  = 900_000   // of XML read at each place: a block of bzip2
+	probeWhole  = 64 << 20  // uncompressed dumps up to this many bytes are read whole
+	probeTiny   = 512 << 10 // the same limit for compressed dumps
+	probePoints = 16        // number of places at which a larger dump is read
+	probeBytes  = 900_000   // bytes of XML read at each place: a bzip2 block
 )
 
 // Probe reports whether a dump may have pages of templates; false is certain
 // only for small dumps. It reads as little as it can:
 //
-//   - an uncompressed dump of up to 64 MiB, and any dump of up to 512 KiB, up to
-//     the first template;
-//   - a compressed dump of up to 64 MiB, and one that can only be read from its
-//     beginning, not at all: it may have templates;
-//   - of a larger dump the pages in 900 kB of XML at 16 evenly spaced places, up to
-//     the first template. A few percent of the pages of Wikimedia's dumps are
-//     templates, everywhere in the dump.
+//   - An uncompressed dump of up to 64 MiB, and any dump of up to 512 KiB, is read
+//     up to the first template.
+//   - A compressed dump of up to 64 MiB, and a dump that can only be read from its
+//     beginning, is not read. The result is true.
+//   - Of a larger dump, the pages in 900 kB of XML at 16 evenly spaced places are
+//     read, up to the first template. A few percent of the pages of Wikimedia's dumps
+//     are templates, everywhere in the dump.
 //
-// It does not report corrupt data, which the reader of the pages will meet.
+// It does not report corrupt data: a later Reader will.
 func Probe(ctx context.Context, d Dump) (bool, error) {
 	compressed := d.Head.Compression != CompressionNone
 	r := NewReader(d, Range{}, DefaultOptions())
@@ -46,8 +46,8 @@ func Probe(ctx context.Context, d Dump) (bool, error) {
 	return false, nil
 }
 
-// probe reports whether a template is among the pages that begin in the first
-// limit bytes of XML of a range.
+// probe reports whether any page that begins in the first limit bytes of XML of a range
+// is a template.
 func (r *Reader) probe(ctx context.Context, d Dump, rng Range, limit int64) (bool, error) {
 	r.Reset(d, rng)
 	for r.split.owned < limit && ctx.Err() == nil {

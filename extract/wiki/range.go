@@ -7,12 +7,11 @@ import (
 	"io"
 )
 
-// A Range is a range of bytes of a dump, the unit of work. It stands for the
-// pages whose <page> tag begins in the bytes [Start, End) of an uncompressed
-// file, or in the bzip2 blocks that begin there. If ranges cover the file
-// without overlap, every page belongs to exactly one range. All pages of a dump
-// that can only be read from its beginning (gzip, UTF-16) belong to the range
-// with Start 0.
+// A Range is a range of bytes of a dump, the unit of work. The pages of a range are
+// those whose <page> tag begins in the bytes [Start, End) of an uncompressed file, or
+// in the bzip2 blocks that begin there. If ranges cover the file without overlap, every
+// page belongs to exactly one range. If a dump can only be read from its beginning
+// (gzip, UTF-16), all its pages belong to the range with Start 0.
 type Range struct {
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
@@ -43,14 +42,14 @@ func Ranges(size int64) []Range {
 	return ranges
 }
 
-// A RangeHash is an io.ReaderAt that computes the SHA-256 of one range of a
-// file while the file is read through it. Pass it to [NewReader] as Dump.File:
-// the [Reader] reads the range from front to back, so it need not be read again
-// for the hash. A RangeHash is not safe for concurrent use.
+// A RangeHash is an io.ReaderAt that computes the SHA-256 of one range of a file while
+// the file is read through it. Pass it to [NewReader] as Dump.File. Because a [Reader]
+// reads its range from front to back, the file is not read a second time for the hash.
+// A RangeHash is not safe for concurrent use.
 type RangeHash struct {
 	r    io.ReaderAt
 	hash hash.Hash
-	next int64 // offset of the first byte that is not hashed yet
+	next int64 // offset of the first byte that is not yet hashed
 	end  int64
 }
 
@@ -59,8 +58,8 @@ func NewRangeHash(r io.ReaderAt, rng Range) *RangeHash {
 	return &RangeHash{r: r, hash: sha256.New(), next: rng.Start, end: rng.End}
 }
 
-// ReadAt implements io.ReaderAt. It hashes the bytes read that continue the
-// hashed part of the range.
+// ReadAt implements io.ReaderAt. Of the bytes read, it hashes those that directly
+// follow the hashed part of the range.
 func (h *RangeHash) ReadAt(p []byte, off int64) (int, error) {
 	n, err := h.r.ReadAt(p, off)
 	if off <= h.next && h.next < min(off+int64(n), h.end) {
@@ -71,9 +70,9 @@ func (h *RangeHash) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Sum returns the SHA-256 of the range. It first reads the bytes of the range
-// that were not read through h. There are none after a [Reader] has read the
-// whole range, unless the dump can only be read from its beginning.
+// Sum returns the SHA-256 of the range. It first reads the rest of the range that was
+// not read through h. After a [Reader] has read the whole range there is no rest,
+// unless the dump can only be read from its beginning.
 func (h *RangeHash) Sum() ([sha256.Size]byte, error) {
 	var sum [sha256.Size]byte
 	rest := io.NewSectionReader(h.r, h.next, h.end-h.next)

@@ -26,17 +26,17 @@ type Reader struct {
 	size       int64
 	address    address
 	namespaces namespaceTable
-	page       wikitext.Page // what all pages have in common
+	page       wikitext.Page // fields that are the same for all pages
 	split      *splitter
-	spool      *SpoolReader // has the pages instead of split; nil: it has not
+	spool      *SpoolReader // source of the pages instead of split; nil: not used
 	scanner    *wikitext.Scanner
 	z          *bzip2.Reader // nil until the first bzip2 dump
-	text       []byte        // of the last document
+	text       []byte        // text of the last document
 	stats      Stats
 	used       bool
 
-	rejected extract.Rejected        // the page that is being read, should it be rejected
-	onReject func(*extract.Rejected) // nil: nobody listens
+	rejected extract.Rejected        // describes the current page, in case it is rejected
+	onReject func(*extract.Rejected) // nil: no function was set
 }
 
 // A Dump is a dump file. Several readers may share it.
@@ -47,7 +47,8 @@ type Dump struct {
 	Head Head   // what [ReadHead] returned
 }
 
-// Wiki returns the name of the wiki: that in the head, or else in the file's name.
+// Wiki returns the name of the wiki: the database name in the head, or else one derived
+// from the file name.
 func (d Dump) Wiki() string { return cmp.Or(d.Head.DBName, DBName(d.Name)) }
 
 // NewReader returns a reader of the pages that belong to rng ([Range]). The
@@ -89,11 +90,10 @@ func (r *Reader) Reset(d Dump, rng Range) {
 	}
 }
 
-// keptText is the maximum capacity, in bytes, of the text buffer that Reset
-// keeps.
+// keptText is the maximum capacity, in bytes, of a text buffer that Reset reuses.
 const keptText = 4 << 20
 
-// Wiki returns the name of the wiki, with which the IDs of its documents begin.
+// Wiki returns the name of the wiki. The IDs of its documents begin with this name.
 func (r *Reader) Wiki() string { return r.dbname }
 
 // OnReject sets the function that is called with each rejected page, in the order
@@ -101,15 +101,15 @@ func (r *Reader) Wiki() string { return r.dbname }
 // function.
 func (r *Reader) OnReject(f func(*extract.Rejected)) { r.onReject = f }
 
-// ReadSpool makes the reader read the pages of its range from a spool instead of
-// the dump. [Reader.Reset] ends that.
+// ReadSpool makes the reader read the pages of its range from a spool instead of the
+// dump, until the next [Reader.Reset].
 func (r *Reader) ReadSpool(pages *SpoolReader) { r.spool = pages }
 
-// Expand makes the reader expand templates in sentences by the wiki's own
-// definitions. [Reader.Reset] removes them.
+// Expand makes the reader expand templates in sentences, with the wiki's own
+// definitions from d. It is in effect until the next [Reader.Reset].
 func (r *Reader) Expand(d wikitext.Definitions) { r.page.Definitions = d }
 
-// measured records what was measured of a page that is about to be rejected.
+// measured records the value, such as a length, for which a page will be rejected.
 func (r *Reader) measured(v float64) { r.rejected.Value = &v }
 
 // reject counts a rejected page and reports it.
@@ -228,8 +228,8 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 var sentenceEnds = map[string][]byte{"zh": []byte("。"), "ja": []byte("。"), "yue": []byte("。"), "wuu": []byte("。"), "gan": []byte("。"), "lzh": []byte("。"),
 	"hi": []byte("।"), "bn": []byte("।"), "ne": []byte("।"), "mai": []byte("।"), "sa": []byte("।"), "or": []byte("।"), "pa": []byte("।"), "ur": []byte("۔")}
 
-// countSentences estimates the number of sentences in a text in a language: the
-// marks that end them, at least one a line.
+// countSentences estimates the number of sentences in a text. It counts the marks that
+// end sentences in the language, but at least one sentence per line.
 func countSentences(text []byte, lang string) int {
 	lines, marks := 1+bytes.Count(text, []byte{'\n'}), 0
 	for _, mark := range []byte(".?!") {
@@ -268,7 +268,7 @@ func (r *Reader) Stats() Stats {
 	}
 	for name, n := range r.scanner.Dropped() {
 		if len(s.Templates) == maxTemplates {
-			s.TemplatesSlack = int64(n) // the highest count that does not fit
+			s.TemplatesSlack = int64(n) // count of the most frequent template that was not included
 			break
 		}
 		s.template(name, int64(n))

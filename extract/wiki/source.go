@@ -13,8 +13,8 @@ import (
 	"pretext/extract/internal/counting"
 )
 
-// A source reads the decoded bytes of a dump from the beginning of a range of
-// its bytes to the end of the dump.
+// A source reads the decoded bytes of a dump, from the beginning of a range to the end
+// of the dump.
 type source interface {
 	// read reads at least one byte into p, or returns an error, which is io.EOF at
 	// the end of the dump. owned reports whether all bytes read belong to the
@@ -24,8 +24,8 @@ type source interface {
 	// offset returns the offset in the file of the bytes last read, or of the
 	// compressed block that contains them.
 	offset() int64
-	// plain reports whether the file is not encoded, so that every byte has its
-	// own offset.
+	// plain reports whether the file is not encoded, so that each decoded byte is at
+	// its own file offset.
 	plain() bool
 }
 
@@ -33,12 +33,12 @@ type source interface {
 // or with a new reader if z is nil.
 func openSource(d Dump, rng Range, z *bzip2.Reader) source {
 	if rng.Start < 0 || rng.Start > rng.End || rng.End > d.Size {
-		// The file was changed after it was divided into ranges.
+		// The file was truncated after it was divided into ranges.
 		return failedSource{&CorruptError{Offset: d.Size, Reason: fmt.Sprintf("file is too short for the range %d to %d", rng.Start, rng.End),
 			Err: io.ErrUnexpectedEOF}}
 	}
 	if !d.Head.splittable() {
-		// The range with the first byte owns all of it.
+		// The range that begins at byte 0 owns all pages.
 		if rng.Start > 0 {
 			return failedSource{io.EOF}
 		}
@@ -97,8 +97,8 @@ func (s *plainSource) read(p []byte) (int, bool, error) {
 func (s *plainSource) offset() int64 { return s.last }
 func (s *plainSource) plain() bool   { return true }
 
-// readError returns the error for a ReadAt that returned err and fewer bytes
-// than asked for. offset is where the missing bytes begin.
+// readError returns the error for a ReadAt that returned err and too few bytes. offset
+// is where the missing bytes begin.
 func readError(offset int64, err error) error {
 	if err == nil || err == io.EOF {
 		return &CorruptError{Offset: offset, Reason: "file is shorter than its size", Err: io.ErrUnexpectedEOF}
@@ -126,14 +126,13 @@ func (s *gzipSource) read(p []byte) (int, bool, error) {
 		n, err = s.z.Read(p)
 	}
 	if n > 0 {
-		return n, true, nil // the error will be returned again
+		return n, true, nil // the error will be returned again by the next read
 	}
 	return 0, false, s.corrupt(err)
 }
 
-// corrupt returns the error for err, which decoding returned: a [*CorruptError]
-// if the data are corrupt, io.EOF at the end, another error if the file cannot
-// be read.
+// corrupt converts an error of the decoder: to a [*CorruptError] if the data are
+// corrupt, io.EOF at the end, and another error if the file cannot be read.
 func (s *gzipSource) corrupt(err error) error {
 	switch {
 	case err == io.EOF && s.z != nil:
@@ -155,7 +154,7 @@ type utf16Source struct {
 	src       source
 	bigEndian bool
 	raw       [4096]byte
-	start     int // raw[start:end] is not converted yet
+	start     int // raw[start:end] is not yet converted
 	end       int
 	eof       bool
 }
@@ -195,7 +194,7 @@ func (s *utf16Source) transcode(p []byte) int {
 		case !utf16.IsSurrogate(r):
 			n += utf8.EncodeRune(p[n:], r)
 		case s.end-s.start < 4 && !s.eof:
-			return n // the other half is not read yet
+			return n // the second half of the surrogate pair is not yet read
 		default:
 			pair := rune(utf8.RuneError)
 			if s.end-s.start >= 4 {

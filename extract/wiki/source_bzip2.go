@@ -11,7 +11,7 @@ import (
 type bzip2Source struct {
 	z     *bzip2.Reader
 	block bzip2.Block
-	ended bool // read has returned no bytes for the end of the range
+	ended bool // read has already signalled the end of the range by returning no bytes
 }
 
 // newBzip2Source returns the source of a range. It decodes with z, or with a
@@ -24,9 +24,8 @@ func newBzip2Source(d Dump, rng Range, z *bzip2.Reader) *bzip2Source {
 	return &bzip2Source{z: z}
 }
 
-// read implements source. At the end of the range it returns no bytes once, so
-// that the next block is decoded only if the last page of the range continues
-// in it.
+// read implements source. At the end of the range it returns no bytes, once. So the
+// next block is decoded only if the last page of the range continues there.
 func (s *bzip2Source) read(p []byte) (int, bool, error) {
 	for len(s.block.Data) == 0 {
 		if s.block.Owned && !s.ended {

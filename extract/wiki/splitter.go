@@ -8,8 +8,8 @@ import (
 	"pretext/extract"
 )
 
-// lookahead is the number of bytes after which every tag that the splitter
-// looks for can be recognized.
+// lookahead is the number of bytes after a "<" that suffice to recognize every tag that
+// the splitter searches for.
 const lookahead = len("</mediawiki>")
 
 // bounds are the limits of a splitter, in bytes.
@@ -30,7 +30,7 @@ func defaultBounds() bounds {
 // most returns the maximum size of the window, in bytes.
 func (b bounds) most() int { return b.window + b.read + b.head + b.revision }
 
-// An ending tells what ended a page.
+// An ending is what ended a page.
 type ending int
 
 const (
@@ -62,13 +62,13 @@ type splitter struct {
 	bounds bounds
 	buf    []byte // buf[keep:fill] is the window
 	fill   int
-	scan   int   // buf[:scan] is scanned
+	scan   int   // buf[:scan] has been scanned
 	delta  int64 // position of buf[i] in the decoded stream, minus i, for i ≥ scan
 
 	ownedEnd int64  // position of the first byte that the range does not own
 	owned    int64  // number of owned bytes read so far
 	eof      bool   // the source has ended
-	err      error  // of the source, nil at the end of the file
+	err      error  // read error of the source; nil at the end of the file
 	marks    []mark // offsets in the file of the bytes in the window
 	footers  int64  // </mediawiki> tags that the range owns
 
@@ -80,11 +80,11 @@ type splitter struct {
 type pageState struct {
 	open                  bool
 	start                 int // index of <page
-	first, last           int // index of the first and the last <revision, or -1
+	first, last           int // indices of the first and last <revision, or -1
 	startPos, lastPos     int64
-	headLen               int64 // known when first ≥ 0
-	headLost, revisionOut bool  // head, last revision: too large and dropped from buf
-	offset                int64 // of the page in the file
+	headLen               int64 // length of the head; valid if first ≥ 0
+	headLost, revisionOut bool  // head or last revision was too large and dropped from buf
+	offset                int64 // file offset of the page
 }
 
 // A mark maps a position in the decoded stream to an offset in the file.
@@ -92,8 +92,8 @@ type mark struct{ pos, offset int64 }
 
 func newSplitter(b bounds) *splitter { return &splitter{bounds: b} }
 
-// reset prepares the splitter for another source. It keeps the window unless
-// large pages have made it grow.
+// reset prepares the splitter for another source. It reuses the window, unless large
+// pages have made it grow.
 func (s *splitter) reset(src source) {
 	buf := s.buf
 	if len(buf) != s.bounds.window {
@@ -158,10 +158,10 @@ func (s *splitter) findPage() error {
 	}
 }
 
-// findTag moves s.scan to the next < of which enough follows in the window to
-// recognize the tag: a >, lookahead bytes or the end of the file. It returns
-// false if there is no further < before the end of the file or, outside of a
-// page, before the end of the range.
+// findTag moves s.scan to the next < that is followed by enough bytes to recognize the
+// tag: a >, lookahead bytes or the end of the file. It returns false if there is no
+// further < before the end of the file or, outside of pages, before the end of the
+// range.
 func (s *splitter) findTag() bool {
 	for {
 		if i := bytes.IndexByte(s.buf[s.scan:s.fill], '<'); i >= 0 {
@@ -183,12 +183,11 @@ func (s *splitter) findTag() bool {
 	}
 }
 
-// beginsTag is true for the bytes that follow < in the tags that splitter.next
-// handles.
+// beginsTag marks the bytes that follow < in the tags that splitter.next handles.
 var beginsTag = [256]bool{'/': true, 'p': true, 'r': true}
 
-// isTag reports whether b begins with the tag given as "<name", and with no
-// longer name.
+// isTag reports whether b begins with the tag given as "<name". A longer tag name does
+// not match.
 func isTag(b []byte, tag string) bool {
 	n := len(tag)
 	return len(b) > n && string(b[:n]) == tag && (b[n] == '>' || b[n] == '/' || isSpace(b[n]))
@@ -261,7 +260,7 @@ func (s *splitter) more() {
 // mark adds m to s.marks and removes the marks before the window.
 func (s *splitter) mark(m mark) {
 	if s.src.plain() && len(s.marks) > 0 {
-		return // the first mark is enough
+		return // the first mark suffices
 	}
 	i := 0
 	for i+1 < len(s.marks) && s.marks[i+1].pos <= s.delta+int64(s.scan) {
@@ -313,7 +312,7 @@ func (s *splitter) trimPage() {
 	}
 }
 
-// drop removes buf[from:to], which is scanned, and moves the bytes after it.
+// drop removes the scanned bytes buf[from:to] and moves the following bytes.
 func (s *splitter) drop(from, to int) {
 	n := to - from
 	copy(s.buf[from:], s.buf[to:s.fill])

@@ -12,68 +12,69 @@ import (
 	"pretext/internal/failure"
 )
 
-// A Spool keeps the pages of ranges of dumps in a temporary file, so that a second
-// pass need not decode the dump again. What has been read is freed.
-// It is a cache: after an error of writing it has fewer ranges. Any number of
-// goroutines may use it.
+// A Spool stores the pages of ranges of dumps in a temporary file, so that a second
+// pass need not decode the dump again. A range can be read once; its file space is
+// freed while it is read. A Spool is a cache: if writing fails, ranges are missing from
+// it. It is safe for concurrent use.
 type Spool struct {
 	file SpoolFile
 	pack bool // compress chunks
 
 	mu     sync.Mutex
 	next   int64 // offset of the next chunk in file
-	full   bool  // writing failed
+	full   bool  // writing failed; no more chunks are written
 	ranges map[string]*spooled
 }
 
-// A SpoolFile is the file of a [Spool].
+// A SpoolFile is the temporary file of a [Spool].
 type SpoolFile interface {
 	io.ReaderAt
 	io.WriterAt
-	Discard(off, n int64) // frees the space of n bytes, which are not read again
+	Discard(off, n int64) // frees the space of n bytes, which will not be read again
 }
 
-// A spooled range has its pages in chunks of the file, and what a [Reader] of the
-// range knows at its end.
+// spooled is a stored range: the file chunks with its pages, and the state of the
+// [Reader] after the last page.
 type spooled struct {
 	chunks         []spoolChunk
 	owned, footers int64
 	end            SpoolEnd
 }
 
-// A SpoolEnd is what is known of a range after its last page.
+// A SpoolEnd holds results of reading a range that are known after its last page.
 type SpoolEnd struct {
 	SHA256   [32]byte // of the range's bytes
 	Trailing string   // the error for bytes after the last bzip2 stream; "": none
 }
 
-// A spoolChunk is a chunk of the file: pages, as an S2 block if the spool is packed.
+// A spoolChunk is a chunk of the file. It contains pages, compressed as an S2 block if
+// the spool is packed.
 type spoolChunk struct {
 	offset int64
 	size   int
 	sum    uint64 // xxHash64 of the bytes in the file
 }
 
-// spoolPage is the size in bytes to whose multiples chunks are rounded up, because
-// file systems free whole pages.
+// spoolPage is the alignment of chunks in bytes: file systems free only whole pages.
 const spoolPage = 4096
 
-// space returns the bytes that the chunk takes in the file.
+// space returns the number of bytes that the chunk occupies in the file.
 func (c spoolChunk) space() int64 { return (int64(c.size) + spoolPage - 1) &^ (spoolPage - 1) }
 
-// spoolChunkBytes is the size of a chunk's pages at which it is closed.
+// spoolChunkBytes is the size, before compression, at which a chunk is written.
 const spoolChunkBytes = 256 << 10
 
-// errSpool is the error for a temporary file of pages that was changed.
+// errSpool is the error for a temporary file that was changed after it was written.
 var errSpool = failure.Damaged("the temporary file of pages is corrupt: run again")
 
-// NewSpool returns an empty spool in an empty file, which the caller closes. With
-// pack it has half the size, for an eighth more CPU time than without a spool.
+// NewSpool returns an empty spool that uses file, an empty file. The caller closes the
+// file. With pack, chunks are compressed: the file has half the size, and the CPU time
+// is an eighth higher than without a spool.
 func NewSpool(file SpoolFile, pack bool) *Spool {
 	return &Spool{file: file, pack: pack, ranges: map[string]*spooled{}}
 }
 
-// write appends a chunk; ok is false if the spool is full.
+// write appends a chunk to the file; ok is false if writing has failed.
 func (s *Spool) write(p []byte) (c spoolChunk, ok bool) {
 	s.mu.Lock()
 	c = spoolChunk{s.next, len(p), xxhash.Sum64(p)}
@@ -103,8 +104,8 @@ type SpoolWriter struct {
 	failed  bool
 }
 
-// Create begins a range with a name. Of pages that options reject unread, only the
-// heads are kept.
+// Create begins a range; key identifies it in [Spool.Open]. For pages that options
+// reject before their text is read, only the heads are stored.
 func (s *Spool) Create(key string, options Options) *SpoolWriter {
 	return &SpoolWriter{spool: s, key: key, options: options}
 }
@@ -116,7 +117,7 @@ const (
 	spoolRevision
 )
 
-// add appends a page.
+// add appends a page to the open chunk.
 func (w *SpoolWriter) add(r *Reader, p rawPage) {
 	if w.failed {
 		return
@@ -144,7 +145,7 @@ func (w *SpoolWriter) add(r *Reader, p rawPage) {
 	}
 }
 
-// flush writes the open chunk.
+// flush writes the open chunk to the file.
 func (w *SpoolWriter) flush() {
 	if len(w.raw) == 0 {
 		return
@@ -162,8 +163,8 @@ func (w *SpoolWriter) flush() {
 	}
 }
 
-// Close ends the range, all of which r has read. Without it, the spool does not have
-// the range.
+// Close ends the range after r has read all of it. Only then is the range available in
+// the spool.
 func (w *SpoolWriter) Close(r *Reader, end SpoolEnd) {
 	w.flush()
 	if w.failed {
@@ -179,14 +180,15 @@ func (w *SpoolWriter) Close(r *Reader, end SpoolEnd) {
 type SpoolReader struct {
 	spool  *Spool
 	r      *spooled
-	chunk  int // the next
+	chunk  int // index of the next chunk
 	raw    []byte
 	buf    []byte
 	packed []byte
 }
 
-// Open returns a reader of the range with a name; nil if the spool does not have
-// it, or has been read already. reuse is a reader whose memory is used again, or nil.
+// Open returns a reader of the range with the given key. It returns nil if the spool
+// does not contain the range or the range was opened before. reuse is a reader whose
+// memory is reused, or nil.
 func (s *Spool) Open(key string, reuse *SpoolReader) *SpoolReader {
 	s.mu.Lock()
 	r := s.ranges[key]
@@ -205,7 +207,7 @@ func (s *Spool) Open(key string, reuse *SpoolReader) *SpoolReader {
 	return reuse
 }
 
-// End returns what is known of the range after its last page.
+// End returns the results that were known after the last page of the range.
 func (r *SpoolReader) End() SpoolEnd { return r.r.end }
 
 // next returns the next page, or io.EOF. Its slices are valid until the next call.

@@ -17,9 +17,9 @@ type Stats struct {
 	Kept    int64                    `json:"kept"`              // pages that became documents
 	Rejects map[extract.Reject]int64 `json:"rejects,omitempty"` // rejected pages, by reason
 
-	Bytes     int64 `json:"bytes"`      // of the file, in the range
+	Bytes     int64 `json:"bytes"`      // bytes of the file in the range
 	XMLBytes  int64 `json:"xml_bytes"`  // decoded bytes in the range
-	TextBytes int64 `json:"text_bytes"` // of the documents
+	TextBytes int64 `json:"text_bytes"` // bytes of text in the documents
 
 	InvalidUTF8   int64   `json:"invalid_utf8"`             // bytes dropped because they are not UTF-8
 	InvalidPlaces []Place `json:"invalid_places,omitempty"` // first dropped byte of each title or text with dropped bytes, at most 8
@@ -33,21 +33,22 @@ type Stats struct {
 	// are included.
 	Templates map[string]int64 `json:"templates,omitempty"`
 
-	// TemplatesSlack is by how much, at most, a count in Templates is too low; a
-	// missing name has the count 0. It is 0, and all counts are exact, if Templates
-	// has room for all names. No count is too high.
+	// TemplatesSlack is the maximum error of the counts in Templates: a count may be
+	// too low by up to TemplatesSlack, and is never too high. A missing name has the
+	// count 0. If Templates has room for all names, TemplatesSlack is 0 and all counts
+	// are exact.
 	TemplatesSlack int64 `json:"templates_slack,omitempty"`
 
-	// Holes counts the templates that were dropped from sentences, list items and
-	// definitions of documents, and HoleUses the most frequent of them by name,
-	// over all pages. Sentences is the number of sentences of the documents,
-	// estimated from the marks that end them.
+	// Holes is the number of templates that were dropped from sentences, list items and
+	// definitions of documents. HoleUses has the most frequent of these templates by
+	// name, counted over all pages. Sentences is the number of sentences of the
+	// documents, estimated from the marks that end them.
 	Holes     int64                 `json:"holes,omitempty"`
 	HoleUses  map[string]facts.Hole `json:"hole_uses,omitempty"`
 	Sentences int64                 `json:"sentences,omitempty"`
 
-	// Expanded counts the templates of the wiki that were expanded in sentences of
-	// documents.
+	// Expanded is the number of times that one of the wiki's own templates was expanded
+	// in a sentence of a document.
 	Expanded int64 `json:"expanded,omitempty"`
 }
 
@@ -59,8 +60,8 @@ var (
 	Trailing = counts.Declare("trailing_garbage", counts.About{Meaning: "dumps with bytes after their last bzip2 stream, which were ignored"})
 )
 
-// Counts returns the counts for a side-car. expanded reports whether templates were
-// to be expanded.
+// Counts returns the counts for a side-car. expanded reports whether expansion of
+// templates was requested.
 func (s *Stats) Counts(expanded bool) counts.Counts {
 	c := counts.Counts{facts.Pages.Key: s.Pages, extract.Documents.Key: s.Kept, XMLBytes.Key: s.XMLBytes,
 		extract.InvalidUTF8.Key: s.InvalidUTF8, facts.Footers.Key: s.Footers}
@@ -74,8 +75,8 @@ func (s *Stats) Counts(expanded bool) counts.Counts {
 // A Place locates a byte in the title or wikitext of a page.
 type Place struct {
 	Page   string `json:"page"`   // ID of the page's document: "enwiki:12"
-	Offset int64  `json:"offset"` // in the file: of <page>, or of the compressed block that contains it
-	Byte   int    `json:"byte"`   // in the page's title or wikitext
+	Offset int64  `json:"offset"` // file offset of <page>, or of the compressed block that contains it
+	Byte   int    `json:"byte"`   // offset in the page's title or wikitext
 }
 
 // Maximum number of entries in Stats.
@@ -120,8 +121,8 @@ func (s *Stats) template(name string, n int64) {
 	s.Templates[name] += n
 }
 
-// hole adds uses of a template that left holes. Of two first pages, the one
-// counted first stays.
+// hole adds uses of a template that left holes. h.First, the first page with a hole, is
+// used only if the template has no first page yet.
 func (s *Stats) hole(name string, h facts.Hole) {
 	if s.HoleUses == nil {
 		s.HoleUses = map[string]facts.Hole{}
@@ -132,8 +133,8 @@ func (s *Stats) hole(name string, h facts.Hole) {
 	s.HoleUses[name] = h
 }
 
-// trimHoles keeps the maxHoles templates that left most holes. Of equal ones it
-// keeps those whose names sort first.
+// trimHoles keeps the maxHoles templates that left the most holes. If counts are equal,
+// names that sort first are kept.
 func (s *Stats) trimHoles() {
 	if len(s.HoleUses) <= maxHoles {
 		return
@@ -146,8 +147,8 @@ func (s *Stats) trimHoles() {
 	}
 }
 
-// trimTemplates keeps the maxTemplates most frequent templates. Of equally
-// frequent templates it keeps those whose names sort first.
+// trimTemplates keeps the maxTemplates most frequent templates. If counts are equal,
+// names that sort first are kept.
 func (s *Stats) trimTemplates() {
 	if len(s.Templates) <= maxTemplates {
 		return

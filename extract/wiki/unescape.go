@@ -32,9 +32,9 @@ func characters(raw []byte, markup bool) []byte {
 	}
 }
 
-// nextConstruct returns the offset p and the length skip of the next comment or
-// CDATA section in b; or len(b) and 0 if there is none. It sets comments or
-// cdata to false once it knows that no closed comment or CDATA section follows.
+// nextConstruct returns the offset p and the length skip of the next comment or CDATA
+// section in b; or len(b) and 0 if there is none. It sets *comments or *cdata to false
+// if no closed comment or CDATA section, respectively, follows.
 func nextConstruct(b []byte, comments, cdata *bool) (p, skip int) {
 	for p = 0; ; p++ {
 		i := bytes.Index(b[p:], []byte("<!"))
@@ -182,8 +182,8 @@ func isXMLChar(r rune) bool {
 		0xE000 <= r && r <= 0xFFFD || 0x10000 <= r && r <= utf8.MaxRune
 }
 
-// dropInvalid removes invalid UTF-8 from b in place. dropped is the number of
-// bytes removed, first the offset of the first of them.
+// dropInvalid removes invalid UTF-8 from b in place. dropped is the number of removed
+// bytes, first the offset of the first removed byte.
 func dropInvalid(b []byte) (valid []byte, dropped, first int) {
 	if utf8scan.Valid(b) {
 		return b, 0, 0

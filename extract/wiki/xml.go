@@ -87,10 +87,9 @@ func (w *walker) tag() (t tag, ok bool) {
 	return t, true
 }
 
-// content returns the content from w.pos up to the end tag of name, and moves
-// w.pos after that tag. markup reports whether the content contains "<", of a
-// comment, a CDATA section or an unescaped character. ok is false if there is
-// no end tag.
+// content returns the content from w.pos up to the end tag </name>, and moves w.pos
+// after that tag. markup reports whether the content contains "<": in a comment, a
+// CDATA section or as an unescaped character. ok is false if there is no end tag.
 func (w *walker) content(name []byte) (raw []byte, markup, ok bool) {
 	start, p := w.pos, w.pos
 	comments, cdata := true, true // false: no closed comment, CDATA section follows

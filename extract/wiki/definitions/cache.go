@@ -5,11 +5,12 @@ import "sync"
 // cacheBytes is the maximum size of one generation of a cache, in bytes.
 const cacheBytes = 16 << 20
 
-// A Cache answers lookups in a directory, and keeps answers in at most 32 MiB,
-// because pages use few templates often. Any number of goroutines may use it.
+// A Cache caches lookups in a directory, because pages use a few templates often. It
+// holds at most 32 MiB and is safe for concurrent use.
 //
-// It has two generations. An answer that is used moves to the young generation. When
-// that is full, the old one is dropped and the young one becomes old.
+// The cache has two generations. A result that is used moves to the young generation.
+// When the young generation is full, the old one is dropped and the young one becomes
+// the old one.
 type Cache struct {
 	directory *Directory
 
@@ -24,9 +25,9 @@ type cacheKey struct{ name, title string }
 // NewCache returns an empty cache for a directory.
 func NewCache(d *Directory) *Cache { return &Cache{directory: d, young: map[cacheKey]string{}} }
 
-// Definition returns the value of the template with a folded name and a title, see
-// [Directory.Find]. It returns "" if there is none or if a file cannot be read; then
-// Err returns the error.
+// Definition returns the value of a template, given its folded name and its title
+// ([Directory.Find]). It returns "" if there is none, or if a file cannot be read; Err
+// then returns the error.
 func (c *Cache) Definition(name, title []byte) string {
 	c.mu.Lock()
 	if value, ok := c.young[cacheKey{string(name), string(title)}]; ok {
@@ -55,7 +56,7 @@ func (c *Cache) Definition(name, title []byte) string {
 	return value
 }
 
-// Err returns the first error of a lookup. Text that was rendered after it may lack
+// Err returns the first error of a lookup. Text rendered after that error may lack
 // templates.
 func (c *Cache) Err() error {
 	c.mu.Lock()

@@ -62,7 +62,7 @@ import (
 type Definition struct {
 	Name  string // folded: in lower case, with spaces instead of underscores
 	Title string // title on the wiki, without the namespace
-	Value string // wikitext that a page includes when it uses the template, or rendering.Alias and the title of another template
+	Value string // wikitext to render in place of the template, or rendering.Alias and the title of another template
 }
 
 // compare orders definitions by name, title and value.
@@ -70,10 +70,10 @@ func compare(a, b Definition) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Title, b.Title), strings.Compare(a.Value, b.Value))
 }
 
-// Size returns the bytes of text in a definition.
+// Size returns the number of bytes of text in a definition.
 func (d Definition) Size() int { return len(d.Name) + len(d.Title) + len(d.Value) }
 
-// ErrCorrupt is wrapped by the errors for a file of definitions that is corrupt.
+// ErrCorrupt is wrapped by the errors for corrupt files of definitions.
 var ErrCorrupt = failure.Damaged("corrupt definitions of templates")
 
 func corrupt(format string, args ...any) error {
@@ -83,7 +83,7 @@ func corrupt(format string, args ...any) error {
 const (
 	magic       = "PTDEFS2\n"
 	footerBytes = 32
-	blockBytes  = 8 << 10 // size of the records after which a block is closed
+	blockBytes  = 8 << 10 // a block is closed when its records reach this size
 	// maxBlock is the maximum size of a block's records: a full block plus one
 	// definition of the maximum size.
 	maxBlock = blockBytes + maxText
@@ -116,8 +116,8 @@ func NewWriter(w io.Writer) (*Writer, error) {
 	return &Writer{w: w, z: z, offset: int64(len(magic))}, err
 }
 
-// Add appends a definition. Definitions must be added in the order of [compare];
-// one that is not greater than the last is a programming error.
+// Add appends a definition. Definitions must be added in strictly increasing order of
+// [compare]; any other order is a programming error.
 func (w *Writer) Add(d Definition) error {
 	if w.count > 0 && compare(w.last, d) >= 0 {
 		panic("BUG: definitions are not sorted")

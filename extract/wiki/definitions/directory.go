@@ -22,13 +22,13 @@ const (
 
 // A Part is a file of definitions that a directory refers to.
 type Part struct {
-	Name   string   // by which [OpenDirectory]'s function opens it
-	SHA256 [32]byte // of the file; so the hash of the directory covers all definitions
+	Name   string   // name for the open function of [OpenDirectory]
+	SHA256 [32]byte // of the file, so that the directory's hash covers all definitions
 	File   *File
 }
 
-// AppendDirectory appends a directory of the parts to b. It does not read their
-// blocks.
+// AppendDirectory appends a directory of the parts to b. It uses only their indexes and
+// does not read their blocks.
 func AppendDirectory(b []byte, parts []Part) []byte {
 	start := len(b)
 	b = append(b, directoryMagic...)
@@ -74,15 +74,15 @@ type Directory struct {
 	count   int64
 }
 
-// A partBlock is a block of a part.
+// A partBlock identifies a block of a part.
 type partBlock struct {
 	part int
 	fileBlock
 }
 
-// OpenDirectory opens a directory, which it keeps in memory: 8 bytes for each
-// definition. A lookup calls open to open a part, so that not all parts need to be
-// open all the time.
+// OpenDirectory opens the directory with the content raw. It takes 8 bytes of memory
+// for each definition. Each lookup opens the part that it needs with open, so that
+// parts need not stay open.
 func OpenDirectory(raw []byte, open func(name string) (PartFile, error)) (*Directory, error) {
 	if err := failure.CheckMagic(string(raw[:min(len(raw), len(directoryMagic))]), directoryMagic); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func OpenDirectory(raw []byte, open func(name string) (PartFile, error)) (*Direc
 	return d, nil
 }
 
-// cutDirectory returns the content of a directory between the magic bytes and the
+// cutDirectory splits a directory into the body, between the magic bytes and the
 // footer, and the footer.
 func cutDirectory(raw []byte) (body, footer []byte, ok bool) {
 	if len(raw) < len(directoryMagic)+directoryFooterBytes || string(raw[:len(directoryMagic)]) != directoryMagic {
@@ -132,7 +132,7 @@ func (d *Directory) parse(b []byte) (rest []byte, ok bool) {
 	}
 	for part := range number(uint64(len(b))) {
 		name, after, found := cutText(b)
-		if !ok || !found || len(after) < 32 || bytes.ContainsAny(name, `/\`) { // a part lies beside the directory
+		if !ok || !found || len(after) < 32 || bytes.ContainsAny(name, `/\`) { // parts are in the same directory as this file
 			return nil, false
 		}
 		b = after[32:]
@@ -151,9 +151,9 @@ func (d *Directory) parse(b []byte) (rest []byte, ok bool) {
 // Len returns the number of definitions.
 func (d *Directory) Len() int64 { return d.count }
 
-// Find returns the value of the template with a folded name, or "" if there is none.
-// If several titles differ only in case, it prefers the given title, of which the
-// first letter may have any case, to the first one.
+// Find returns the value of the template with a folded name, or "" if there is none. If
+// several titles differ only in case, Find prefers the one equal to title, ignoring the
+// case of the first letter. If none is equal, it returns the first.
 func (d *Directory) Find(name, title string) (value string, err error) {
 	hash := uint64(hashName(name)) << 32
 	k, _ := slices.BinarySearch(d.entries, hash)
@@ -173,7 +173,8 @@ func (d *Directory) Find(name, title string) (value string, err error) {
 	return best.Value, nil
 }
 
-// named yields the definitions in a block that have a name, and at most one error.
+// named yields the definitions in a block that have the given name, and at most one
+// error.
 func (d *Directory) named(b partBlock, want string) func(func(Definition, error) bool) {
 	return func(yield func(Definition, error) bool) {
 		records, err := d.read(b)
@@ -200,8 +201,8 @@ func (d *Directory) read(b partBlock) ([]byte, error) {
 	return readBlock(f, b.fileBlock)
 }
 
-// sameTitle reports whether two titles name the same page of a wiki that ignores the
-// case of first letters. Underscores equal spaces.
+// sameTitle reports whether two titles name the same page on a wiki that ignores the
+// case of first letters. Underscores and spaces are equal.
 func sameTitle(a, b string) bool {
 	a, b = strings.ReplaceAll(a, "_", " "), strings.ReplaceAll(b, "_", " ")
 	x, n := utf8.DecodeRuneInString(a)

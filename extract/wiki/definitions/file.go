@@ -14,19 +14,18 @@ import (
 	"pretext/internal/failure"
 )
 
-// A File is a file of definitions, open for reading. Any number of goroutines may
-// use it.
+// A File is a file of definitions, opened for reading. It is safe for concurrent use.
 type File struct {
 	r      io.ReaderAt
 	blocks []fileBlock
 	count  int64
 }
 
-// A fileBlock is an entry of the index: one block.
+// A fileBlock is one entry of the index; it describes a block.
 type fileBlock struct {
 	offset int64
-	size   int    // compressed
-	hashes []byte // of the names of its records, 4 bytes each
+	size   int    // compressed size
+	hashes []byte // hashes of the names of its records, 4 bytes each
 }
 
 // decoder decodes blocks. All files share it.
@@ -38,8 +37,8 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 	return z
 })
 
-// Open opens a file of size bytes. It reads the index, which it keeps in memory:
-// about 60 bytes for each 8 KiB of definitions, and 4 for each definition.
+// Open opens a file of size bytes. It reads the index and holds it in memory: about 60
+// bytes for each 8 KiB of definitions, and 4 bytes for each definition.
 func Open(r io.ReaderAt, size int64) (*File, error) {
 	if size < int64(len(magic))+footerBytes {
 		return nil, corrupt("%d bytes, less than an empty file has", size)
@@ -73,7 +72,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	return f, f.parse(index, start, binary.LittleEndian.Uint64(footer[16:]))
 }
 
-// parse parses the index, which starts at an offset of the file.
+// parse parses the index. start is the file offset of the index.
 func (f *File) parse(index []byte, start int64, blocks uint64) error {
 	offset := int64(len(magic))
 	for len(index) > 0 {
@@ -96,8 +95,8 @@ func (f *File) parse(index []byte, start int64, blocks uint64) error {
 	return nil
 }
 
-// cutText returns the text at the start of b, which has its length before it, and the
-// rest of b.
+// cutText returns the text at the start of b and the rest of b. The text's length
+// precedes it.
 func cutText(b []byte) (text, rest []byte, ok bool) {
 	size, n := binary.Uvarint(b)
 	if n <= 0 || size > math.MaxInt32 || uint64(len(b)-n) < size {

@@ -13,7 +13,7 @@ type Spill interface {
 	io.Closer
 }
 
-// sortMemory is the maximum size in bytes of the definitions that a Sorter keeps in
+// sortMemory is the maximum size in bytes of the definitions that a Sorter holds in
 // memory.
 const sortMemory = 8 << 20
 
@@ -27,8 +27,8 @@ type Sorter struct {
 	ends  []int64
 }
 
-// NewSorter returns a Sorter, which uses about 10 MB of memory. If that is not
-// enough, it writes to the file that spill creates.
+// NewSorter returns a Sorter, which uses about 10 MB of memory. If the definitions do
+// not fit, it writes them to a temporary file created by spill.
 func NewSorter(spill func() (Spill, error)) *Sorter { return &Sorter{spill: spill} }
 
 // Add adds a definition.
@@ -164,7 +164,7 @@ type cursor struct {
 	err  error
 }
 
-// advance moves to the next definition, or to an error; false at the end.
+// advance moves to the next definition, or to an error. It returns false at the end.
 func (c *cursor) advance() (ok bool) {
 	c.at, c.err, ok = c.next()
 	if !ok {

@@ -10,8 +10,8 @@ import (
 // MaxDropped is the maximum number of dropped templates that a manifest lists.
 const MaxDropped = 100
 
-// Lost is what a side-car says of the templates that a file's pages lost. Templates
-// are by name.
+// Lost is the part of a side-car about the templates that were dropped from a file's
+// pages. The maps are by template name.
 type Lost struct {
 	Dropped map[string]int64 `json:"dropped_templates,omitempty"`
 	Slack   int64            `json:"dropped_slack,omitempty"` // upper bound of the error of each number in Dropped
@@ -23,10 +23,10 @@ type Lost struct {
 	Holes     map[string]Hole `json:"holes,omitempty"`
 }
 
-// A Hole counts the uses of a template that left a hole in a sentence.
+// A Hole counts the uses of a template that were dropped from sentences.
 type Hole struct {
 	Uses  int64  `json:"uses"`
-	First string `json:"first"` // title of the first page with one
+	First string `json:"first"` // title of the first page with a hole
 }
 
 // DroppedTemplates lists wiki templates that the extract stage dropped because
@@ -35,12 +35,12 @@ type Hole struct {
 type DroppedTemplates struct {
 	Templates []TemplateUses `json:"templates"` // at most 100, the most used first, equal counts by name
 
-	// Slack is the maximum by which a number of uses may be too low. It is 0, which
-	// means exact, unless a task found more names than it can count.
+	// Slack is the maximum error of Uses, which may be too low. It is 0, and all
+	// numbers are exact, unless a task found more names than it can count.
 	Slack int64 `json:"slack"`
 
-	// Wikis has, for each wiki, the number of holes in its documents and the
-	// templates that left them.
+	// Wikis has, for each wiki, the number of holes in its documents and the templates
+	// that caused them.
 	Wikis []WikiHoles `json:"wikis,omitempty"`
 }
 
@@ -50,30 +50,30 @@ type TemplateUses struct {
 	Uses int64  `json:"uses"`
 }
 
-// WikiHoles counts the holes in the sentences of a wiki's documents, where
-// templates were dropped.
+// WikiHoles counts the holes in the sentences of a wiki's documents. A hole is a place
+// where a template was dropped.
 type WikiHoles struct {
 	Wiki        string         `json:"wiki"`
 	Sentences   int64          `json:"sentences"`    // estimated
 	Holes       int64          `json:"holes"`        // in documents
 	PerThousand float64        `json:"per_thousand"` // holes for 1,000 sentences, rounded to 0.01
-	Templates   []WikiTemplate `json:"templates"`    // at most 100 that left holes, the most used first
+	Templates   []WikiTemplate `json:"templates"`    // at most 100 templates that caused holes, the most used first
 }
 
-// A WikiTemplate is a template that left holes.
+// A WikiTemplate is a template that caused holes.
 type WikiTemplate struct {
 	Name string `json:"name"`
 	Hole
 }
 
-// Losses adds up what several files lost. The zero value is empty.
+// Losses sums the losses of several files. The zero value is empty.
 type Losses struct {
 	uses  map[string]int64
 	slack int64
 	wikis map[string]*WikiHoles
 }
 
-// Add adds what one file lost. Of two first pages of a template, the one added first
+// Add adds the losses of one file. If a template already has a first page, that page
 // stays.
 func (s *Losses) Add(l Lost) {
 	if s.uses == nil {

@@ -1,5 +1,6 @@
-// Package facts has what manifests and side-cars say of wikis, for readers that need
-// no reader of dumps: the counts by which a source is known to be a wiki.
+// Package facts holds the facts about wikis in manifests and side-cars, for programs
+// that do not read dumps: lost templates, and the counts that show that a source is a
+// wiki.
 package facts
 
 import "pretext/counts"
@@ -12,7 +13,8 @@ var (
 	HTMLBytes = counts.Declare("html_bytes", counts.About{Unit: counts.Bytes, Meaning: "decompressed HTML and JSON"})
 )
 
-// Unended reports whether counts are of a dump without an end.
+// Unended reports whether the counts belong to a dump that has no end tag, and may be
+// truncated.
 func Unended(c counts.Counts) bool {
 	return Pages.Of(c) > 0 && Footers.Of(c) == 0 && HTMLBytes.Of(c) == 0
 }

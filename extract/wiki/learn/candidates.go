@@ -19,8 +19,8 @@ const (
 	maxKeys     = 200
 )
 
-// operations are rules without texts that are tried for every template, the simplest
-// first. fixedRules has those that show one argument.
+// operations are the rules without texts that are tried for every template, the
+// simplest first. Rules that show one argument are in fixedRules.
 var operations = []rendering.Rule{
 	{Op: rendering.OpLast}, {Op: rendering.OpLastOf, N: 2}, {Op: rendering.OpLastOf, N: 3}, {Op: rendering.OpNumber, N: 1}, {Op: rendering.OpNumber, N: 2},
 	{Op: rendering.OpLang}, {Op: rendering.OpCountry}, {Op: rendering.OpTranslit}, {Op: rendering.OpLink, N: 1}, {Op: rendering.OpLink, N: 2},
@@ -32,16 +32,16 @@ var operations = []rendering.Rule{
 	{Op: rendering.OpSterling}, {Op: rendering.OpGauge}, {Op: rendering.OpIncise}, {Op: rendering.OpListing},
 }
 
-// A fixture renders uses of templates by candidate rules. For each rule that is the
-// same for all templates, it has a made-up template with that rule.
+// A fixture renders uses of templates by candidate rules. For each rule that is tried
+// for all templates, it defines an artificial template.
 type fixture struct {
 	*shower
 	operations []rendering.Rule
 	names      map[rendering.Rule]string
 }
 
-// newFixture returns a fixture for a wiki. keys are the named arguments for which
-// it has rules.
+// newFixture returns a fixture for a wiki. keys are the named arguments for which it
+// has rules.
 func newFixture(lang, wiki string, keys []string, files []*rendering.File) *fixture {
 	f := &fixture{names: map[rendering.Rule]string{}, operations: operations}
 	made := &rendering.File{Name: "candidates"}
@@ -63,7 +63,7 @@ func newFixture(lang, wiki string, keys []string, files []*rendering.File) *fixt
 	return f
 }
 
-// by renders a use of the template name as if its rule were one of the fixture's.
+// by renders call, a use of the template name, by one of the fixture's rules.
 func (f *fixture) by(r rendering.Rule, name, call string) (string, bool) {
 	return f.show("{{" + f.names[r] + strings.TrimPrefix(call, "{{"+name))
 }
@@ -75,11 +75,12 @@ func (f *fixture) argument(n int, name, call string) string {
 	return text
 }
 
-// keyPattern matches the named arguments of a use, and possibly those of a template
-// inside it.
+// keyPattern matches the named arguments of a use. It may also match those of a
+// template inside the use.
 var keyPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\|\s*([^|={}\[\]<>\s][^|={}\[\]<>]{0,30}?)\s*=`) })
 
-// keysOf returns the most frequent names of named arguments in uses, at most maxKeys.
+// keysOf returns the names of the most frequent named arguments in uses, at most
+// maxKeys.
 func keysOf(templates []Template) []string {
 	uses := map[string]int64{}
 	for _, t := range templates {
@@ -128,8 +129,8 @@ func (f *fixture) fixed(r rendering.Rule, name string) candidate {
 	return candidate{r, func(call string) (string, bool) { return f.by(r, name, call) }}
 }
 
-// first returns the key with the highest value; if several have it, the first in
-// sorted order.
+// first returns the key with the highest value. If several keys have the highest value,
+// it returns the smallest key.
 func first[K cmp.Ordered](uses map[K]int64) (best K) {
 	most := int64(0)
 	for k, n := range uses {
@@ -140,11 +141,10 @@ func first[K cmp.Ordered](uses map[K]int64) (best K) {
 	return best
 }
 
-// maxAffixed is the maximum number of rules with texts around an argument that
-// are tried.
+// maxAffixed is the maximum number of rules tried that show an argument between texts.
 const maxAffixed = 12
 
-// affixed returns rules that show one argument between two fixed texts. It takes the
+// affixed returns rules that show one argument between two fixed texts. It uses the
 // texts that occur most often around the argument.
 func (f *fixture) affixed(t Template) (list []candidate) {
 	votes := map[rendering.Rule]int64{}
@@ -207,7 +207,7 @@ func valid(r rendering.Rule) bool {
 	return err == nil && strings.Count(r.Text, "|") == bars
 }
 
-// joined returns rules that show several arguments with a separator. It takes the
+// joined returns rules that show several arguments with a separator. It uses the
 // separator that occurs most often between the first two arguments.
 func (f *fixture) joined(t Template) (list []candidate) {
 	votes := map[string]int64{}

@@ -24,8 +24,8 @@ func fileOf(list []Proposal) *rendering.File {
 	return f
 }
 
-// writable reports whether a file can hold the line: its name is not a pattern, and
-// parsing the line gives the same proposal.
+// writable reports whether the proposal can be written to a file and read back: its
+// name is not a pattern, and parsing its line gives the same proposal.
 func (p Proposal) writable() bool {
 	f, err := rendering.Parse("", []byte("["+p.Scope+"]\n"+p.Line()))
 	if err != nil || len(f.Entries) != 1 || strings.Contains(p.Name, "*") {
@@ -35,9 +35,9 @@ func (p Proposal) writable() bool {
 	return e.Name == p.Name && e.Value == p.Value && e.Kind == p.Kind
 }
 
-// AppendFile appends the proposals as a file of rendering data. Comments say how many
-// uses each line explains. A line that contradicts existing data is commented out.
-// source names the input.
+// AppendFile appends the proposals as a file of rendering data. For each line, a
+// comment gives the number of uses that it explains. A line that contradicts existing
+// data is commented out. source is the name of the input, for the first comment.
 func (r *Result) AppendFile(dst []byte, source string) []byte {
 	dst = fmt.Appendf(dst, "# Source: learned from %s, %d uses of %d templates in sentences.\n", comment(source), r.Uses, r.Templates)
 	dst = fmt.Appendf(dst, "# A line explains at least %g %% of at least %d uses.\n", 100*r.Options.MinExplained, r.Options.MinUses)
@@ -66,7 +66,7 @@ func appendLines(dst []byte, list []Proposal, mark string) []byte {
 	return dst
 }
 
-// comment returns text on one line, for a comment.
+// comment returns text as a single line, for a comment.
 func comment(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {

@@ -11,8 +11,8 @@ import (
 	"pretext/extract/wiki/rendering"
 )
 
-// A named identifies the name of a language or country: the kind of line, and the
-// code.
+// A named identifies a line for the name of a language or country: the kind of line,
+// and the code.
 type named struct {
 	kind rendering.Kind
 	code string
@@ -23,7 +23,7 @@ type vote struct {
 	names map[string]int64
 	uses  int64
 	pair  map[string]Pair // a use that shows the name
-	calls map[string]bool // number of different uses that show it
+	calls map[string]bool // the different uses that show the name
 }
 
 // votes collects the names that pages show for languages and countries.
@@ -52,8 +52,8 @@ var (
 	countryCode  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Z]{2,3}$`) })
 )
 
-// namesOf adds to the votes the names of languages or countries in the text of a
-// template's uses, if the template's rule shows such a name.
+// namesOf adds votes for the names of languages or countries that a template's uses
+// show. It does nothing if the template's rule does not show such a name.
 func (f *fixture) namesOf(t Template, r rendering.Rule, table *rendering.Table, to votes) {
 	for _, p := range t.Pairs {
 		switch code, text := firstArgument(p.Call), plain(p.Text); r.Op {
@@ -81,8 +81,9 @@ func firstArgument(call string) string {
 	return strings.TrimSpace(code)
 }
 
-// labelOf returns the name of the language at the start of text, before body. form is
-// the way a template writes it: "{name}: " or "{lower} ".
+// labelOf returns the name of the language at the start of text. body is the text after
+// the name. form is the way in which a template writes the name: "{name}: " or "{lower}
+// ". ok is false if text does not have this form.
 func labelOf(text, body, form string) (name string, ok bool) {
 	before, after, _ := strings.Cut(strings.Replace(form, "{lower}", "{name}", 1), "{name}")
 	text, ok = strings.CutPrefix(text, strings.TrimLeft(before, " "))
@@ -96,7 +97,7 @@ func isName(name string) bool {
 	return name != "" && len(name) <= maxName && !strings.ContainsAny(name, ":;()[]{}|,") && strings.TrimSpace(name) == name
 }
 
-// nameProposals returns lines for the names of languages and countries on which the
+// nameProposals returns lines for the names of languages and countries for which the
 // uses agree.
 func (w *wikiLearner) nameProposals(v votes) (list []Proposal) {
 	for _, n := range slices.SortedFunc(maps.Keys(v), func(a, b named) int {

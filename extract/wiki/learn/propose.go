@@ -16,7 +16,7 @@ type Options struct {
 	MinUses      int64   `json:"min_uses"`      // minimum number of uses of a template in sentences
 	MinExplained float64 `json:"min_explained"` // minimum fraction of these uses that a rule must explain, above 0.5, at most 1
 
-	Known []*rendering.File `json:"-"` // data in addition to those compiled in
+	Known []*rendering.File `json:"-"` // rendering data in addition to the compiled-in data
 }
 
 // DefaultOptions returns the default limits.
@@ -71,16 +71,16 @@ func (p Proposal) Line() string {
 	return fmt.Sprintf("%s %s | %s", p.Kind, p.Name, value)
 }
 
-// A Result holds the proposals and counts the templates of a table.
+// A Result holds the proposals, and counts the templates of a table.
 type Result struct {
 	Options Options `json:"options"`
 
 	Templates int64 `json:"templates"` // sum of the next five
-	Known     int64 `json:"known"`     // explained by existing data
+	Known     int64 `json:"known"`     // templates explained by existing data
 	Proposed  int64 `json:"proposed"`
-	Disputed  int64 `json:"disputed"` // contradict existing data
-	Rare      int64 `json:"rare"`     // have too few uses, or too few different ones
-	Open      int64 `json:"open"`     // not explained by any rule
+	Disputed  int64 `json:"disputed"` // templates whose uses contradict existing data
+	Rare      int64 `json:"rare"`     // templates with too few uses, or too few different ones
+	Open      int64 `json:"open"`     // templates that no rule explains
 
 	Uses      int64 `json:"uses"`      // uses of all templates
 	Unsampled int64 `json:"unsampled"` // uses that are not in the table's sample
@@ -108,8 +108,8 @@ func (t *Table) Propose(o Options) *Result {
 		w := &wikiLearner{options: o, lang: t.langs[wiki], wiki: wiki, scope: scopeOf(wiki, t.langs[wiki]), templates: byWiki[wiki], res: res}
 		w.learn()
 	}
-	// Two wikis of a language may propose the same line; no file can hold some
-	// contradictions.
+	// Two wikis of the same language may propose the same line. Contradictions that a
+	// file cannot hold are dropped.
 	res.Contradictions = slices.DeleteFunc(res.Contradictions, func(p Proposal) bool { return !p.writable() })
 	slices.SortStableFunc(res.Proposals, compareProposals)
 	slices.SortStableFunc(res.Contradictions, compareProposals)
@@ -159,9 +159,9 @@ type wikiLearner struct {
 	res        *Result
 
 	table  *rendering.Table // existing rendering data
-	shower *shower          // renders with the existing data and the names that were learned
+	shower *shower          // renders with the existing data and the learned names
 	fix    *fixture
-	named  *shower // the same, and with learned names that contradict the existing data
+	named  *shower // like shower, also with learned names that contradict the existing data
 }
 
 func (w *wikiLearner) learn() {
@@ -185,7 +185,7 @@ func (w *wikiLearner) learn() {
 		}
 	}
 	w.named = newShower(w.lang, w.wiki, append(slices.Clone(w.options.Known), fileOf(names))...)
-	if len(proposals) > 0 { // they count as data from here on
+	if len(proposals) > 0 { // from here on, they are part of the data
 		files := append(slices.Clone(w.options.Known), fileOf(proposals))
 		w.fix, w.shower = newFixture(w.lang, w.wiki, keys, files), newShower(w.lang, w.wiki, files...)
 	}
@@ -198,8 +198,8 @@ func (w *wikiLearner) learn() {
 	w.res.Proposals = append(w.res.Proposals, w.confirmed(proposals)...)
 }
 
-// explained returns the number of sampled uses of a template for which show returns
-// the text on the page. It stops early if the number cannot be enough any more.
+// explained returns the number of sampled uses of a template for which show returns the
+// text on the page. It stops early when the number can no longer be enough.
 func (w *wikiLearner) explained(show func(call string) (string, bool), t Template) (n int64) {
 	uses, tried := t.sampled(), int64(0)
 	for _, p := range t.Pairs {
@@ -213,15 +213,15 @@ func (w *wikiLearner) explained(show func(call string) (string, bool), t Templat
 	return n
 }
 
-// all returns the number of all sampled uses for which show returns the text on the
+// all returns, for all sampled uses, the number for which show returns the text on the
 // page.
 func (w *wikiLearner) all(show func(call string) (string, bool), t Template) int64 {
 	patient := wikiLearner{options: Options{MinExplained: 0}}
 	return patient.explained(show, t)
 }
 
-// propose adds the line for a template, if one is found, to the result and counts the
-// template.
+// propose counts the template and, if it finds a line for it, adds the line to the
+// result.
 func (w *wikiLearner) propose(t Template) (p Proposal, ok bool) {
 	res, uses := w.res, t.sampled()
 	p = Proposal{Scope: w.scope, Kind: rendering.Template, Name: t.Name, Uses: uses, Example: t.Pairs[0]}
@@ -240,7 +240,7 @@ func (w *wikiLearner) propose(t Template) (p Proposal, ok bool) {
 	case known && w.options.enough(uses, have):
 		res.Known++
 	case known && w.options.enough(uses, w.explained(w.named.show, t)):
-		res.Disputed++ // the name is listed
+		res.Disputed++ // the learned name is listed as a contradiction
 	case uses < w.options.MinUses:
 		res.Rare++
 	case best == nil && w.fewCalls(t):
@@ -300,8 +300,8 @@ func (w *wikiLearner) knownLine(name string) string {
 	return line
 }
 
-// confirmed returns those lines that still explain enough uses when all proposed
-// lines are in effect together.
+// confirmed returns the lines that still explain enough uses when all proposed lines
+// are in effect together.
 func (w *wikiLearner) confirmed(lines []Proposal) (kept []Proposal) {
 	pairs := map[string]Template{}
 	for _, t := range w.templates {

@@ -21,7 +21,8 @@ func newShower(lang, wiki string, files ...*rendering.File) *shower {
 	return &shower{scanner: wikitext.NewScanner(o), page: wikitext.Page{Title: "Page", Lang: lang, Wiki: wiki}}
 }
 
-// before and after are the sentence in which shower places a use.
+// before and after are the parts of the artificial sentence around a use that a shower
+// renders.
 const before, after = "Aa ", " bb."
 
 // show returns the text of a use, without white space at its ends. ok is false if the
@@ -37,8 +38,8 @@ func (s *shower) show(call string) (text string, ok bool) {
 	return strings.TrimSpace(text), ok
 }
 
-// knows reports whether there is a rule for the template, that is, whether package
-// wikitext does not count a use of it as dropped.
+// knows reports whether there is a rule for the template, so that package wikitext does
+// not count the use as dropped.
 func (s *shower) knows(name, call string) bool {
 	s.scanner.ResetTally()
 	s.show(call)
@@ -50,11 +51,11 @@ func (s *shower) knows(name, call string) bool {
 	return true
 }
 
-// maxCounted is less than the length from which package wikitext truncates the
-// names that it counts.
+// maxCounted is slightly less than the length to which package wikitext truncates
+// counted names. A counted name that is longer may be truncated.
 const maxCounted = 60
 
 // plain replaces each run of white space by one blank.
 func plain(text string) string {
-	return strings.Join(strings.Fields(text), " ") // U+00A0 too
+	return strings.Join(strings.Fields(text), " ") // Fields also splits at U+00A0
 }

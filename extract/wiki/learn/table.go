@@ -12,12 +12,12 @@ import (
 	"pretext/extract/wiki/wikihtml"
 )
 
-// A Pair is a use of a template together with the text that a page shows for it.
+// A Pair is a use of a template and the text that a page shows for it.
 type Pair struct {
 	Call string `json:"call"` // wikitext
 	Text string `json:"text"`
 	Uses int64  `json:"uses"`
-	Page string `json:"page"` // ID of a page with the pair; the first ID in order
+	Page string `json:"page"` // ID of a page with the pair, the smallest ID
 
 	hash uint64
 }
@@ -26,8 +26,8 @@ func comparePairs(a, b Pair) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.Call, b.Call), strings.Compare(a.Text, b.Text))
 }
 
-// samplePairs is the maximum number of pairs kept for one template, maxPairs that for
-// all templates.
+// samplePairs is the maximum number of pairs kept for one template, maxPairs the
+// maximum for all templates together.
 const (
 	samplePairs = 64
 	maxPairs    = 200_000
@@ -43,12 +43,12 @@ func compareKeys(a, b key) int {
 // An entry holds the uses of one template.
 type entry struct {
 	uses  int64
-	pairs []Pair // the sample pairs with the smallest hashes, in that order
+	pairs []Pair // the pairs with the smallest hashes, sorted by hash
 }
 
-// A Table collects uses of templates in bounded memory. What it keeps does not
-// depend on the order in which they are added. Add is safe for concurrent use,
-// the other methods are not.
+// A Table collects uses of templates in bounded memory. The result does not depend on
+// the order in which uses are added. Add is safe for concurrent use, the other methods
+// are not.
 type Table struct {
 	mu       sync.Mutex
 	entries  map[key]*entry
@@ -56,8 +56,8 @@ type Table struct {
 	sample   int               // maximum number of pairs kept for a template
 	pairs    int               // number of pairs kept for all templates
 	maxPairs int
-	cut      uint64 // templates whose names have this hash or a higher one are not kept; 0: all are
-	unkept   int64  // uses of templates that are not kept
+	cut      uint64 // templates are kept if the hash of their name is below cut; 0: all are kept
+	unkept   int64  // uses of the templates that are not kept
 }
 
 // NewTable returns an empty table.
@@ -102,7 +102,7 @@ func (t *Table) HasWikiOf(f *rendering.File) bool {
 
 func (k key) hash() uint64 { return max(1, xxhash.Sum64String(k.wiki+"\x00"+k.name)) }
 
-// add adds a pair and returns the growth of the number of pairs.
+// add adds a pair and returns by how much the number of pairs grew.
 func (e *entry) add(p Pair, sample int) int {
 	at, found := slices.BinarySearchFunc(e.pairs, p, comparePairs)
 	switch {
@@ -124,8 +124,8 @@ func (e *entry) add(p Pair, sample int) int {
 	return 1
 }
 
-// shrink halves the maximum number of pairs of each template. If it is one already,
-// shrink drops the half of the templates whose names have the larger hashes. A pair
+// shrink halves the maximum number of pairs per template. If the maximum is already
+// one, shrink drops the templates in the upper half of the range of name hashes. A pair
 // or template that remains at the end was never dropped, so its counts are exact.
 func (t *Table) shrink() {
 	if t.sample > 1 {

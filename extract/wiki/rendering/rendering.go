@@ -1,4 +1,4 @@
-// Package rendering holds, as data, what templates of wikis show.
+// Package rendering holds the rules, as data, by which templates of wikis are rendered.
 //
 //	table := rendering.NewSet().Table("de", "dewiki")
 //	rule, ok := table.Template("small caps")
@@ -19,16 +19,21 @@
 //
 // A line in brackets is the scope of the lines below it: "all" for all wikis,
 // the code of a language (xml:lang of the dump), or the name of a wiki, such as
-// "frwiktionary". A wiki's line takes precedence over its language's, and that
-// over one for all.
+// "frwiktionary". A line for a wiki takes precedence over a line for its
+// language, and that over a line for all wikis.
 //
-// A line is a kind, a name, " | " and a value. The value of a template is an
-// operation ([Op]), the number of an argument and a quoted text, as the
-// operation needs them. A definition is the wikitext of a template of the wiki,
-// which is used if no line of kind template has the name. The name of a template is its title in lower case, or
-// that of a redirect to it, without the namespace; one "*" in a
-// longer name stands for any text. Other values are text, quoted if it begins or ends with
-// a space. An empty value ("") removes a line of a wider scope.
+// A line is a kind, a name, " | " and a value.
+//
+//   - The name of a template is its title, or the title of a redirect to it, in
+//     lower case and without the namespace. One "*" in a longer name stands for
+//     any text.
+//   - The value of a template is an operation ([Op]) and, if the operation needs
+//     them, the number of an argument and a quoted text.
+//   - The value of a definition is the wikitext of one of the wiki's own
+//     templates. It is used if there is no line of kind template for the name.
+//   - All other values are texts. They are quoted if they begin or end with a space.
+//
+// An empty value ("") removes a line of a wider scope.
 package rendering
 
 import (
@@ -75,7 +80,7 @@ const Alias = "#redirect "
 // ScopeAll is the scope of lines that apply to all wikis.
 const ScopeAll = "all"
 
-// An Entry is a line of a file.
+// An Entry is one line of a file.
 type Entry struct {
 	Scope string `json:"scope"` // "all", a language or a wiki
 	Kind  Kind   `json:"kind"`
@@ -89,7 +94,7 @@ type Entry struct {
 // A File is a parsed file of rendering data.
 type File struct {
 	Name    string
-	SHA256  string // of its bytes, in hexadecimal
+	SHA256  string // hash of the file's bytes, in hexadecimal
 	Entries []Entry
 }
 
@@ -99,7 +104,7 @@ const MaxFile = 16 << 20
 // maxProblems is the maximum number of invalid lines that [Parse] reports.
 const maxProblems = 20
 
-// Parse parses a file. name is used in errors, which name file and line; all
+// Parse parses a file of rendering data. Errors contain name and the line number. All
 // invalid lines are reported, up to 20.
 func Parse(name string, text []byte) (*File, error) {
 	if len(text) > MaxFile {
@@ -200,11 +205,12 @@ var data embed.FS
 // its scope. Lines in later directories take precedence.
 var dataFolders = []string{"data/cldr", "data"}
 
-// parsed caches the compiled-in files by scope, which are parsed when they are first
-// needed. // string → []Entry
+// parsed caches the compiled-in files by scope. They are parsed when they are first
+// needed.
 var parsed sync.Map // string → []Entry
 
-// builtin returns the compiled-in lines of a scope. A test parses all files.
+// builtin returns the compiled-in lines of a scope. A test checks that all files can be
+// parsed.
 func builtin(scope string) []Entry {
 	if have, ok := parsed.Load(scope); ok {
 		return have.([]Entry)
@@ -246,7 +252,7 @@ func builtinScopes() []string {
 	return slices.Compact(scopes)
 }
 
-// english returns the English names of a kind by code.
+// english returns the English names of the given kind, by code.
 func english(kind Kind) map[string]string {
 	m := map[string]string{}
 	for _, e := range builtin("en") {

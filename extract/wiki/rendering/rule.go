@@ -19,12 +19,12 @@ const (
 	OpQuoted              // positional argument n between the two halves of the text, separated by "|"
 	OpLast                // the last positional argument between the two halves of the text
 	OpLastOf              // the last of the first n positional arguments that is not empty, between the two halves of the text
-	OpJoin                // positional arguments from n on, separated by the text; a text of three parts is before, between and after them
+	OpJoin                // positional arguments from n on, separated by the text; a text of three parts goes before, between and after them
 	OpAlt                 // the named argument whose name is the text, else positional argument n
-	OpBlock               // positional argument n, or named "text", as lines of their own
+	OpBlock               // positional argument n, or named "text", on lines of its own
 	OpItems               // positional arguments from n on, each on a line
 	OpBreak               // ends the line
-	OpSound               // pronunciation, dropped in parentheses: positional argument 1; with n = 2 the second, after a language
+	OpSound               // pronunciation, dropped in parentheses: positional argument 1; with n = 2, argument 2 after a language
 	OpConvert             // {{convert}}: a quantity
 	OpNumber              // the text, then positional argument n with grouped digits
 	OpValue               // {{val}}
@@ -44,7 +44,7 @@ const (
 	OpHarvard             // {{harvtxt}}
 	OpMusic               // {{music}}
 	OpHeight              // {{height}}
-	OpScience             // {{e}}: times ten to the power of
+	OpScience             // {{e}}: "times ten to the power of" the argument
 	OpSic                 // {{sic}}
 	OpTranslit            // {{transl}}
 	OpEra                 // {{bd}}: birth and death
@@ -70,7 +70,7 @@ const (
 	OpEraName             // {{BC}}, {{AD}}: positional argument 1 and the text
 	OpSiglo               // {{siglo}} of the Spanish Wikipedia: a century
 	OpTitle               // the title of the page: {{en-noun}} of Wiktionary
-	OpEtymon              // {{cog}} of Wiktionary: the language with the code in argument n, then argument n + 1 unless there is a text
+	OpEtymon              // {{cog}} of Wiktionary: language with the code in argument n, then argument n + 1 unless there is a text
 	OpVariable            // a variable of MediaWiki: function n; files cannot use it
 )
 
@@ -88,7 +88,7 @@ var opNames = [...]string{
 	OpSiglo: "siglo", OpTitle: "title", OpEtymon: "etymon",
 }
 
-// opOf maps the names of the operations to them.
+// opOf maps the names of operations in files to operations.
 var opOf = func() map[string]Op {
 	m := make(map[string]Op, len(opNames))
 	for op, name := range opNames {
@@ -101,20 +101,18 @@ var opOf = func() map[string]Op {
 var needsNumber = map[Op]bool{OpArg: true, OpArgAfter: true, OpQuoted: true, OpLastOf: true, OpJoin: true, OpAlt: true,
 	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true, OpEtymon: true}
 
-// needsText maps the operations that need a text to whether the text must have two
+// needsText maps each operation that needs a text to whether this text must have two
 // halves.
 var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpQuoted: true, OpPair: true}
 
-// A Rule says how a template is rendered: by an operation, for which N and Text are
-// parameters.
+// A Rule is the way to render a template: an operation with the parameters N and Text.
 type Rule struct {
 	Op   Op
 	N    int    // usually the number of a positional argument, from 1
 	Text string // usually shown before, after or between arguments
 }
 
-// maxNumber is the maximum number of an argument, because files write [Rule.N] as one
-// digit.
+// maxNumber is the maximum of [Rule.N], because files write it as one digit.
 const maxNumber = 9
 
 // ParseRule parses a rule as written in a file: `arg 1 "US$"`.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// A Set is the rendering data that are compiled in, and those of a user's files. A
-// line takes precedence over lines of the same scope in earlier files.
+// A Set is the compiled-in rendering data together with the user's files. If two files
+// have a line for the same scope and name, the line of the later file is used.
 type Set struct{ more []*File }
 
 // NewSet returns the data that are compiled in, followed by the given files.
@@ -24,13 +24,13 @@ func NewSet(more ...*File) Set { return Set{more} }
 type Table struct {
 	texts     map[Kind]map[string]string
 	templates map[string]Rule // rules by exact name
-	affixes   []affix         // rules by prefix and suffix, the longest first
+	affixes   []affix         // rules by prefix and suffix, longest first
 	english   bool
 	tag       language.Tag  // language of the wiki
-	languages display.Namer // names of languages in the wiki's language; nil if CLDR does not have it
+	languages display.Namer // names of languages in the wiki's language; nil if CLDR lacks it
 	regions   display.Namer
 
-	ownCountries func() map[string]bool // names of countries, in the wiki's language
+	ownCountries func() map[string]bool // names of all countries, in the wiki's language
 }
 
 // An affix is a rule for all template names with a prefix and a suffix.
@@ -39,8 +39,8 @@ type affix struct {
 	rule           Rule
 }
 
-// Table returns the table of a wiki, given its language (BCP 47) and its name, such
-// as "dewiki"; "" means unknown. An unknown language counts as English, except for
+// Table returns the table of a wiki, given its language (BCP 47) and its name, such as
+// "dewiki"; "" means unknown. An unknown language is treated as English, except for
 // names of units.
 func (s Set) Table(lang, wiki string) *Table {
 	t := &Table{texts: map[Kind]map[string]string{}, templates: map[string]Rule{}}
@@ -72,8 +72,8 @@ func (s Set) Table(lang, wiki string) *Table {
 	return t
 }
 
-// Known returns the lines that apply to a wiki, sorted by kind and name. Of several
-// lines with one name it returns the one that takes precedence.
+// Known returns the lines that apply to a wiki, sorted by kind and name. If several
+// lines have the same kind and name, it returns only the one in effect.
 func (s Set) Known(lang, wiki string) []Entry {
 	type key struct {
 		kind Kind
@@ -113,8 +113,8 @@ func (s Set) scope(scope string) iter.Seq[Entry] {
 	}
 }
 
-// Entries yields all lines: those that are compiled in by scope, then those of
-// the other files.
+// Entries yields all lines: first the compiled-in lines, ordered by scope, then the
+// lines of the other files.
 func (s Set) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		for _, scope := range builtinScopes() {
@@ -168,10 +168,10 @@ func (f *File) HoldsFor(lang, wiki string) bool {
 }
 
 // PluralCategory returns the plural category of a number ("one", "few" and so on) in
-// the language of the wiki. whole and fraction are the digits before and after the
-// decimal point; decimals is the number of digits in fraction.
+// the wiki's language. whole and fraction are the digits before and after the decimal
+// point; decimals is the number of digits in fraction.
 func (t *Table) PluralCategory(whole, decimals, fraction int) string {
-	w, f := decimals, fraction // without zeros at the end
+	w, f := decimals, fraction // digits after the point without trailing zeros
 	for w > 0 && f%10 == 0 {
 		w, f = w-1, f/10
 	}
@@ -180,15 +180,15 @@ func (t *Table) PluralCategory(whole, decimals, fraction int) string {
 
 var pluralCategories = map[plural.Form]string{plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other"}
 
-// namers returns the names of languages and countries in a language. They are nil if
-// CLDR does not have exactly this language, because names in a related one would be
-// wrong.
+// namers returns the names of languages and countries in the given language. They are
+// nil if CLDR does not have exactly this language, because names in a related language
+// would be wrong.
 func namers(tag language.Tag) (languages, regions display.Namer) {
 	want, _ := tag.Base()
 	for _, have := range display.Supported.Tags() {
 		switch b, _ := have.Base(); {
 		case b == want && b.String() == "fil":
-			return nil, display.Regions(tag) // CLDR has English names of languages for Filipino
+			return nil, display.Regions(tag) // for Filipino, CLDR has English names of languages
 		case b == want, b.String() == "no" && want.String() == "nb":
 			return display.Languages(tag), display.Regions(tag)
 		}
@@ -196,7 +196,7 @@ func namers(tag language.Tag) (languages, regions display.Namer) {
 	return nil, nil
 }
 
-// add adds an entry. It replaces an earlier entry of the same name.
+// add adds an entry. It replaces an earlier entry with the same name.
 func (t *Table) add(e Entry, affixes map[string]affix) {
 	if e.Kind != Template {
 		if t.texts[e.Kind][e.Name] = e.Value; e.Value == "" {
@@ -206,7 +206,7 @@ func (t *Table) add(e Entry, affixes map[string]affix) {
 	}
 	prefix, suffix, isPattern := strings.Cut(e.Name, "*")
 	switch {
-	case !isPattern || prefix+suffix == "": // {{*}} is a template
+	case !isPattern || prefix+suffix == "": // {{*}} is itself a template
 		if t.templates[e.Name] = e.Rule; e.Value == "" {
 			delete(t.templates, e.Name)
 		}
@@ -231,11 +231,11 @@ func (t *Table) Template(name []byte) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Text returns the value of a line of a kind other than Template; "" if there is
-// none.
+// Text returns the value of the line with the given kind, except Template, and name; ""
+// if there is none.
 func (t *Table) Text(kind Kind, name string) string { return t.texts[kind][name] }
 
-// TextOf is [Table.Text] for a name in bytes, which it does not retain.
+// TextOf is like [Table.Text] for a name in bytes. It does not retain name.
 func (t *Table) TextOf(kind Kind, name []byte) string { return t.texts[kind][string(name)] }
 
 // HasDefinitions reports whether the table has definitions of templates.
@@ -244,8 +244,8 @@ func (t *Table) HasDefinitions() bool { return len(t.texts[Definition]) > 0 }
 // English reports whether the language of the wiki is English.
 func (t *Table) English() bool { return t.english }
 
-// LanguageName returns the name of a language in the language of the wiki; "" if it
-// is unknown. code is an ISO 639 code, optionally with a script or country (sr-Latn).
+// LanguageName returns the name of a language in the wiki's language; "" if it is
+// unknown. code is an ISO 639 code, optionally with a script or country (sr-Latn).
 func (t *Table) LanguageName(code []byte) string {
 	if name := t.texts[Language][string(code)]; name != "" {
 		return name
@@ -271,8 +271,8 @@ func (t *Table) LanguageName(code []byte) string {
 	return t.languages.Name(b)
 }
 
-// CountryName returns the name, in the language of the wiki, of the country
-// with an ISO 3166 or IOC code or an English name; "" if it is not known.
+// CountryName returns the name of a country in the wiki's language; "" if it is
+// unknown. code is an ISO 3166 or IOC code, or the country's English name.
 func (t *Table) CountryName(code []byte) string {
 	if name := t.texts[Country][string(code)]; name != "" {
 		return name
@@ -318,8 +318,8 @@ func IsLanguage(b []byte) bool {
 	return languageNames()[string(b)] != "" || languageNames()[base] != ""
 }
 
-// LanguageCode returns b as a string, without an allocation if [IsLanguage]
-// knows it.
+// LanguageCode returns b as a string. If [IsLanguage] is true for b, it does not
+// allocate.
 func LanguageCode(b []byte) string {
 	if code, ok := languageCodes()[string(b)]; ok {
 		return code

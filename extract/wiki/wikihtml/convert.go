@@ -16,26 +16,27 @@ type converter struct {
 	title []byte // inside the title in the head of the HTML
 
 	inTitle bool
-	skip    within // inside a dropped element
-	poem    within // inside a poem, whose line ends are kept
-	entity  within // inside a former character reference of wikitext
-	code    within // inside a block of source code
+	skip    within // is the parser inside a dropped element?
+	poem    within // inside a poem? Its line ends are kept
+	entity  within // inside a former character reference of the wikitext?
+	code    within // inside a block of source code?
 
-	variant      string // HTML that is written if the element that begins is empty
+	variant      string // HTML to write if the element that begins is empty
 	variantDepth int
 	limit        int // maximum size of the wikitext in bytes
 
-	transcluded *transclusions // called for each transcluded template; nil: not wanted
+	transcluded *transclusions // collects uses of templates; nil: not needed
 }
 
-// A within reports whether the parser is inside an element. It counts open elements
-// of the same name, so it needs no tree and works for any well-formed nesting.
+// A within tracks whether the parser is inside a certain element. It counts open
+// elements with the same name, so it needs no tree and works for any well-formed
+// nesting.
 type within struct {
 	name  string
 	depth int // number of open elements of the name; 0: outside
 }
 
-// enter records that an element begins, unless the parser is inside one already.
+// enter records that an element begins, unless the parser is already inside one.
 func (w *within) enter(name string) {
 	if w.depth == 0 {
 		*w = within{name, 1}
@@ -48,7 +49,7 @@ func (w *within) start(name string) {
 	}
 }
 
-// end reports whether the element ended.
+// end records an end tag and reports whether it ended the element.
 func (w *within) end(name string) bool {
 	if w.depth == 0 || name != w.name {
 		return false
@@ -57,9 +58,9 @@ func (w *within) end(name string) bool {
 	return w.depth == 0
 }
 
-// convert appends the page with the given HTML to w.out as wikitext, and adds the
-// facts from the head of the HTML to p. ok is false if it stopped because the
-// wikitext exceeds the limit.
+// convert appends the page with the HTML src to c.w.out as wikitext, and adds the facts
+// in the head of the HTML to p. ok is false if it stopped because the wikitext exceeds
+// limit bytes.
 func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
 	*c = converter{writer: writer{out: c.out[:0], bol: true}, page: p, title: c.title[:0], limit: limit, transcluded: c.transcluded}
 	if c.transcluded != nil {
@@ -75,7 +76,7 @@ func (c *converter) read(z *html.Tokenizer) {
 	for len(c.out) <= c.limit {
 		switch z.Next() {
 		case html.ErrorToken:
-			return // the end: z reads memory
+			return // the end; reading from memory cannot fail
 		case html.TextToken:
 			c.textToken(z.Text())
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -111,8 +112,8 @@ func (c *converter) textToken(text []byte) {
 	}
 }
 
-// visible returns the text of a character reference as package wikitext does: special
-// spaces become spaces, and marks without width are dropped.
+// visible returns the text of a character reference in the form that package wikitext
+// gives it: special spaces become spaces, and zero-width marks are dropped.
 func visible(text []byte) []byte {
 	switch string(text) {
 	case "\u00a0", "\u2002", "\u2003", "\u2009", "\u202f":
@@ -142,7 +143,7 @@ func (c *converter) startTag(z *html.Tokenizer) {
 	case "html", "link", "meta":
 		c.page.element(name, &c.attrs)
 		if !c.bol && c.code.depth == 0 {
-			c.markup(gap) // as where a template or category stood
+			c.markup(gap) // as where a template or category was removed
 		}
 		if c.transcluded != nil && c.code.depth == 0 {
 			c.transcluded.startTag(name, inline, &c.attrs, len(c.out))
@@ -170,7 +171,7 @@ func (c *converter) startTag(z *html.Tokenizer) {
 	}
 }
 
-// enter records that an element with an effect is open.
+// enter updates the converter's state at the start tag of an element with effect e.
 func (c *converter) enter(e effect, name string) {
 	switch e {
 	case dropped, removed, formula:
@@ -225,7 +226,7 @@ func (c *converter) apply(e effect, name string) {
 
 // endTag processes an end tag.
 func (c *converter) endTag(name string) {
-	if text := c.variant; text != "" { // an element with variants and no text of its own
+	if text := c.variant; text != "" { // the element had variants and no text of its own
 		c.variant = ""
 		if c.variantDepth < maxVariantDepth {
 			c.variantDepth++

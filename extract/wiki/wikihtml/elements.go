@@ -7,8 +7,8 @@ type effect uint8
 
 const (
 	inline  effect = iota // nothing
-	block                 // its text has lines of its own
-	item                  // a block of a list
+	block                 // its text is on separate lines
+	item                  // an item of a list, on separate lines
 	list                  // a block with items
 	heading               // its text is a heading
 	lineEnd               // separates words, or lines in a poem
@@ -35,8 +35,8 @@ var effects = map[string]effect{
 var voids = map[string]bool{"area": true, "base": true, "br": true, "col": true, "embed": true, "hr": true, "img": true, "input": true, "link": true, "meta": true,
 	"param": true, "source": true, "track": true, "wbr": true}
 
-// droppedClasses are classes of elements that are not prose: those of MediaWiki, and
-// of the templates that package wikitext drops, on the large wikis.
+// droppedClasses are classes of elements that are not prose, on the large wikis:
+// classes of MediaWiki, and of the templates that package wikitext drops.
 var droppedClasses = makeSet("mw-references-wrap", "references", "reflist", "refbegin", "reference", "mw-ref", "mw-editsection", "mw-empty-elt", "mw-cite-backlink",
 	"noprint", "nomobile", "metadata", "navbox", "vertical-navbox", "navbox-styles", "navbar", "sidebar", "infobox", "infobox_v2", "infobox_v3", "taxobox", "toccolours", "hatnote", "dablink", "rellink",
 	"mainarticle", "hauptartikel", "homonymie", "bandeau-container", "bandeau-portail", "bandeau-article", "ambox", "mbox-small", "tmbox", "ombox", "cmbox", "fmbox", "asbox", "stub", "sistersitebox",

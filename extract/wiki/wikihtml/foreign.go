@@ -15,8 +15,8 @@ import (
 var ErrForeign = failure.Usage(errors.New("not a snapshot of pages as HTML"))
 
 // foreign returns an error if head, the beginning of an uncompressed file, shows
-// another format. A line that is not JSON is no evidence, because such lines are
-// rejected one by one.
+// another format. A line that is not JSON is not a reason: such lines are rejected one
+// by one.
 func foreign(head []byte) error {
 	text := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n"))
 	if rest, ok := bytes.CutPrefix(text, []byte("<?xml")); ok {
@@ -39,8 +39,8 @@ func foreign(head []byte) error {
 }
 
 // CheckSnapshot returns an error that wraps [ErrForeign] if the beginning of a file
-// shows another format. It accepts a file that it cannot read, for which the reader
-// returns an error.
+// shows another format. If the file cannot be read, it returns nil, because the reader
+// will return the error.
 func CheckSnapshot(file io.Reader) error {
 	in, err := decompressed(file)
 	if err != nil {

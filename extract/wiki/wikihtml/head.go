@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A page holds the facts about a page besides its text.
+// A page holds the facts about a page, without its text.
 type page struct {
 	title     string
 	id        int64 // 0: unknown
@@ -74,7 +74,7 @@ func (l *snapshotLine) parse(line []byte) (p page, ok bool) {
 	return p, true
 }
 
-// savedAt returns a time in the format of dumps, 2017-07-01T12:00:00Z; "" if text is
+// savedAt converts a time to the format of dumps, 2017-07-01T12:00:00Z; "" if text is
 // not a time.
 func savedAt(text string) string {
 	t, err := time.Parse(time.RFC3339, strings.TrimSpace(text))
@@ -84,8 +84,8 @@ func savedAt(text string) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// element stores a fact from an element in the head of a page, unless it is known
-// already.
+// element stores a fact from an element in the head of a page. Facts that are already
+// known are not changed.
 func (p *page) element(name string, attrs *attributes) {
 	switch name {
 	case "html":
@@ -126,14 +126,13 @@ func (p *page) element(name string, attrs *attributes) {
 	}
 }
 
-// projectOf maps domains of Wikimedia's projects to the suffixes of their wikis'
-// names.
+// projectOf maps domains of Wikimedia's projects to the suffixes of wiki names.
 var projectOf = map[string]string{"wikipedia.org": "wiki", "wiktionary.org": "wiktionary", "wikibooks.org": "wikibooks", "wikiquote.org": "wikiquote",
 	"wikisource.org": "wikisource", "wikiversity.org": "wikiversity", "wikivoyage.org": "wikivoyage", "wikinews.org": "wikinews"}
 
-// wikiOf returns the name of the wiki to which an address of a page belongs: "enwiki"
-// for https://en.wikipedia.org/wiki/Earth. It returns "" if it is not a wiki of
-// Wikimedia.
+// wikiOf returns the name of the wiki that a page address belongs to, such as "enwiki"
+// for https://en.wikipedia.org/wiki/Earth. It returns "" if the wiki is not one of
+// Wikimedia's.
 func wikiOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -146,15 +145,15 @@ func wikiOf(address string) string {
 	return ""
 }
 
-// attributes are those attributes of a tag that the converter uses.
+// attributes holds the attributes of a tag that the converter uses.
 type attributes struct {
 	names  [16]string
 	values [16]string
 	n      int
 }
 
-// kept are the attributes that the converter uses, by name, so that a name need not
-// be allocated.
+// kept maps the names of the attributes that the converter uses to themselves, so that
+// a name need not be allocated.
 var kept = func() map[string]string {
 	m := map[string]string{}
 	for _, name := range []string{"class", "typeof", "rel", "role", "style", "property", "content", "about", "href", "http-equiv", "data-mw", "data-mw-variant", "id"} {

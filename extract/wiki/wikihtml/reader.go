@@ -29,8 +29,8 @@ import (
 // An Input is an archive, file or directory of pages.
 type Input struct {
 	Name  string                                   // base name of the archive, file or directory; Source of the documents
-	Files []string                                 // files of one page each, below the directory; nil: Name is one file
-	Open  func(name string) (io.ReadCloser, error) // opens one of Files, or with "" the single file
+	Files []string                                 // files of one page each, below the directory; nil: the input is one file
+	Open  func(name string) (io.ReadCloser, error) // opens one of Files, or the single file if name is ""
 }
 
 // Stats counts pages. Pages equals Kept plus the sum of Rejects.
@@ -38,7 +38,7 @@ type Stats struct {
 	Pages   int64 // lines of snapshots, or files with a page each
 	Kept    int64 // pages that became documents
 	Rejects map[extract.Reject]int64
-	Bytes   int64 // of HTML and JSON, decompressed
+	Bytes   int64 // bytes of HTML and JSON, decompressed
 	Invalid int64 // bytes dropped because they are not UTF-8
 }
 
@@ -69,8 +69,8 @@ type Reader struct {
 	yield func(*extract.Document, error) bool
 }
 
-// maxSource is the maximum size of a line of a snapshot, or of a file with a
-// page, in bytes.
+// maxSource is the maximum size in bytes of a snapshot's line, or of a file with one
+// page.
 const maxSource = 32 << 20
 
 // NewReader returns a reader of pages. The options must be valid.
@@ -78,8 +78,8 @@ func NewReader(in Input, opts wiki.Options) *Reader {
 	return &Reader{in: in, options: opts, scanner: wikitext.NewScanner(opts.Wikitext), stats: Stats{Rejects: map[extract.Reject]int64{}}}
 }
 
-// OnReject sets the function that is called with each rejected page, in order.
-// The argument is valid during the call.
+// OnReject sets the function that is called with each rejected page, in the order of
+// the pages. The argument is valid during the call.
 func (r *Reader) OnReject(f func(*extract.Rejected)) { r.onReject = f }
 
 // Stats returns the counts so far.
@@ -140,8 +140,8 @@ func (r *Reader) readSnapshot(f io.Reader) error {
 	return r.explain(count, err)
 }
 
-// explain returns a [*wiki.CorruptError] for an error of the decoders, and the
-// errors of reading the file as they are.
+// explain returns a [*wiki.CorruptError] for an error of the decoders. It returns
+// errors of reading the file unchanged.
 func (r *Reader) explain(count *counting.Reader, err error) error {
 	reason := "file ends inside the archive"
 	switch {
@@ -157,7 +157,7 @@ func (r *Reader) explain(count *counting.Reader, err error) error {
 	return &wiki.CorruptError{Offset: count.N, Reason: reason, Err: err}
 }
 
-// decompressed returns a reader of in, which decodes gzip.
+// decompressed returns a reader of in that decodes gzip, if in is gzipped.
 func decompressed(in io.Reader) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(in, 256<<10)
 	if magic, _ := b.Peek(2); string(magic) != "\x1f\x8b" {
@@ -227,11 +227,11 @@ func (r *Reader) readLines(in *bufio.Reader) error {
 	}
 }
 
-// keptBuffer is the maximum capacity, in bytes, of a buffer that is kept for the
-// next page.
+// keptBuffer is the maximum capacity, in bytes, of a buffer that is reused for the next
+// page.
 const keptBuffer = 4 << 20
 
-// snapshotPage makes a document of the line in r.buf.
+// snapshotPage converts the line in r.buf to a document.
 func (r *Reader) snapshotPage(over bool) error {
 	r.stats.Pages++
 	r.rejected = extract.Rejected{Place: &extract.Place{Source: r.in.Name, Line: r.stats.Pages}}
@@ -250,7 +250,7 @@ func (r *Reader) snapshotPage(over bool) error {
 	return r.finish(&p, unsafe.Slice(unsafe.StringData(r.line.Body.HTML), len(r.line.Body.HTML)), "")
 }
 
-// readFile makes a document of a file with a page.
+// readFile converts a file with one page to a document.
 func (r *Reader) readFile(name string) error {
 	f, err := r.in.Open(name)
 	if err != nil {
@@ -279,13 +279,13 @@ func (r *Reader) readFile(name string) error {
 	return r.finish(&page{}, r.valid(r.buf), stem(name))
 }
 
-// IsPage reports whether a file has the name of a page in a file of its own.
+// IsPage reports whether a file has the name of a file with one page.
 func IsPage(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".gz")
 	return strings.HasSuffix(name, ".html") || strings.HasSuffix(name, ".htm")
 }
 
-// stem returns the base name of a file without the suffixes of its format.
+// stem returns the base name of a file without its format suffixes.
 func stem(name string) string {
 	name = path.Base(name)
 	for {
@@ -300,7 +300,7 @@ func stem(name string) string {
 	}
 }
 
-// valid removes what is not UTF-8 from b.
+// valid removes invalid UTF-8 from b.
 func (r *Reader) valid(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
@@ -310,9 +310,9 @@ func (r *Reader) valid(b []byte) []byte {
 	return clean
 }
 
-// finish converts a page and yields its document, or rejects it. name is the
-// part of the ID after the wiki if the page has no number; if that is empty too,
-// the page is malformed.
+// finish converts a page and yields its document, or rejects it. name is the part of
+// the ID after the wiki for a page without a number. If the page has neither number nor
+// name, it is malformed.
 func (r *Reader) finish(p *page, src []byte, name string) error {
 	fits := r.convert.convert(src, p, extract.MaxPageBytes)
 	if p.title == "" {
@@ -346,8 +346,8 @@ func (r *Reader) finish(p *page, src []byte, name string) error {
 	return nil
 }
 
-// judge makes the text of a page, or returns the reason for rejecting the page.
-// fits is false if its wikitext is too large.
+// judge converts a page to text, or returns the reason for rejecting the page. fits is
+// false if the page's wikitext is too large.
 func (r *Reader) judge(p *page, fits bool) extract.Reject {
 	switch {
 	case !r.options.Keeps(p.namespace):

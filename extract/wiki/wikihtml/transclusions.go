@@ -15,36 +15,36 @@ import (
 )
 
 // A Transclusion is a use of a template in a sentence, list item or definition,
-// and the text that the page shows for it.
+// together with the text that the page shows for it.
 type Transclusion struct {
 	Page string // ID of the page's document
 	Wiki string // such as "dewiki"
 	Lang string
 	Name string // title of the template in lower case, without its namespace
 	Call string // wikitext of the use, "{{name|argument|key=value}}": keys in order, at most 512 bytes
-	Text string // as a document has it, with a space at an end where the template shows one; at most 512 bytes
+	Text string // as in the document, with a space at an end where the template shows one; at most 512 bytes
 }
 
-// maxCall and maxShown are the maximum sizes of Transclusion.Call and Text, in
-// bytes; maxDataMW is that of the attribute data-mw.
+// maxCall and maxShown are the maximum sizes of Transclusion.Call and Text, in bytes.
+// maxDataMW is the maximum size of the attribute data-mw.
 const (
 	maxCall   = 512
 	maxShown  = 512
 	maxDataMW = 64 << 10
 )
 
-// TransclusionStats counts the elements that templates made. Elements is the sum
-// of the others.
+// TransclusionStats counts the elements that templates produced. Elements is the sum of
+// the other fields.
 type TransclusionStats struct {
 	Elements  int64 `json:"elements"`   // groups of elements with typeof="mw:Transclusion"
 	Uses      int64 `json:"uses"`       // passed to the function of Reader.OnTransclusion
-	Elsewhere int64 `json:"elsewhere"`  // boxes, headings, lines of their own
-	Several   int64 `json:"several"`    // made by several templates, or by text too
-	Functions int64 `json:"functions"`  // of parser functions and variables, or of pages that are no templates
+	Elsewhere int64 `json:"elsewhere"`  // boxes, headings, elements alone on a line
+	Several   int64 `json:"several"`    // produced by several templates, or by templates and text
+	Functions int64 `json:"functions"`  // parser functions, variables, and pages that are not templates
 	Malformed int64 `json:"malformed"`  // data-mw is missing or has another form
 	TooLong   int64 `json:"too_long"`   // beyond a limit of this package
 	Unclosed  int64 `json:"unclosed"`   // an element without its end tag
-	OtherPage int64 `json:"other_page"` // of pages that are not read: redirects, other namespaces
+	OtherPage int64 `json:"other_page"` // on pages that are not read: redirects, other namespaces
 }
 
 // Add adds the counts t.
@@ -60,9 +60,9 @@ func (s *TransclusionStats) Add(t TransclusionStats) {
 	s.OtherPage += t.OtherPage
 }
 
-// transclusions collects the uses of templates while a page is converted. A
-// group is the elements that one use made: siblings with the same attribute
-// "about", of which the first has data-mw.
+// transclusions collects the uses of templates while a page is converted. A group is
+// all elements that one use produced: siblings with the same attribute "about", of
+// which the first has data-mw.
 type transclusions struct {
 	stats TransclusionStats
 	uses  []use
@@ -72,27 +72,27 @@ type transclusions struct {
 	now   use
 }
 
-// A use is a group, as offsets of the page's wikitext.
+// A use is a group, given by offsets in the page's wikitext.
 type use struct {
 	name, call  string
 	from, to    int
-	lead, trail bool // the text begins, ends with white space
-	text        bool // there is text
-	block       bool // it has lines of its own
+	lead, trail bool // the text begins with white space, ends with white space
+	text        bool // the group has text
+	block       bool // it is on separate lines
 }
 
 // maxUses is the maximum number of uses of a page.
 const maxUses = 1 << 16
 
-// nested notes a start tag inside of a dropped element.
+// nested records a start tag inside a dropped element.
 func (t *transclusions) nested(name string) {
 	if t != nil {
 		t.elem.start(name)
 	}
 }
 
-// startTag notes a start tag before it is applied. at is the length of the
-// wikitext written so far.
+// startTag records a start tag before it is applied. at is the length of the wikitext
+// written so far.
 func (t *transclusions) startTag(name string, e effect, attrs *attributes, at int) {
 	about := attrs.get("about")
 	switch {
@@ -112,14 +112,14 @@ func (t *transclusions) startTag(name string, e effect, attrs *attributes, at in
 	template, call, fault := parseDataMW(attrs.get("data-mw"), &t.stats)
 	if fault != nil {
 		*fault++
-		// The rest of the group is no use of its own: it has no typeof.
+		// The next elements of a group are not separate uses: they have no typeof.
 		return
 	}
 	t.group, t.about, t.now = true, about, use{name: template, call: call, from: at}
 	t.open(name, e, at)
 }
 
-// open notes that an element of the group begins.
+// open records that an element of the group begins.
 func (t *transclusions) open(name string, e effect, at int) {
 	t.now.block = t.now.block || isBlock(e)
 	t.now.to = at
@@ -128,23 +128,23 @@ func (t *transclusions) open(name string, e effect, at int) {
 	}
 }
 
-// isBlock reports whether an element has lines of its own.
+// isBlock reports whether an element's text is on separate lines.
 func isBlock(e effect) bool {
 	return e != inline && e != removed && e != formula && e != lineEnd
 }
 
-// endTag notes an end tag after it was applied.
+// endTag records an end tag after it was applied.
 func (t *transclusions) endTag(name string, at int) {
 	switch {
 	case !t.group:
 	case t.elem.depth == 0:
-		t.finish() // the end of the parent
+		t.finish() // the end tag of the parent
 	case t.elem.end(name):
 		t.now.to = at
 	}
 }
 
-// textToken notes text before it is written; kept is false in dropped elements.
+// textToken records text before it is written; kept is false inside dropped elements.
 func (t *transclusions) textToken(text []byte, kept bool) {
 	if !t.group || len(text) == 0 {
 		return
@@ -199,8 +199,9 @@ type templatePart struct {
 	} `json:"template"`
 }
 
-// parseDataMW returns the name and the wikitext of the use that data-mw
-// describes. If it is no single use of a template, fault is the count to raise.
+// parseDataMW returns the name and the wikitext of the use in text, the value of the
+// attribute data-mw. If text is not a single use of a template, fault points to the
+// field of stats to increment.
 func parseDataMW(text string, stats *TransclusionStats) (name, call string, fault *int64) {
 	if len(text) > maxDataMW {
 		return "", "", &stats.TooLong
@@ -250,8 +251,8 @@ func parseDataMW(text string, stats *TransclusionStats) (name, call string, faul
 	return name, call, nil
 }
 
-// callOf returns the wikitext of a use: positional arguments, then the others by
-// key.
+// callOf returns the wikitext of a use: first the positional arguments, then the
+// others, sorted by key.
 func callOf(name string, args map[string]string) string {
 	var b strings.Builder
 	b.WriteString("{{" + name)
@@ -285,10 +286,11 @@ func (t *transclusions) report(out []byte, page Transclusion, scanner *wikitext.
 			t.stats.TooLong++
 			continue
 		}
-		// A letter before it: a mark at the start is no mark of a list.
+		// The letter comes first, so that a mark at the start of the piece is not a
+		// list marker.
 		piece := out[u.from:u.to]
 		if u.from == 0 || out[u.from-1] == '\n' {
-			piece = bytes.TrimLeft(piece, "*") // marks of a list: those of text are escaped
+			piece = bytes.TrimLeft(piece, "*") // list markers: literal marks are escaped
 		}
 		text = scanner.AppendText(text[:0], append([]byte("x"), bytes.TrimSpace(piece)...), wikitext.Page{Lang: page.Lang, Wiki: page.Wiki})
 		shown := string(bytes.TrimSpace(text[min(1, len(text)):]))
@@ -308,16 +310,16 @@ func (t *transclusions) report(out []byte, page Transclusion, scanner *wikitext.
 	}
 }
 
-// OnTransclusion sets the function that is called with each use of a template in
-// a sentence, list item or definition of the pages that are read, in order. The
-// argument is valid during the call.
+// OnTransclusion sets the function that is called for each use of a template in a
+// sentence, list item or definition, in the order of the pages. The argument is valid
+// during the call.
 func (r *Reader) OnTransclusion(f func(*Transclusion)) {
 	r.onTransclusion = f
 	r.convert.transcluded = &transclusions{}
 }
 
-// Transclusions returns the counts of the elements that templates made; they are
-// 0 if OnTransclusion was not called.
+// Transclusions returns the counts of the elements that templates produced. They are 0
+// if OnTransclusion was not called.
 func (r *Reader) Transclusions() (s TransclusionStats) {
 	if t := r.convert.transcluded; t != nil {
 		s = t.stats
@@ -325,8 +327,8 @@ func (r *Reader) Transclusions() (s TransclusionStats) {
 	return s
 }
 
-// transclusions reports the uses of templates on a page, which became a document
-// or was rejected for a reason.
+// transclusions reports the uses of templates on a page. reject is the reason if the
+// page was rejected, "" if it became a document.
 func (r *Reader) transclusions(p *page, reject extract.Reject) {
 	t := r.convert.transcluded
 	t.finish()
@@ -339,8 +341,8 @@ func (r *Reader) transclusions(p *page, reject extract.Reject) {
 	t.report(r.convert.out, Transclusion{Page: r.rejected.ID, Wiki: p.wiki, Lang: lang}, r.scanner, r.onTransclusion)
 }
 
-// inSentence reports whether a use is part of a sentence, list item or
-// definition: other text is on its line, or the line is an item.
+// inSentence reports whether a use is part of a sentence, list item or definition: its
+// line has other text, or is a list item.
 func inSentence(out []byte, u use) bool {
 	if bytes.IndexByte(out[u.from:u.to], '\n') >= 0 && len(bytes.TrimSpace(out[u.from:u.to])) > 0 {
 		return false // the last element ended the line

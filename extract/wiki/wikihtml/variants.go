@@ -23,8 +23,8 @@ type variantText struct {
 // maxVariantDepth is the maximum nesting of variants. Deeper text is dropped.
 const maxVariantDepth = 8
 
-// variantHTML returns the HTML that package wikitext shows for -{…}-: the first
-// alternative, "" for rules.
+// variantHTML returns the HTML that package wikitext would show for -{…}-: the first
+// alternative, or "" for rules.
 func variantHTML(data string) string {
 	var v variant
 	if len(data) > maxDataMW || json.Unmarshal([]byte(data), &v) != nil || (v.Add || v.Remove || v.Title) && !v.Show {

@@ -5,21 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// A writer writes text as plain wikitext, in which only the marks that it writes
-// itself are markup.
+// A writer writes text as plain wikitext. The only markup in its output are the marks
+// that it adds.
 type writer struct {
 	out   []byte
-	bol   bool // nothing is written on the line
-	space bool // white space waits to be written before the next text
-	level int  // of the heading being written; 0: none
+	bol   bool // the line is still empty
+	space bool // a space must be written before the next text
+	level int  // level of the heading being written; 0: none
 	lists int  // open lists
-	pre   int  // open elements whose line ends count
+	pre   int  // number of open elements whose line ends are kept
 }
 
-// maxLists is the maximum number of list markers of a line.
+// maxLists is the maximum number of list markers on a line.
 const maxLists = 8
 
-// gap is written where an element was dropped inside a line: an empty footnote,
+// gap is written where an element was dropped inside a line. It is an empty footnote,
 // which package wikitext removes without a trace.
 const gap = "<ref/>"
 
@@ -35,7 +35,7 @@ func (w *writer) newline() {
 	w.bol, w.space = true, false
 }
 
-// begin begins a line, if none is begun, and writes the white space that waits.
+// begin begins a line, unless one is open, and writes the pending space.
 func (w *writer) begin() {
 	switch {
 	case w.bol:
@@ -98,8 +98,9 @@ func (w *writer) text(text []byte) {
 	}
 }
 
-// first writes the first n bytes of text, which are plain, after the start of a
-// line or white space, and returns how many it wrote.
+// first writes the first n bytes of text, which have no special characters, at the
+// start of a line or after white space. A byte that would be a list or table mark there
+// is escaped. It returns the number of bytes used.
 func (w *writer) first(text []byte, n int) int {
 	bol := w.bol
 	w.begin()
@@ -111,8 +112,8 @@ func (w *writer) first(text []byte, n int) int {
 	return n
 }
 
-// special writes the character at the start of text, which is not plain, and
-// returns its length.
+// special writes the character at the start of text, which has a meaning in wikitext.
+// It returns the number of bytes used.
 func (w *writer) special(text []byte) int {
 	switch c := text[0]; c {
 	case '\n':
@@ -147,7 +148,8 @@ func (w *writer) escape(c byte) {
 	w.out = append(w.out, ';')
 }
 
-// plain returns how many bytes of text mean themselves in wikitext.
+// plain returns the number of bytes at the start of text that have no special meaning
+// in wikitext.
 func plain(text []byte) int {
 	for i, c := range text {
 		if c < utf8.RuneSelf && marks[c] {
