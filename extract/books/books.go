@@ -46,12 +46,13 @@
 // Text with invalid UTF-8 is read as Windows-1252 if the invalid bytes
 // outnumber the valid characters above U+007F and look like letters and
 // quotation marks of Western European text. Otherwise the invalid bytes are
-// dropped and counted. But the book is rejected (encoding) if they are more than
-// 10 % of it, or more than 1 % and outnumber the valid characters above U+007F.
-// It is rejected (binary) if it has a NUL, or more than one control character in
-// a hundred bytes. Text above
-// [extract.MaxDocumentBytes] or a file above 512 MiB is rejected (too-large)
-// without holding it in memory.
+// dropped and counted. A book is rejected for these reasons:
+//
+//   - encoding: more than 10 % of its bytes are invalid; or more than 1 %, and they
+//     outnumber the valid characters above U+007F.
+//   - binary: it has a NUL, or more than one control character per hundred bytes.
+//   - too-large: its text is larger than [extract.MaxDocumentBytes], or its file
+//     larger than 512 MiB. Such a book is never held in memory.
 //
 // Books are often wrapped at about 70 characters. Blank lines separate
 // paragraphs. A line break inside a paragraph is kept or becomes a space by
@@ -94,9 +95,9 @@
 //
 // # Markup
 //
-// Wikitext and HTML in text files are kept as they are, and counted in [Stats]:
-// a text is wikitext or HTML if it has a link, template, heading or end tag for every
-// 1,000 of its first 65,536 bytes, and at least three.
+// Wikitext and HTML in text files are kept unchanged, and counted in [Stats]. A text
+// counts as wikitext or HTML if its first 65,536 bytes have at least three links,
+// templates, headings or end tags, and at least one per 1,000 bytes.
 //
 // # Chapters
 //
@@ -144,7 +145,7 @@ import (
 
 // Options configures a [Reader]. The zero value is ready to use.
 type Options struct {
-	Lang            string `json:"lang,omitempty"`             // language of books that do not name theirs
+	Lang            string `json:"lang,omitempty"`             // language of books that do not state their own
 	KeepLines       bool   `json:"keep_lines,omitempty"`       // every line of a text file is a paragraph
 	KeepBoilerplate bool   `json:"keep_boilerplate,omitempty"` // keep Project Gutenberg's header and licence
 	// LinesPerDocument is the number of lines of a text file, or rows of a Parquet
@@ -154,7 +155,7 @@ type Options struct {
 	Column           string `json:"column,omitempty"`   // column of Parquet files with the text; "" means "text"
 }
 
-// column returns the name of the column of Parquet files that holds the text.
+// column returns the name of the Parquet column that holds the text.
 func (o Options) column() string { return cmp.Or(o.Column, "text") }
 
 // Validate returns an error if the value of a field is invalid.
@@ -170,7 +171,7 @@ const maxNotes = 20
 
 // Stats counts what a [Reader] read. Books equals Kept plus the sum of Rejects.
 type Stats struct {
-	Books        int64 // books; a file that is divided into documents counts once for each
+	Books        int64 // books, or documents if a file is divided into several
 	Lines        int64 // lines and rows that were grouped into documents
 	Kept         int64 // documents
 	Rejects      map[extract.Reject]int64
@@ -206,7 +207,7 @@ func (s *Stats) Counts() counts.Counts {
 
 // A Note reports something unusual about a book.
 type Note struct {
-	Name string // path in the folder or archive, cleaned
+	Name string // path in the folder or archive, as returned by cleanName
 	Text string
 }
 
@@ -216,7 +217,7 @@ var ErrCorrupt = failure.Damaged("corrupt archive")
 // A CorruptError locates corrupt data in an archive.
 type CorruptError struct {
 	File   string // path of the source
-	Offset int64  // in the archive; for a compressed tar, in the uncompressed data
+	Offset int64  // offset in the archive, or in the uncompressed data of a compressed tar
 	Reason string // e.g. "unexpected EOF"
 }
 
@@ -232,8 +233,8 @@ type Reader struct {
 	store     Store
 	task      Task
 	opts      Options
-	limit     int   // extract.MaxDocumentBytes; tests set a smaller one
-	fileLimit int64 // maxFileBytes; tests set a smaller one
+	limit     int   // extract.MaxDocumentBytes; smaller in tests
+	fileLimit int64 // maxFileBytes; smaller in tests
 
 	buf   []byte // buffer for reading, reused because archives may have a million small books
 	stats Stats
@@ -259,8 +260,8 @@ func (r *Reader) Stats() Stats { return r.stats }
 // stopped the iteration.
 var errStopped = errors.New("stopped")
 
-// Documents yields the documents of the task. If reading fails, the last
-// element is the error. It may be called only once.
+// Documents yields the documents of the task. If reading fails, it yields the error
+// last. It may be called only once.
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r.yield = yield
@@ -300,20 +301,20 @@ func (r *Reader) readTask() error {
 
 // A book is the input of one document, or the reason why there is no document.
 type book struct {
-	name   string // path, cleaned by cleanName
+	name   string // path, as returned by cleanName
 	title  string // "": the file name is the title
 	lang   string // "": the language of the options
 	text   []byte
-	parts  [][]byte       // the chapters, instead of text, if each is a document
+	parts  [][]byte       // set instead of text if each chapter is a document
 	reject extract.Reject // why there is no document, or ""
 	note   string
-	piece  bool // it is a part of a file (lines, rows, a chapter), whose ID is unique
+	piece  bool // it is a part of a file (lines, rows or a chapter), whose ID is unique
 }
 
 func (b book) titleOrName() string { return cmp.Or(b.title, stem(path.Base(b.name))) }
 
-// finish counts a book and yields its document, or a document for each chapter
-// with Options.Chapters.
+// finish counts a book and yields its document or, with Options.Chapters, one document
+// per chapter.
 func (r *Reader) finish(b book) error {
 	if b.reject == "" && r.opts.Chapters && !b.piece {
 		if b.parts == nil {
@@ -353,7 +354,7 @@ func (r *Reader) finish(b book) error {
 		ID: "books:" + b.name, Title: b.titleOrName(), Text: string(b.text),
 		Source: r.source(), Lang: cmp.Or(b.lang, r.opts.Lang),
 	}
-	if !b.piece { // pieces may be hundreds of millions
+	if !b.piece { // not for pieces: there may be hundreds of millions
 		r.countID(doc.ID)
 	}
 	if !r.yield(doc, nil) {
@@ -362,10 +363,11 @@ func (r *Reader) finish(b book) error {
 	return nil
 }
 
-// OnReject sets the function that is called with each rejected book, in order.
+// OnReject sets the function that is called with each rejected book, in the order of
+// the books.
 func (r *Reader) OnReject(f func(*extract.Rejected)) { r.onReject = f }
 
-// report reports a rejected book.
+// report passes a rejected book to the function set by OnReject.
 func (r *Reader) report(b book) {
 	switch {
 	case r.onReject == nil:
@@ -385,7 +387,7 @@ func (r *Reader) countID(id string) {
 	r.seen[h.Sum64()] = struct{}{}
 }
 
-// note adds a note on a book to the statistics, unless the text is empty.
+// note adds a note about a book to the statistics. An empty note is ignored.
 func (r *Reader) note(name, note string) {
 	if note != "" && len(r.stats.Notes) < maxNotes {
 		r.stats.Notes = append(r.stats.Notes, Note{name, note})
@@ -404,7 +406,8 @@ func (r *Reader) source() string {
 	return base
 }
 
-// damaged returns a rejected book for a file that could not be read, with the reason.
+// damaged returns the rejected book for a file that could not be read. reason becomes
+// its note.
 func damaged(name string, reason string) book {
 	return book{name: name, reject: extract.RejectMalformed, note: reason}
 }

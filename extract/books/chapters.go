@@ -13,9 +13,9 @@ const (
 	minChapterRunes = 200 // minimum length of a chapter; a shorter part is a title page or the like
 )
 
-// chapterWords are the words with which chapter headings begin, in lower case,
-// in English, German, French, Spanish, Portuguese, Italian, Dutch, Danish and
-// Norwegian, Polish, Czech, Russian and Finnish.
+// chapterWords are the words that begin chapter headings, in lower case, in English,
+// German, French, Spanish, Portuguese, Italian, Dutch, Danish and Norwegian, Polish,
+// Czech, Russian and Finnish.
 var chapterWords = []string{"chapter", "book", "part", "letter", "canto", "stave", "adventure", "act", "volume",
 	"kapitel", "capitel", "buch", "teil", "chapitre", "livre", "partie", "capítulo", "capitulo", "libro", "capitolo", "parte",
 	"hoofdstuk", "deel", "rozdział", "kapitola", "глава", "часть", "luku", "osa"}
@@ -47,7 +47,7 @@ func isHeading(line []byte) bool {
 		return true
 	}
 	// "part one of …" in lower case begins a sentence. In a heading, the line ends
-	// after the number, or punctuation follows.
+	// after the number, or punctuation follows it.
 	after := strings.TrimLeft(rest, " ")[len(number):]
 	ends := after == "" || strings.ContainsAny(after[:1], ".:-,;—")
 	return ends && strings.Trim(number, "ivxlcdm") == "" || containsFold(numberWords, number) && (ends || word == strings.ToUpper(word))
@@ -79,8 +79,8 @@ func cutChapters(text []byte) (parts [][]byte) {
 	return append(parts, text[start:])
 }
 
-// joinShort joins each part that is too short for a chapter to the part after
-// it, or to the last chapter if no part follows.
+// joinShort joins each part that is too short for a chapter to the next part, or, if
+// there is none, to the last chapter.
 func joinShort(parts [][]byte) (chapters [][]byte) {
 	var open []byte
 	for _, p := range parts {

@@ -13,9 +13,8 @@ import (
 	"pretext/extract/text"
 )
 
-// decodeWide returns a reader of src without its byte order mark, and converted
-// to UTF-8 if it is UTF-16, which wide reports. For UTF-32 the error is
-// errRejected.
+// decodeWide returns a reader of src without its byte order mark. UTF-16 is converted
+// to UTF-8, and wide is then true. For UTF-32, the error is errRejected.
 func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
 	var head [4]byte
 	n, err := io.ReadFull(src, head[:])
@@ -45,9 +44,9 @@ func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
 	return rest(0), false, nil
 }
 
-// decode returns the collected lines of a book in UTF-8. recoded reports
-// whether they were read as Windows-1252. If ok is false, the book is rejected
-// with the reason in b.
+// decode returns the collected lines of a book in UTF-8. recoded reports whether they
+// were decoded as Windows-1252. If ok is false, the book is rejected, and the reason is
+// in b.
 func (r *Reader) decode(b *book, lines []byte) (_ []byte, recoded, ok bool) {
 	if utf8.Valid(lines) {
 		return lines, false, true
@@ -72,8 +71,8 @@ type high struct {
 	solid   int // number of bytes that are not white space
 	runes   int // number of valid characters above U+007F
 	invalid int // number of bytes that are not UTF-8
-	letters int // of these, Western European letters or punctuation in Windows-1252
-	nothing int // of these, bytes that are undefined in Windows-1252
+	letters int // invalid bytes that are Western European letters or punctuation in Windows-1252
+	nothing int // invalid bytes that are undefined in Windows-1252
 }
 
 func survey(b []byte) high {
@@ -91,7 +90,7 @@ func survey(b []byte) high {
 		if ch == utf8.RuneError && n == 1 {
 			s.invalid++
 			switch r := charmap.Windows1252.DecodeByte(b[0]); {
-			case r == utf8.RuneError: // one of the five bytes without a character
+			case r == utf8.RuneError: // one of the five bytes that Windows-1252 leaves undefined
 				s.nothing++
 			case 'À' <= r && r <= 'ÿ' && r != '×' && r != '÷', strings.ContainsRune(westernMarks, r):
 				s.letters++
@@ -104,21 +103,19 @@ func survey(b []byte) high {
 	return s
 }
 
-// westernMarks are the characters of Windows-1252 with codes less than that of
-// À (0xC0) that are common in prose in Western European languages: punctuation
-// and a few letters.
+// westernMarks are the characters of Windows-1252 below À (0xC0) that are common in
+// Western European prose: punctuation and a few letters.
 const westernMarks = "‘’“”‚„‹›«»•–—…·°¡¿£§\u00a0ŠŒŽšœžŸ"
 
-// western reports whether the text is probably Windows-1252. All of these hold
-// for its invalid bytes:
+// western reports whether the text is probably Windows-1252. This is so if all of these
+// conditions hold for its invalid bytes:
 //
 //   - they outnumber the valid multi-byte characters;
 //   - they are at most three tenths of the text;
 //   - nearly all are letters or punctuation of prose in Windows-1252;
 //   - none is undefined in Windows-1252.
 //
-// Text in Cyrillic, Greek or East Asian encodings has far more bytes above
-// 0x7F.
+// Text in Cyrillic, Greek or East Asian encodings has far more bytes above 0x7F.
 func (s high) western() bool {
 	return s.invalid > s.runes && s.nothing == 0 && s.invalid*10 <= s.solid*3 && s.letters*10 >= s.invalid*9
 }

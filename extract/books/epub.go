@@ -31,7 +31,7 @@ const (
 	maxLangBytes    = 35 // RFC 5646, §4.4.1
 )
 
-// isEPUB reports whether the archive is an EPUB: whether it has a member
+// isEPUB reports whether the archive is an EPUB: it has a member
 // META-INF/container.xml.
 func (z *zipArchive) isEPUB() (bool, error) {
 	for entry, err := range z.entries() {
@@ -68,7 +68,7 @@ func openEPUB(z *zipArchive) (*epubFile, error) {
 	return e, nil
 }
 
-// small returns the content of a member that must exist and have at most
+// small returns the content of a required member. The member may have at most
 // maxPackageBytes.
 func (e *epubFile) small(name string) ([]byte, error) {
 	entry := e.members[name]
@@ -86,8 +86,8 @@ func (e *epubFile) small(name string) ([]byte, error) {
 	return b, err
 }
 
-// A packageDoc holds what is used of an EPUB's package document: metadata, the
-// list of members (items) and the reading order (spine).
+// A packageDoc holds the parts of an EPUB's package document that are used: metadata,
+// the list of members (items) and the reading order (spine).
 type packageDoc struct {
 	title, lang string
 	items       map[string]packageItem
@@ -148,7 +148,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// packagePath returns the name of the member that is the package document.
+// packagePath returns the member name of the package document.
 func (e *epubFile) packagePath() (string, error) {
 	b, err := e.small(containerName)
 	if err != nil {
@@ -167,8 +167,8 @@ func (e *epubFile) packagePath() (string, error) {
 	return found, nil
 }
 
-// encrypted returns the names of the encrypted members. Often only fonts are
-// encrypted, which are not needed.
+// encrypted returns the names of the encrypted members. Often these are only fonts,
+// which are not read.
 func (e *epubFile) encrypted() map[string]bool {
 	names := map[string]bool{}
 	b, err := e.small(encryptionName)
@@ -207,7 +207,8 @@ func parsePackage(b []byte) packageDoc {
 	return p
 }
 
-// label returns s with single spaces for white space, truncated to limit bytes.
+// label returns s with each run of white space replaced by a space, truncated to limit
+// bytes.
 func label(s string, limit int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	if len(s) <= limit {
@@ -219,8 +220,8 @@ func label(s string, limit int) string {
 	return strings.TrimSpace(s[:limit])
 }
 
-// resolve returns the name of the member to which href, in a document in the
-// folder dir, refers. The name never leads outside of the archive.
+// resolve returns the member name that href refers to. href is relative to the folder
+// dir. The result is always inside the archive.
 func resolve(dir, href string) string {
 	href, _, _ = strings.Cut(href, "#")
 	if plain, err := url.PathUnescape(href); err == nil {
@@ -229,9 +230,9 @@ func resolve(dir, href string) string {
 	return strings.TrimPrefix(path.Clean("/"+dir+"/"+href), "/")
 }
 
-// reading returns the names of the members to read, in order: the documents in
-// the linear reading order, or the whole spine if no document is in that order.
-// dir is the folder of the package document.
+// reading returns the names of the members to read, in order: the documents in the
+// linear reading order, or the whole spine if it has no linear document. dir is the
+// folder of the package document.
 func (p packageDoc) reading(dir string) []string {
 	var linear, all []string
 	seen := map[string]bool{}
@@ -253,7 +254,7 @@ func (p packageDoc) reading(dir string) []string {
 	return linear
 }
 
-// htmlTypes are the media types of documents of the spine; some EPUBs give none.
+// htmlTypes are the media types of the spine's documents. Some EPUBs omit the type.
 var htmlTypes = []string{"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""}
 
 // epub reads an EPUB. If the EPUB is corrupt, the error is a [memberError] or a
@@ -285,8 +286,8 @@ func (r *Reader) epub(name string, z *zipArchive) (book, error) {
 	return r.finishProse(b, prose), nil
 }
 
-// readAll appends the text of the named members to to, in order. It skips names
-// without a member: the book consists of the members that exist.
+// readAll appends the text of the named members to the prose to, in order. It skips
+// names for which the archive has no member.
 func (e *epubFile) readAll(names []string, to *prose) error {
 	encrypted := e.encrypted()
 	found := 0
@@ -332,8 +333,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finishProse completes the book b with the paragraphs p of an EPUB, or with
-// the reason for a reject.
+// finishProse completes the book b with the paragraphs p of an EPUB, or rejects the
+// book.
 func (r *Reader) finishProse(b book, p *prose) book {
 	switch {
 	case bytes.IndexByte(p.out, 0) >= 0 || countControls(p.out)*100 > len(p.out):
@@ -370,9 +371,8 @@ func (r *Reader) finishProse(b book, p *prose) book {
 	return b
 }
 
-// chapters returns the text of each document of the spine. lines is p.out or
-// the part of it that remains after Project Gutenberg's header and licence are
-// removed.
+// chapters returns the text of each document of the spine. lines is p.out, or the rest
+// of p.out without Project Gutenberg's header and licence.
 func (p *prose) chapters(lines []byte) (parts [][]byte) {
 	from := cap(p.out) - cap(lines)
 	at := 0

@@ -10,8 +10,8 @@ import (
 	"pretext/extract/text"
 )
 
-// maxNestedBytes is the maximum size of an EPUB inside an archive. It is held
-// in memory, because an EPUB is read from its end.
+// maxNestedBytes is the maximum size of an EPUB inside an archive. Such an EPUB is held
+// in memory, because it must be read from its end.
 const maxNestedBytes = 64 << 20
 
 // readLone reads a source that is a single file. Its first bytes determine the
@@ -41,8 +41,8 @@ func (r *Reader) readLone(f File, base string) error {
 	return r.readPlain(base, in)
 }
 
-// readPlain reads a text file. If src decompresses the file and finds it
-// corrupt, that is an error, not a reject.
+// readPlain reads a text file. If src is a decompressor and reports corrupt data,
+// readPlain returns that error and does not reject the book.
 func (r *Reader) readPlain(name string, src io.Reader) error {
 	clean, ok := cleanName(name)
 	if !ok {
@@ -81,12 +81,11 @@ func (r *Reader) readOne(name string) error {
 	return r.readPlain(name, bufio.NewReaderSize(io.NewSectionReader(f, 0, f.Size()), 64<<10))
 }
 
-// readMember reads the member of an archive with the given name if it is a
-// book; only then does it call open. If only this member is corrupt, it is
-// rejected.
+// readMember reads the archive member with the given name if it is a book. It calls
+// open only for books. If only this member is corrupt, the book is rejected.
 func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	kind := kindOf(name)
-	if kind == other || kind == rows { // a Parquet file must be read from its end, which an archive does not allow
+	if kind == other || kind == rows { // a Parquet file must be read from its end, which is not possible in an archive
 		r.stats.Skipped++
 		return nil
 	}
@@ -126,8 +125,8 @@ func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	return err
 }
 
-// A memberError reports that one member of an archive cannot be read, and the
-// reason. Other members can.
+// A memberError reports that one member of an archive cannot be read, and why. Other
+// members may be readable.
 type memberError struct{ reason string }
 
 func (e *memberError) Error() string { return e.reason }
@@ -186,7 +185,7 @@ func (r *Reader) readZip(f File, base string) error {
 	return nil
 }
 
-// locate adds the name of the source to a [CorruptError] that has none.
+// locate adds the name of the source to a [CorruptError] without a file name.
 func (r *Reader) locate(err error) error {
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) && corrupt.File == "" {

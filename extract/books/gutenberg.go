@@ -4,13 +4,13 @@ import (
 	"bytes"
 )
 
-// headerBytes is the number of bytes at the start of a text in which the end of
-// Project Gutenberg's header is searched. Headers are about 1 kB long; those written
-// before 2003 are about 20 kB long.
+// headerBytes is the number of bytes at the start of a text that are searched for the
+// end of Project Gutenberg's header. Headers are about 1 kB long, or about 20 kB if
+// written before 2003.
 const headerBytes = 64 << 10
 
-// trimGutenberg returns the collected lines between Project Gutenberg's header
-// and licence. trimmed reports whether it removed any.
+// trimGutenberg returns the collected lines between Project Gutenberg's header and
+// licence. trimmed reports whether a header or licence was removed.
 func trimGutenberg(lines []byte) (_ []byte, trimmed bool) {
 	start, end := 0, len(lines)
 	for at := 0; at < len(lines); {
@@ -60,9 +60,9 @@ func isEnd(line []byte) bool {
 		bytes.HasPrefix(line, []byte("END OF THIS PROJECT GUTENBERG"))
 }
 
-// endOfMarker returns the offset after the marker that begins at lines[at:].
-// after is the end of its first line. With a long title a marker takes several
-// lines, up to one that ends in a star.
+// endOfMarker returns the offset after the marker that begins at lines[at:]. after is
+// the end of the marker's first line. A marker with a long title has several lines; the
+// last one ends in a star.
 func endOfMarker(lines []byte, at, after int) int {
 	v, _ := nextView(lines[at:])
 	pos := after

@@ -18,7 +18,7 @@ import (
 // A cutter groups the lines or rows of a file into documents.
 type cutter struct {
 	r     *Reader
-	name  string // of the file, cleaned
+	name  string // name of the file, as returned by cleanName
 	per   int    // number of lines or rows in a document
 	text  []byte
 	lines int   // number of lines in the open document
@@ -30,7 +30,7 @@ type cutter struct {
 func (c *cutter) add(line []byte, number int64) error {
 	c.r.stats.Lines++
 	valid := line
-	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 { // a NUL is dropped too
+	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 { // NULs are dropped too
 		var dropped int
 		valid, dropped = text.AppendValid(nil, bytes.ReplaceAll(line, []byte{0}, []byte{0xFF}))
 		c.r.stats.InvalidBytes += int64(dropped)
@@ -71,7 +71,7 @@ func (c *cutter) flush() error {
 	return c.r.finish(b)
 }
 
-// readLines reads a text file and makes a document of each
+// readLines reads a text file and yields one document for every
 // Options.LinesPerDocument lines.
 func (r *Reader) readLines(name string, src io.Reader) error {
 	src, wide, err := decodeWide(src)
@@ -120,9 +120,9 @@ type lineReader struct {
 	long  []byte // a line that is longer than the buffer of in
 }
 
-// next returns the next line, which is valid until the next call. tooLong
-// reports whether the line exceeds the limit; then line is incomplete. The last
-// line, which may be empty, comes with io.EOF.
+// next returns the next line, which is valid until the next call. If tooLong is true,
+// the line exceeds the limit and only its beginning is returned. The last line, which
+// may be empty, is returned together with io.EOF.
 func (l *lineReader) next() (line []byte, tooLong bool, err error) {
 	if l.long = l.long[:0]; cap(l.long) > 1<<20 {
 		l.long = nil
@@ -147,12 +147,12 @@ func (l *lineReader) next() (line []byte, tooLong bool, err error) {
 	}
 }
 
-// sentenceBytes is the average length of rows, in bytes, below which the rows
-// are probably sentences and not whole texts.
+// sentenceBytes is the limit for a warning: if rows are shorter on average, in bytes,
+// they are probably sentences and not whole texts.
 const sentenceBytes = 250
 
-// readRows reads the task's row groups of a Parquet file. A row, or each
-// Options.LinesPerDocument rows, is a document.
+// readRows reads the task's row groups of a Parquet file. Each row, or every
+// Options.LinesPerDocument rows, becomes a document.
 func (r *Reader) readRows(name string, f File) error {
 	clean, ok := cleanName(name)
 	if !ok {
@@ -186,9 +186,8 @@ func (r *Reader) readRows(name string, f File) error {
 	return c.flush()
 }
 
-// rowsError handles an error of package parquet. A corrupt or unsupported file
-// is rejected if it is one file of a folder, and an error if it is the only
-// source.
+// rowsError handles an error of package parquet. If the corrupt or unsupported file is
+// in a folder, it is rejected. If it is the only source, rowsError returns the error.
 func (r *Reader) rowsError(name string, err error) error {
 	var corrupt *parquet.CorruptError
 	var unsupported *parquet.UnsupportedError

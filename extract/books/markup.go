@@ -2,13 +2,13 @@ package books
 
 import "bytes"
 
-// Limits for recognizing markup. 27 books of Project Gutenberg have no mark at all;
-// of the pages of 13 wikis, 99 in 100 have more than one for every 1,000 characters,
-// and most have ten.
+// Limits for recognizing markup. 27 books of Project Gutenberg have no mark at all. Of
+// the pages of 13 wikis, 99 % have more than one mark per 1,000 characters, and most
+// have ten.
 const (
 	markupSample = 64 << 10 // size of the part of a book that is examined, in bytes
 	leastMarks   = 3
-	markBytes    = 1000 // one mark for this number of bytes counts as markup
+	markBytes    = 1000 // a text with a mark per this number of bytes counts as markup
 )
 
 // isWikitext reports whether a text contains the markup of a wiki's page: links,

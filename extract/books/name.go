@@ -9,9 +9,9 @@ import (
 // maxNameBytes is the maximum length, in bytes, of a cleaned name.
 const maxNameBytes = 1024
 
-// cleanName returns name in the form in which it becomes part of an ID: with
-// slashes, and without control characters, invalid UTF-8 and the elements "",
-// "." and "..". ok is false if the result is empty or too long.
+// cleanName converts a path to the form used in IDs: with slashes, and without control
+// characters, invalid UTF-8 and the elements "", "." and "..". ok is false if the
+// result is empty or too long.
 func cleanName(name string) (clean string, ok bool) {
 	if len(name) > 1<<16 {
 		return "", false
@@ -48,8 +48,8 @@ const (
 	tarred
 )
 
-// kindOf returns the format that the extension of a book's name indicates:
-// .txt, .epub or .parquet. It returns other for any other name.
+// kindOf returns the format given by the extension of a book's name: .txt, .epub or
+// .parquet. For any other name it returns other.
 func kindOf(name string) format {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	if strings.HasPrefix(base, ".") {
@@ -66,8 +66,8 @@ func kindOf(name string) format {
 	return other
 }
 
-// promises returns zipped or tarred if the name of a single file indicates that
-// format, else other.
+// promises returns the archive format, zipped or tarred, that the name of a single file
+// suggests; otherwise other.
 func promises(name string) format {
 	name = strings.ToLower(name)
 	switch {
@@ -79,8 +79,7 @@ func promises(name string) format {
 	return other
 }
 
-// unpackedName returns name without the extension of a compressed file, .gz or
-// .zst.
+// unpackedName returns name without the extension .gz or .zst of a compressed file.
 func unpackedName(name string) string {
 	for _, ext := range []string{".gz", ".zst"} {
 		if rest, ok := strings.CutSuffix(name, ext); ok {
@@ -90,8 +89,8 @@ func unpackedName(name string) string {
 	return name
 }
 
-// stem returns a base name without its extensions. It is the title of a book
-// that has no title.
+// stem returns a base name without its extensions. It is used as the title of a book
+// without a title.
 func stem(base string) string {
 	base = unpackedName(base)
 	if rest := strings.TrimSuffix(base, path.Ext(base)); rest != "" {

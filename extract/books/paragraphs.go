@@ -8,10 +8,10 @@ import (
 	"pretext/extract/text"
 )
 
-// Constants of the rules for line breaks in the package comment. They were chosen
-// with 21 books, 20 of them from Project Gutenberg and wrapped at 65 to 73
-// columns. In these, 2 to 6 of 100 line breaks follow the end of a sentence, and
-// only verse, letters and lists have short lines.
+// Constants of the rules for line breaks in the package comment. They were chosen with
+// 21 books: 20 are from Project Gutenberg and wrapped at 65 to 73 columns. In these 20,
+// 2 to 6 % of the line breaks follow the end of a sentence, and only verse, letters and
+// lists have short lines.
 const (
 	marginPercentile = 98
 	maxMargin        = 120
@@ -35,7 +35,7 @@ func nextView(b []byte) (v lineView, rest []byte) {
 	if len(line) == 0 {
 		return lineView{}, rest
 	}
-	// Decoding may have produced more white space.
+	// Decoding may have added white space.
 	return lineView{int(line[0] - '!'), text.Strip(line[1:])}, rest
 }
 
@@ -61,14 +61,13 @@ func (r *Reader) paragraphs(lines []byte) []byte {
 	return joinLines(lines, keep, margin)
 }
 
-// joinLines joins collected lines to paragraphs and returns the text. If keep
-// is true, every line is a paragraph; otherwise margin is the length, in
-// columns, at which lines are wrapped. It overwrites lines: the output is never
-// longer than the input that was read, because each collected line has an
-// indent byte and a line feed.
+// joinLines joins collected lines to paragraphs and returns the text. If keep is true,
+// every line is a paragraph; otherwise margin is the length, in columns, at which lines
+// are wrapped. joinLines overwrites lines with its output. The output always fits,
+// because each collected line has two more bytes, an indent byte and a line feed.
 func joinLines(lines []byte, keep bool, margin int) []byte {
 	out := lines[:0]
-	var prev lineView // the line before v, at its place in out
+	var prev lineView // the line before v, at its position in out
 	v, rest := nextView(lines)
 	for len(v.bytes) > 0 || len(rest) > 0 {
 		next, after := nextView(rest)
@@ -102,8 +101,8 @@ func (v lineView) staysApart(prev, next lineView, margin int) bool {
 	return v.indent >= prev.indent+2 && (len(next.bytes) == 0 || next.indent < v.indent)
 }
 
-// firstWord returns the length, in columns, of the start of a line up to the
-// first place where it could be broken.
+// firstWord returns the length, in columns, of the text before the first possible line
+// break.
 func firstWord(line []byte) int {
 	n := 0
 	for len(line) > 0 {
@@ -126,7 +125,8 @@ func spaceless(r rune) bool {
 	return words.Spaceless(r) || r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFF60
 }
 
-// joinsBare reports whether the lines prev and next are joined without a space.
+// joinsBare reports whether the lines prev and next are joined without a space between
+// them.
 func joinsBare(prev, next []byte) bool {
 	last, n := utf8.DecodeLastRune(prev)
 	switch last {
@@ -142,7 +142,7 @@ func joinsBare(prev, next []byte) bool {
 type measurement struct {
 	breaks       int
 	sentenceEnds int      // breaks after the end of a sentence
-	lengths      [256]int // number of lines before breaks, by length in columns
+	lengths      [256]int // number of lines before breaks, indexed by length in columns
 }
 
 func measure(lines []byte) *measurement {

@@ -16,11 +16,11 @@ import (
 	"pretext/internal/failure"
 )
 
-// taskBytes is the approximate size, in bytes, of a task that consists of
-// consecutive files in a folder. A larger file is a task of its own.
+// taskBytes is the approximate size, in bytes, of a task of consecutive files in a
+// folder. A larger file is a separate task.
 const taskBytes = 32 << 20
 
-// A Kind tells how a task is read.
+// A Kind is the way in which a task is read.
 type Kind string
 
 // The kinds of tasks.
@@ -32,13 +32,13 @@ const (
 
 // A Task is the part of the sources that one [Reader] reads.
 type Task struct {
-	Path    Name   `json:"path"` // of the file or folder
+	Path    Name   `json:"path"` // path of the file or folder
 	Kind    Kind   `json:"kind"`
 	Files   []Name `json:"files,omitempty"`   // paths in the folder, slash-separated, in order
 	Bytes   int64  `json:"bytes"`             // size of all files
-	Skipped int64  `json:"skipped,omitempty"` // files of the folder that are not books, counted in its first task
-	// Only for kindRows: the first row group, the number of row groups, and the
-	// number of rows before the first row group.
+	Skipped int64  `json:"skipped,omitempty"` // files of the folder that are not books; set only in the folder's first task
+	// The next three fields are only for kindRows: the first row group, the number of
+	// row groups, and the number of rows before the first row group.
 	First  int   `json:"first,omitempty"`
 	Groups int   `json:"groups,omitempty"`
 	Row    int64 `json:"row,omitempty"`
@@ -81,7 +81,7 @@ type File interface {
 
 // Info describes a file.
 type Info struct {
-	Name string // slash-separated path in the folder; "" for a source that is a file
+	Name string // slash-separated path in the folder; "" if the source is a file
 	Size int64
 }
 
@@ -98,8 +98,8 @@ type Store interface {
 // ErrNoBooks is returned by [Plan] for a folder without books.
 var ErrNoBooks = failure.Usage(errors.New("no .txt, .epub or .parquet file in this folder"))
 
-// Plan lists the sources at paths and divides them into tasks, in order. It
-// reads the footers of Parquet files. A folder without books is [ErrNoBooks].
+// Plan lists the sources at paths and divides them into tasks, in order. It reads the
+// footers of Parquet files. For a folder without books, the error is [ErrNoBooks].
 func Plan(store Store, paths []string, opts Options) ([]Task, error) {
 	var all []Task
 	for _, path := range paths {
@@ -117,7 +117,7 @@ func Plan(store Store, paths []string, opts Options) ([]Task, error) {
 type planner struct {
 	store  Store
 	path   string
-	column string // of Parquet files
+	column string // text column of Parquet files
 }
 
 func (p planner) plan() ([]Task, error) {
@@ -166,8 +166,8 @@ func (p planner) folder(files []Info) ([]Task, error) {
 	return tasks, nil
 }
 
-// rows divides a Parquet file into tasks. A corrupt file becomes a task without
-// row groups; the error is reported when the task is read.
+// rows divides a Parquet file into tasks. A corrupt file becomes a task without row
+// groups; its error is reported when the task is read.
 func (p planner) rows(info Info) ([]Task, error) {
 	f, err := p.store.Open(p.path, info.Name)
 	if err != nil {
@@ -202,8 +202,8 @@ func (p planner) rows(info Info) ([]Task, error) {
 	return append(tasks, task), nil
 }
 
-// Local is the [Store] of the local file system. It follows links to files, but
-// inside a folder no links to other folders.
+// Local is the [Store] of the local file system. It follows links to files. Inside a
+// folder, it does not follow links to other folders.
 type Local struct{}
 
 // List implements [Store].
@@ -213,7 +213,7 @@ func (Local) List(root string) ([]Info, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		if !info.Mode().IsRegular() { // a pipe, which answers never
+		if !info.Mode().IsRegular() { // a pipe would block
 			return nil, failure.Usagef("%s: not a regular file", root)
 		}
 		return []Info{{"", info.Size()}}, nil
@@ -225,7 +225,7 @@ func (Local) List(root string) ([]Info, error) {
 		}
 		info, err := os.Stat(p)
 		if os.IsNotExist(err) {
-			return nil // a link may point to nothing
+			return nil // a broken link
 		}
 		if err != nil || !info.Mode().IsRegular() {
 			return err

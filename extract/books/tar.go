@@ -14,9 +14,9 @@ import (
 // tarBlock is the size in bytes of a block of a tar archive, and of a header.
 const tarBlock = 512
 
-// isTar reports whether a block is the header of a tar archive: whether it
-// contains its own checksum, in octal. The checksum is the sum of all bytes,
-// with spaces in place of the checksum.
+// isTar reports whether a block is the header of a tar archive: it contains its own
+// checksum, in octal. The checksum is the sum of all bytes of the block, with spaces in
+// place of the checksum itself.
 func isTar(block []byte) bool {
 	if len(block) < tarBlock {
 		return false
@@ -63,11 +63,11 @@ func (r *Reader) readTar(src io.Reader) error {
 	}
 }
 
-// tarError returns a [CorruptError] for err, unless reading or decompressing
-// the source failed: then it returns that error.
+// tarError returns a [CorruptError] for err. If the cause is an error of reading or
+// decompressing the source, it returns the cause instead.
 func (r *Reader) tarError(c *counting.Reader, err error) error {
 	switch {
-	case errors.Is(err, text.ErrCorrupt): // of the compression
+	case errors.Is(err, text.ErrCorrupt): // corrupt compressed data
 		return err
 	case c.Err != nil:
 		return c.Err

@@ -14,7 +14,7 @@ import (
 // archive of a few MB may expand to many GB of white space.
 const maxFileBytes = 512 << 20
 
-// errRejected stops the reading of a book that is rejected.
+// errRejected stops reading a book that will be rejected.
 var errRejected = errors.New("rejected")
 
 // A collector receives the bytes of a text file and stores its lines in a form
@@ -33,9 +33,9 @@ type collector struct {
 	reject    extract.Reject
 
 	inLine  bool
-	columns int  // of white space before the line
-	start   int  // where the line begins in out; -1 while it is blank
-	full    bool // the limit is reached: only white space may follow
+	columns int  // columns of white space before the line
+	start   int  // offset in out where the line begins; -1 while the line is blank
+	full    bool // the text has reached its limit: only white space may follow
 	afterCR bool
 
 	bytes    int64 // bytes of the file read so far
@@ -47,7 +47,7 @@ type collector struct {
 func (c *collector) collect(r io.Reader) error {
 	c.start = -1
 	buf := c.buf
-	carried := 0 // bytes at the head of buf that begin a character
+	carried := 0 // number of bytes at the start of buf that begin a character
 	for {
 		n, err := r.Read(buf[carried:])
 		whole, rest := text.CutIncomplete(buf[:carried+n])
@@ -151,7 +151,7 @@ func indexFrom(b []byte, at int, c byte) int {
 	return len(b)
 }
 
-// piece adds bytes of the current line.
+// piece adds bytes to the current line.
 func (c *collector) piece(b []byte) {
 	if len(b) == 0 {
 		return
@@ -181,8 +181,8 @@ func (c *collector) piece(b []byte) {
 	}
 }
 
-// indent counts the columns of the white space at the start of a line and
-// returns the rest.
+// indent counts the columns of white space at the start of a line and returns the bytes
+// after it.
 func (c *collector) indent(b []byte) []byte {
 	for len(b) > 0 {
 		r, n := rune(b[0]), 1

@@ -16,22 +16,22 @@ import (
 // an XHTML document.
 const maxTokenBytes = 64 << 20
 
-// prose collects the paragraphs of XHTML documents in the form in which a
-// [collector] stores the lines of a text file, without indentation. So the same
-// functions trim and join them.
+// prose collects the paragraphs of XHTML documents. It stores them like the lines that
+// a [collector] stores of a text file, without indentation, so that the same functions
+// trim and join them.
 type prose struct {
-	limit           int   // of the text, in bytes
-	fileLimit       int64 // of all bytes read
+	limit           int   // maximum size of the text, in bytes
+	fileLimit       int64 // maximum size of all documents read, in bytes
 	keepBoilerplate bool
 
 	out     []byte
 	ends    []int // offsets in out where the documents of the spine end
-	start   int   // where the open paragraph begins in out
-	count   int   // number of paragraphs; each takes one byte more in out than in the text
+	start   int   // offset in out where the open paragraph begins
+	count   int   // number of paragraphs; each takes one more byte in out than in the text
 	space   bool  // write a space before the next character
 	pre     int   // number of open <pre> elements
 	invalid int   // bytes that were not UTF-8
-	recoded bool  // a document was not UTF-8
+	recoded bool  // a document was in another encoding than UTF-8
 	trimmed bool  // Project Gutenberg's header or licence was dropped
 }
 
@@ -43,7 +43,7 @@ const (
 	dropped        // its text is dropped
 )
 
-// effects are the effects of HTML elements; others are inline.
+// effects maps HTML elements to effects; elements not listed are inline.
 var effects = effectsOf(map[int]string{
 	block: "address article aside blockquote body br caption center dd details dialog div dl dt " +
 		"fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html " +
@@ -101,7 +101,7 @@ func (p *prose) read(src io.Reader) error {
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			p.tag(z, kind, &skip)
 		}
-		// This is approximate; the final text is checked exactly.
+		// This check is approximate. The final text is checked exactly.
 		if len(p.out)-p.count > p.limit+2 {
 			return errRejected
 		}
@@ -119,15 +119,15 @@ func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
 	raw, more := z.TagName()
 	name := string(raw)
 	if kind == html.SelfClosingTagToken {
-		// In HTML the slash has no meaning and text follows <title/> or
-		// <script/>; EPUBs are XHTML.
+		// The tokenizer expects raw text after <title/> or <script/>, because the slash
+		// has no meaning in HTML. But EPUBs are XHTML.
 		z.NextIsNotRawText()
 	}
 	opens := kind == html.StartTagToken && voids()[name] == inline
 	if skip.depth > 0 {
 		switch {
 		case name == "body" && skip.name == "head":
-			skip.depth = 0 // an unclosed head
+			skip.depth = 0 // the <head> was not closed
 		case name != skip.name:
 		case opens:
 			skip.depth++
@@ -235,15 +235,14 @@ func (p *prose) word(b []byte) {
 	p.out, dropped = text.AppendValid(p.out, b)
 	p.invalid += dropped
 	if len(p.out) == at {
-		p.out = p.out[:before] // all bytes were dropped: the space is still to be written
+		p.out = p.out[:before] // all bytes were dropped: do not write the space yet
 		return
 	}
 	p.space = false
 }
 
-// decoded returns a reader of src in UTF-8. The encoding is that of the byte
-// order mark, or the one declared in the first 1024 bytes; without either, src
-// is taken as UTF-8.
+// decoded returns a reader of src in UTF-8. The encoding of src is taken from the byte
+// order mark or from a declaration in the first 1024 bytes; the default is UTF-8.
 func (p *prose) decoded(src io.Reader) (io.Reader, error) {
 	src, wide, err := decodeWide(src)
 	if err == errRejected {
@@ -273,8 +272,8 @@ func (p *prose) decoded(src io.Reader) (io.Reader, error) {
 	return encoding.NewDecoder().Reader(whole), nil
 }
 
-// declared returns the encoding that head, the beginning of a document, names
-// in its XML declaration or else in a meta element; "" if none.
+// declared returns the encoding named in the XML declaration of head, the beginning of
+// a document, or else in a meta element. It returns "" if there is none.
 func declared(head []byte) string {
 	head = bytes.ToLower(head)
 	if trimmed := bytes.TrimLeft(head, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("<?xml")) {

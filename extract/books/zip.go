@@ -44,16 +44,16 @@ const (
 type zipArchive struct {
 	r        io.ReaderAt
 	size     int64
-	base     int64 // number of bytes before the archive, which is added to all its offsets
-	dir      int64 // where the directory begins in r
+	base     int64 // number of bytes before the archive; all offsets in it are relative to base
+	dir      int64 // offset in r where the directory begins
 	dirEnd   int64
 	count    uint64
 	packed   *bufio.Reader // input of the inflater
 	inflater io.ReadCloser
 }
 
-// isZip reports whether head, the beginning of a file, is that of a zip
-// archive: a member, or the end record of an empty archive.
+// isZip reports whether head, the first bytes of a file, begins a zip archive: with a
+// member, or with the end record of an empty archive.
 func isZip(head []byte) bool {
 	return bytes.HasPrefix(head, []byte(localSignature)) || bytes.HasPrefix(head, []byte(endSignature))
 }
@@ -62,8 +62,8 @@ func corruptAt(offset int64, format string, args ...any) error {
 	return &CorruptError{Offset: offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// readAt returns the n bytes at offset. If the archive ends before them, the
-// error is a [CorruptError].
+// readAt returns the n bytes at offset. If the archive ends too early, the error is a
+// [CorruptError].
 func (z *zipArchive) readAt(offset int64, n int) ([]byte, error) {
 	if offset < 0 || offset > z.size-int64(n) {
 		return nil, corruptAt(z.size, "archive ends inside a record at byte %d", offset)
@@ -87,7 +87,7 @@ func openZip(r io.ReaderAt, size int64) (*zipArchive, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := len(tail) - endSize // of the end record, which only its comment may follow
+	at := len(tail) - endSize // offset of the end record; only its comment may follow
 	for at >= 0 && (string(tail[at:at+4]) != endSignature || int(binary.LittleEndian.Uint16(tail[at+20:])) > len(tail)-at-endSize) {
 		at--
 	}
@@ -110,13 +110,13 @@ func openZip(r io.ReaderAt, size int64) (*zipArchive, error) {
 	z.dir = z.dirEnd - int64(dirSize)
 	z.base = z.dir - int64(offset)
 	if z.base > 0 && z.signatureAt(int64(offset), centralSignature) {
-		z.base, z.dir = 0, int64(offset) // bytes between directory and end
+		z.base, z.dir = 0, int64(offset) // there are bytes between the directory and its end record
 	}
 	return z, nil
 }
 
-// find64 sets dirSize, offset and z.count from the 64-bit fields of a zip64
-// archive, if it has them.
+// find64 sets dirSize, offset and z.count from the 64-bit fields of a zip64 archive.
+// For other archives it changes nothing.
 func (z *zipArchive) find64(dirSize, offset *uint64) error {
 	at := z.dirEnd - find64Size
 	if !z.signatureAt(at, find64Signature) {
@@ -128,7 +128,7 @@ func (z *zipArchive) find64(dirSize, offset *uint64) error {
 	}
 	place := int64(binary.LittleEndian.Uint64(locator[8:]))
 	if !z.signatureAt(place, end64Signature) {
-		place = at - end64Size // bytes before the archive
+		place = at - end64Size // bytes precede the archive: its offsets are too low
 	}
 	if !z.signatureAt(place, end64Signature) {
 		return corruptAt(at, "zip64: no end of the directory")
@@ -155,7 +155,7 @@ func (z *zipArchive) signatureAt(offset int64, signature string) bool {
 
 // A zipEntry is a member of a zip archive, as the directory describes it.
 type zipEntry struct {
-	name   string // as in the directory
+	name   string // name as stored in the directory
 	flags  uint16
 	method uint16
 	crc    uint32
@@ -188,8 +188,8 @@ func (e *zipEntry) regular() bool {
 	return e.madeBy != madeByUnix && e.madeBy != madeByMac || kind == 0 || kind == regular
 }
 
-// path returns the name of the member in UTF-8. A name without the UTF-8 flag
-// that is not valid UTF-8 is in code page 437.
+// path returns the name of the member in UTF-8. A name without the UTF-8 flag is
+// converted from code page 437 if it is not valid UTF-8.
 func (e *zipEntry) path() string {
 	if e.flags&flagUTF8 != 0 || utf8.ValidString(e.name) {
 		return e.name
@@ -201,10 +201,10 @@ func (e *zipEntry) path() string {
 	return b.String()
 }
 
-// entries yields the members in the order of the directory, and at most one
-// error, last. If the members together are larger than the archive, some
-// overlap (a zip bomb); that is an error, so that the work is proportional to
-// the size of the archive.
+// entries yields the members in the order of the directory, and an error at the end if
+// there is one. It returns an error if the members together are larger than the
+// archive, because then some overlap (a zip bomb). So the work is proportional to the
+// size of the archive.
 func (z *zipArchive) entries() iter.Seq2[*zipEntry, error] {
 	return func(yield func(*zipEntry, error) bool) {
 		in := &counting.Reader{R: bufio.NewReaderSize(io.NewSectionReader(z.r, z.dir, z.dirEnd-z.dir), 64<<10)}
@@ -229,7 +229,7 @@ func (z *zipArchive) entries() iter.Seq2[*zipEntry, error] {
 				return
 			}
 		}
-		// Programs without zip64 store the count modulo 65536.
+		// Programs without zip64 support store the count modulo 65536.
 		if uint16(n) != uint16(z.count) {
 			yield(nil, corruptAt(z.dirEnd, "zip: %d members, %d announced", n, z.count))
 		}
@@ -262,8 +262,8 @@ func (z *zipArchive) readEntry(in *counting.Reader) (*zipEntry, error) {
 	return entry, nil
 }
 
-// cut returns the error for a directory that ends early: the error of reading
-// the file, or a [CorruptError].
+// cut returns the error for a directory that ends early. This is the error of reading
+// the file, if any, or else a [CorruptError].
 func (z *zipArchive) cut(in *counting.Reader, err error) error {
 	if in.Err != nil {
 		return in.Err
@@ -271,8 +271,8 @@ func (z *zipArchive) cut(in *counting.Reader, err error) error {
 	return corruptAt(z.dir+in.N, "zip: directory: %v", err)
 }
 
-// widen sets the sizes and the offset that do not fit in 32 bits from the zip64
-// extra field.
+// widen sets sizes and the offset from the zip64 extra field, where they do not fit in
+// 32 bits.
 func (e *zipEntry) widen(extra []byte) {
 	for len(extra) >= 4 {
 		tag, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
