@@ -16,7 +16,7 @@ var (
 	errPart         = errors.New("the server sent only a part of the missing bytes")
 )
 
-// request requests the bytes of the file from offset to its end.
+// request sends a request for the bytes from offset to the end of the file.
 func (t *transfer) request(ctx context.Context, offset int64) (*response, error) {
 	h := http.Header{"Accept-Encoding": {"identity"}}
 	if offset > 0 {
@@ -82,9 +82,8 @@ func (t *transfer) beyond(r *response) error {
 	return reason
 }
 
-// accept checks the header of the response to a request for the bytes from
-// offset on. left is the expected number of bytes in the body, or -1 if
-// unknown.
+// accept checks the headers of the response to a request for the bytes from offset on.
+// left is the expected number of bytes in the body, or -1 if unknown.
 func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return 0, fmt.Errorf("the server sent a compressed response (%s), which the request excluded", clip(e))
@@ -94,11 +93,11 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 	}
 	if offset > 0 {
 		reason := errChanged
-		if tag := strongTag(r.Header); tag != "" && tag == t.note.Validator { // the same version of the file
+		if tag := strongTag(r.Header); tag != "" && tag == t.note.Validator { // the file has not changed
 			reason = errIgnoredRange
 		}
 		if t.ignored++; reason == errIgnoredRange && t.ignored <= 2 {
-			return 0, reason // another of several servers may support ranges: keep the bytes
+			return 0, reason // another of several servers may support ranges, so keep the bytes
 		}
 		if err := t.restart(reason); err != nil {
 			return 0, err
@@ -107,8 +106,8 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 	return t.acceptWhole(r)
 }
 
-// acceptWhole checks the header of a response with the whole file. left is as
-// for [transfer.accept].
+// acceptWhole checks the headers of a response with the whole file. It returns left as
+// [transfer.accept] does.
 func (t *transfer) acceptWhole(r *response) (left int64, err error) {
 	length := r.ContentLength
 	closes := length < 0 && len(r.TransferEncoding) == 0
@@ -127,8 +126,8 @@ func (t *transfer) acceptWhole(r *response) (left int64, err error) {
 	return length, t.writeNote()
 }
 
-// acceptRest checks the header of a response (status 206) with the bytes from
-// offset to the end of the file. left is as for [transfer.accept].
+// acceptRest checks the headers of a response (status 206) with the bytes from offset
+// to the end of the file. It returns left as [transfer.accept] does.
 func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error) {
 	span, err := parseContentRange(r.Header.Get("Content-Range"))
 	switch {
@@ -184,12 +183,12 @@ func (t *transfer) writeNote() error {
 	return nil
 }
 
-// syncBytes is the maximum number of bytes of a file without a checksum that
-// are not yet flushed to disk. A power failure may lose them.
+// syncBytes is the maximum number of bytes that are not yet flushed to disk, for a file
+// without a checksum. A power failure may lose these bytes.
 const syncBytes = 16 << 20
 
-// append appends the body of a response to the partial file: left bytes, or all
-// of the body if left is negative.
+// append appends the body of a response to the partial file: left bytes, or the whole
+// body if left is negative.
 func (t *transfer) append(body io.Reader, left int64) error {
 	known := left >= 0
 	if !known {
@@ -228,8 +227,8 @@ func (t *transfer) append(body io.Reader, left int64) error {
 	return nil
 }
 
-// sync flushes the partial file to disk and records its size in the note. It
-// does nothing for a file with a checksum, which would reveal lost bytes.
+// sync flushes the partial file to disk and records its size in the note. For a file
+// with a checksum it does nothing, because the checksum would reveal lost bytes.
 func (t *transfer) sync() error {
 	if t.file.Checksum != "" || t.part.Size() == t.note.Synced {
 		return nil

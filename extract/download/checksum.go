@@ -15,8 +15,7 @@ import (
 // detect corruption but not forgery; https protects from forgery.
 type Checksum string
 
-// algorithms are the hash functions of published checksums, the strongest
-// first.
+// algorithms are the hash functions of published checksums, from strongest to weakest.
 var algorithms = []struct {
 	name string
 	make func() hash.Hash
@@ -45,12 +44,12 @@ func (c Checksum) Algorithm() string {
 	return name
 }
 
-// A sums computes the hash of a file that its checksum needs, and the SHA-256
-// for the manifest.
+// sums computes two hashes of a file: the hash for its published checksum, and the
+// SHA-256 for the manifest.
 type sums struct {
 	want Checksum
 	own  hash.Hash // SHA-256, for the manifest
-	also hash.Hash // hash of the checksum; nil if it is SHA-256 or there is no checksum
+	also hash.Hash // the hash for the checksum; nil if that is SHA-256 or there is no checksum
 }
 
 func newSums(want Checksum) *sums {
@@ -72,11 +71,11 @@ func (s *sums) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sha256 returns the SHA-256 of the bytes so far, in hexadecimal.
+// sha256 returns the SHA-256 of the bytes written so far, in hexadecimal.
 func (s *sums) sha256() string { return hex.EncodeToString(s.own.Sum(nil)) }
 
-// match reports whether the bytes so far have the checksum; got is the checksum
-// that they have. ok is true if no checksum is wanted.
+// match compares the checksum of the bytes written so far, got, with the expected
+// checksum. ok is true if they are equal or no checksum is expected.
 func (s *sums) match() (got Checksum, ok bool) {
 	if s.want == "" {
 		return "", true

@@ -16,8 +16,7 @@ import (
 	"pretext/internal/redact"
 )
 
-// A Client sends requests to servers. It keeps connections open until
-// [Client.Close].
+// A Client sends requests to servers. Connections stay open until [Client.Close].
 type Client struct {
 	options   Options
 	places    *places
@@ -57,11 +56,11 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 // Received returns the number of bytes of response bodies received so far.
 func (c *Client) Received() int64 { return c.received.Load() }
 
-// maxHops is the maximum number of consecutive redirects.
+// maxHops is the maximum number of consecutive redirects that are followed.
 const maxHops = 5
 
-// A response is an HTTP response that occupies one of its host's slots ([pace])
-// until it is closed.
+// A response is an HTTP response. It occupies one of its host's slots ([pace]) until it
+// is closed.
 type response struct {
 	*http.Response
 	host   string
@@ -74,8 +73,8 @@ func (r *response) close() {
 	r.finish()
 }
 
-// open sends a request and follows redirects. Reading the body of the response
-// fails if hardly any data arrives for [Options.Stall].
+// open sends a request and follows redirects. If hardly any data arrives for
+// [Options.Stall], reading the response's body fails.
 func (c *Client) open(ctx context.Context, method, address string, header http.Header) (*response, error) {
 	if c.options.Offline {
 		return nil, fmt.Errorf("get %s: %w: no connection is allowed", redact.URL(address), ErrOffline)
@@ -103,7 +102,7 @@ func (c *Client) open(ctx context.Context, method, address string, header http.H
 	}
 }
 
-// redirects are the status codes of redirects.
+// redirects are the HTTP status codes that mean a redirect.
 var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
 // redirect returns the target of a redirect, or an error if the redirect is not
@@ -125,7 +124,7 @@ func (c *Client) redirect(from *url.URL, location string) (*url.URL, error) {
 	return to, nil
 }
 
-// send sends one request when the limits of the host allow it. It does not
+// send waits until the limits of the host allow a request, and sends it. It does not
 // follow redirects.
 func (c *Client) send(ctx context.Context, method string, u *url.URL, header http.Header) (*response, error) {
 	release, err := c.pace.acquire(ctx, u.Hostname())
@@ -145,7 +144,7 @@ func (c *Client) send(ctx context.Context, method string, u *url.URL, header htt
 	req.Header.Set("User-Agent", c.options.userAgent())
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		err = causeOf(ctx, err) // before finish sets another cause
+		err = causeOf(ctx, err) // finish may set another cause, so get the cause first
 		finish()
 		return nil, err
 	}
@@ -172,19 +171,18 @@ func causeOf(ctx context.Context, err error) error {
 // errStalled reports that no data arrived for too long.
 var errStalled = errors.New("no data for too long")
 
-// slowest is the minimum number of bytes that must arrive in each
-// [Options.Stall]. Without it, a server that sends a byte now and then could
-// block a run forever.
+// slowest is the minimum number of bytes that must arrive in each period of
+// [Options.Stall]. Without this limit, a server that sends single bytes could block a
+// run forever.
 const slowest = 1 << 10
 
-// A watched is the body of a response. Its request is cancelled if hardly any
-// data arrives.
+// A watched is a response body. It cancels its request if hardly any data arrives.
 type watched struct {
 	client  *Client
 	body    io.ReadCloser
 	ctx     context.Context
-	bytes   atomic.Int64 // since the timer last fired
-	waiting atomic.Bool  // for the server, not for the bandwidth limit
+	bytes   atomic.Int64 // bytes received since the timer last fired
+	waiting atomic.Bool  // waiting for the server, not for the bandwidth limit
 
 	mu     sync.Mutex // guards timer and closed
 	timer  *time.Timer
@@ -233,7 +231,7 @@ func (w *watched) Close() error {
 	return w.body.Close()
 }
 
-// A statusError is a response with an error status.
+// A statusError reports a response with an error status.
 type statusError struct {
 	status int
 	text   string
@@ -248,8 +246,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("status %s%s", clip(strings.TrimSpace(e.text)), hint)
 }
 
-// statusOf returns the error for the status of a response; nil for success. If
-// another attempt cannot help, the error is a [fatalError].
+// statusOf returns the error for a response's status, or nil for success. If another
+// attempt cannot succeed, the error is a [fatalError].
 func (c *Client) statusOf(r *response) error {
 	s := r.StatusCode
 	failure := &statusError{s, r.Status}
@@ -266,9 +264,8 @@ func (c *Client) statusOf(r *response) error {
 	return &fatalError{failure}
 }
 
-// throttled handles a response with Retry-After: it delays further requests to
-// the host, or returns a [fatalError] if the delay is longer than
-// Options.MaxWait.
+// throttled handles a response with Retry-After. It delays further requests to the
+// host. If the delay is longer than Options.MaxWait, it returns a [fatalError].
 func (c *Client) throttled(r *response, failure error) error {
 	wait, ok := parseRetryAfter(r.Header.Get("Retry-After"), c.clock.Now())
 	if !ok {
@@ -281,8 +278,8 @@ func (c *Client) throttled(r *response, failure error) error {
 	return &heldError{failure}
 }
 
-// A heldError is a failure for which Retry-After has already set the delay
-// before the next attempt.
+// A heldError is a failure with a Retry-After header. The delay before the next attempt
+// is already set.
 type heldError struct{ error }
 
 func (e *heldError) Unwrap() error { return e.error }

@@ -28,8 +28,8 @@ func privateAddress(a netip.Addr) bool {
 	return false
 }
 
-// reserved are the networks without public hosts that package netip does not
-// report as private (IANA's special-purpose address registries).
+// reserved are networks without public hosts that package netip does not classify as
+// private (IANA's special-purpose address registries).
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"), // carrier-grade NAT
@@ -42,8 +42,7 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"), // site-local
 }
 
-// schemeKey is the context key under which the dialer finds the scheme of a
-// request, "http" or "https".
+// schemeKey is the context key for the scheme of a request, "http" or "https".
 type schemeKey struct{}
 
 // A dialer connects only to public addresses. It checks the address of each
@@ -54,10 +53,10 @@ type dialer struct {
 	timeout time.Duration
 	proxy   func(address string) bool // reports whether address is the user's proxy, which may be private
 	count   func(opened int)          // called with +1 and -1; for tests
-	limit   func(host string) int     // maximum number of connections
+	limit   func(host string) int     // returns the maximum number of connections to a host
 
 	mu    sync.Mutex
-	slots map[string]chan struct{} // by address: one element for each open connection
+	slots map[string]chan struct{} // by address; each channel has one element per open connection
 }
 
 func newDialer(o Options, p *places) *dialer {
@@ -65,8 +64,7 @@ func newDialer(o Options, p *places) *dialer {
 	return &dialer{private: o.AllowPrivate, timeout: min(30*time.Second, o.Stall), proxy: isProxy, limit: limit, slots: map[string]chan struct{}{}}
 }
 
-// DialContext is the function that an [http.Transport] calls to connect to an
-// address.
+// DialContext connects to an address. It is called by [http.Transport].
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	scheme, _ := ctx.Value(schemeKey{}).(string)
 	control := func(_, resolved string, _ syscall.RawConn) error { return d.check(scheme, resolved) }
@@ -88,9 +86,8 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return &countedConn{Conn: c, closed: sync.OnceFunc(func() { d.opened(-1); <-slots })}, nil
 }
 
-// slotsOf returns the connection slots of an address. The limit of the
-// http.Transport alone is not sufficient, because it stops counting a
-// connection just before it closes it.
+// slotsOf returns the connection slots of an address. The limit of http.Transport does
+// not suffice: it no longer counts a connection just before the connection is closed.
 func (d *dialer) slotsOf(address string) chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,11 +124,11 @@ func (d *dialer) check(scheme, resolved string) error {
 	return nil
 }
 
-// isProxy reports whether address is that of the proxy named by environment
+// isProxy reports whether address is the address of the proxy set by environment
 // variables.
 func isProxy(address string) bool {
 	for _, scheme := range []string{"https", "http"} {
-		// The choice of host does not matter, only the scheme does.
+		// Only the scheme matters here. Any host may be used.
 		u, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: scheme, Host: "dumps.wikimedia.org"}})
 		if err != nil || u == nil {
 			continue

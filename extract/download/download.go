@@ -25,11 +25,11 @@
 //
 // Bytes are appended to a partial file (.part-…), which remains when the process
 // ends. The next transfer requests only the rest, with Range and If-Range, so
-// that the server sends the whole file if it has changed. A complete file must
-// have the size and checksum that its source publishes; only then is it renamed
-// to its final name. After a mismatch the client first asks for the true size:
-// if the transfer was incomplete it requests the rest, otherwise it downloads
-// the file again.
+// that the server sends the whole file if it has changed. A complete file is
+// renamed to its final name only if it has the size and checksum that its source
+// publishes. After a mismatch the client first asks for the true size: if the
+// transfer was incomplete, it requests the rest, otherwise it downloads the file
+// again.
 //
 // A file without a checksum (a book) is accepted as the server sent it. It is
 // resumed only if a strong ETag and the size of the whole file are known and the
@@ -38,17 +38,18 @@
 //
 // # Politeness
 //
-// A client opens at most two connections to a host (one to a mirror of Project
-// Gutenberg, with two seconds between requests) and names itself and a contact in
-// every request. After a failure it waits as long as Retry-After says; without
-// that header it waits longer each time. Use one client for a whole run.
+// By default, a client opens at most two connections to a host (one to a mirror of
+// Project Gutenberg, with two seconds between requests). Every request contains the
+// name of the program and a contact. After a failure the client waits as long as the
+// header Retry-After asks; without that header, it waits longer after each failure.
+// Use one client for a whole run.
 //
 // # Trust
 //
 // Only https is used. Redirects may lead to the same host, to the mirrors of its
 // site or to hosts that the user named, at most five in a row. Addresses of
-// private networks are refused when the connection is made, so no host name can
-// lead to one. [Options.AllowPrivate] allows them, for local mirrors. Names from
+// private networks are refused when the connection is made, so a host name cannot
+// resolve to one unnoticed. [Options.AllowPrivate] allows them, for local mirrors. Names from
 // servers are checked before they become file names, and the size of everything
 // that is read into memory is limited.
 //
@@ -72,8 +73,8 @@ var (
 	// ErrNetwork reports that a server could not be reached or sent no valid
 	// response. Trying again later may help.
 	ErrNetwork = failure.Network("network")
-	// ErrCorrupt reports that a file does not match its checksum, or that a list
-	// of files or checksums from the server is invalid.
+	// ErrCorrupt reports that a file does not match its checksum, or that a server's
+	// list of files or checksums is invalid.
 	ErrCorrupt = failure.Damaged("damaged download")
 	// ErrNotFound reports that a source does not have the requested file.
 	ErrNotFound = failure.Usage(errors.New("not found"))
@@ -100,8 +101,8 @@ type File struct {
 	Checksum       Checksum `json:"checksum,omitempty"`
 	ChecksumSource string   `json:"checksum_source,omitempty"` // URL of the list with the checksum
 	Licence        string   `json:"licence"`
-	// Optional reports that the file may be missing at the source: some books of
-	// the catalogue have no plain text.
+	// Optional reports that the file may be missing at the source. For example, some
+	// books in the catalogue have no plain text.
 	Optional bool `json:"optional,omitempty"`
 }
 
@@ -128,7 +129,7 @@ type Options struct {
 	Mirrors      []Mirror      `json:"mirrors,omitempty"` // at most one for each site
 	Hosts        []string      `json:"hosts,omitempty"`   // additional hosts to which redirects may lead
 	Connections  int           `json:"connections"`       // maximum for each host, 1 to 3
-	BookPause    time.Duration `json:"book_pause"`        // between requests to a mirror of Project Gutenberg
+	BookPause    time.Duration `json:"book_pause"`        // pause between requests to a mirror of Project Gutenberg
 	Bandwidth    int64         `json:"bandwidth"`         // maximum bytes per second of all connections together, 0: no limit
 	Stall        time.Duration `json:"stall"`             // time without progress after which a connection is closed
 	Attempts     int           `json:"attempts"`          // maximum number of consecutive attempts without progress

@@ -20,18 +20,18 @@ type Result struct {
 
 // Hooks are functions that [Client.Fetch] calls. All may be nil.
 type Hooks struct {
-	// Progress is called with the number of bytes that were added to the file, in
-	// this run or an earlier run; n is negative if bytes were discarded.
+	// Progress is called when bytes are added to the file. n is their number. Bytes
+	// from an earlier run are included. n is negative if bytes were discarded.
 	Progress func(n int64)
-	// Commit gives the complete file its final name. If it is nil, the file
-	// replaces any other of that name.
+	// Commit gives the complete file its final name. If Commit is nil, the file
+	// replaces an existing file with that name.
 	Commit func(Committer) error
 }
 
-// A Committer gives a complete file its final name: Commit if no other file has
-// it, Replace in place of the file that old describes, or of any if it is nil.
-// An error that matches [fs.ErrExist] means that another file has the name.
-// Withdraw removes the file again, unless somebody replaced it since.
+// A Committer gives a complete file its final name. Commit fails if a file with that
+// name exists. Replace replaces the file described by old, or any file if old is nil.
+// An error that matches [fs.ErrExist] means that another file has the name. Withdraw
+// removes the file again, unless it was replaced in the meantime.
 type Committer = interface {
 	Commit() error
 	Replace(old fs.FileInfo) error
@@ -82,8 +82,8 @@ func (c *Client) Fetch(ctx context.Context, dir string, f File, hooks Hooks) (Re
 	return Result{Bytes: part.Size(), SHA256: t.sums.sha256()}, hooks.Commit(part)
 }
 
-// have reports whether the folder has the file f with its checksum; if so, it
-// returns its description. It returns false for a file without a checksum.
+// have reports whether the folder contains the file f with its checksum. If so, r
+// describes it. For a file without a checksum, ok is false.
 func have(ctx context.Context, folder store.Folder, f File) (r Result, ok bool, err error) {
 	if f.Checksum == "" {
 		return Result{}, false, nil
@@ -107,7 +107,7 @@ func have(ctx context.Context, folder store.Folder, f File) (r Result, ok bool, 
 	return Result{Bytes: file.Size(), SHA256: s.sha256()}, ok, nil
 }
 
-// hashPrefix writes the first n bytes of from to to, a hash.
+// hashPrefix writes the first n bytes of from to the hash to.
 func hashPrefix(ctx context.Context, to io.Writer, from io.ReaderAt, n int64) error {
 	buf := make([]byte, 256<<10)
 	for at := int64(0); at < n; {
@@ -124,16 +124,16 @@ func hashPrefix(ctx context.Context, to io.Writer, from io.ReaderAt, n int64) er
 	return nil
 }
 
-// A note is stored beside a partial file. It tells of which file, and of which
-// version, the partial file is the beginning.
+// A note is stored next to a partial file. It identifies the file, and the version of
+// the file, that the partial file is the beginning of.
 type note struct {
 	URL       string   `json:"url"`                  // redacted
-	URLSHA256 string   `json:"url_sha256,omitempty"` // of the complete URL, if it is redacted
+	URLSHA256 string   `json:"url_sha256,omitempty"` // hash of the complete URL, if URL is redacted
 	Checksum  Checksum `json:"checksum,omitempty"`
-	Validator string   `json:"validator,omitempty"` // strong ETag of the version to which the bytes belong
+	Validator string   `json:"validator,omitempty"` // strong ETag of the file version that the bytes are from
 	Total     int64    `json:"total,omitempty"`     // size of the complete file, 0 if unknown
-	// Synced is the number of bytes flushed to disk. It is used only for files
-	// without a checksum, in which bytes lost in a power failure would not be
+	// Synced is the number of bytes flushed to disk. It is used only for files without
+	// a checksum, because there the loss of bytes in a power failure would not be
 	// detected.
 	Synced int64 `json:"synced,omitempty"`
 }
@@ -144,16 +144,16 @@ type transfer struct {
 	file     File
 	part     *store.Partial
 	progress func(n int64)
-	sums     *sums // of the bytes in part
+	sums     *sums // hashes of the bytes in part
 	note     note
-	restarts int  // how often all bytes were discarded
+	restarts int  // how often the download was started again from byte 0
 	ignored  int  // consecutive range requests with an invalid response
-	complete bool // the server has sent the whole file; for a file of unknown size
+	complete bool // the server has sent the whole file; for files of unknown size
 }
 
-// resume prepares to continue the partial file of an earlier run. If its note
-// is about another file or version, or its rest cannot be requested, it is
-// emptied.
+// resume prepares to continue the partial file of an earlier run. It empties the
+// partial file if its note is about another file or version, or if the rest of the file
+// cannot be requested.
 func (t *transfer) resume(ctx context.Context) error {
 	t.sums = newSums(t.file.Checksum)
 	if err := json.Unmarshal(t.part.Note(), &t.note); err != nil || t.note.URL != t.address().URL || t.note.URLSHA256 != t.address().URLSHA256 || t.note.Checksum != t.file.Checksum {
@@ -179,7 +179,7 @@ func (t *transfer) resume(ctx context.Context) error {
 	return hashPrefix(ctx, t.sums, t.part, keep)
 }
 
-// address returns the note for the file when no bytes have been received.
+// address returns the note for the file before any bytes are received.
 func (t *transfer) address() note {
 	f := t.file.Redacted()
 	return note{URL: f.URL, URLSHA256: f.URLSHA256, Checksum: f.Checksum}
@@ -197,10 +197,10 @@ func (t *transfer) reset() error {
 	return nil
 }
 
-// resumable reports whether the rest of the file may be appended to the partial
-// file. It may if a checksum will verify the result. Without a checksum, only a
-// strong ETag and the size of the whole file show that two responses are parts
-// of the same version.
+// resumable reports whether the rest of the file may be appended to the partial file.
+// It may if the file has a checksum, which will verify the result. Without a checksum,
+// a strong ETag and the size of the whole file are needed to show that two responses
+// are parts of the same version.
 func (t *transfer) resumable() bool {
 	return t.file.Checksum != "" || t.note.Validator != "" && t.note.Total > 0
 }
@@ -213,12 +213,12 @@ func (t *transfer) total() int64 {
 	return t.note.Total
 }
 
-// maxRestarts is the maximum number of times that all bytes of a file are
-// discarded and the download starts again.
+// maxRestarts is the maximum number of times that a download is started again from byte
+// 0.
 const maxRestarts = 3
 
-// restart discards all bytes because of reason. It returns a [fatalError] if
-// that happens too often.
+// restart discards all bytes because of reason. After too many restarts it returns a
+// [fatalError].
 func (t *transfer) restart(reason error) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return &fatalError{reason}
@@ -257,8 +257,7 @@ func (t *transfer) done() bool {
 	return t.complete || t.total() > 0 && t.part.Size() == t.total()
 }
 
-// storageError is an error of the local file system, which another attempt cannot
-// avoid.
+// A storageError is an error of the local file system. Another attempt would fail too.
 type storageError struct{ error }
 
 func (e *storageError) Unwrap() error { return e.error }
@@ -285,10 +284,10 @@ func (t *transfer) verify(ctx context.Context) error {
 	return mismatch
 }
 
-// hasMore asks the server whether the file continues after the bytes of the
-// partial file. If the server's file is shorter than the partial file, hasMore
-// truncates the partial file to that size and returns false. If that fails, the
-// checksum remains wrong and the file is downloaded again.
+// hasMore asks the server whether the file is longer than the partial file. If the
+// server's file is shorter, hasMore truncates the partial file to that size and returns
+// false. If truncating fails, the checksum remains wrong and the file is downloaded
+// again.
 func (t *transfer) hasMore(ctx context.Context) bool {
 	size := t.part.Size()
 	r, err := t.request(ctx, size)

@@ -21,8 +21,8 @@ const (
 // booksLicence is the licence of Project Gutenberg's books.
 const booksLicence = "public domain in the USA; the Project Gutenberg License applies as long as its name is used"
 
-// Limits on the catalogue, which has 21 MB in 2026 (5 MB compressed): bytes
-// compressed and uncompressed, and the highest number of a book.
+// Limits on the catalogue, which has 21 MB in 2026 (5 MB compressed): its size in
+// bytes, compressed and uncompressed, and the highest book number.
 const (
 	maxCatalogue       = 64 << 20
 	maxCatalogueUnpack = 128 << 20
@@ -35,8 +35,8 @@ type book struct {
 	languages []string
 }
 
-// resolveBooks lists the plain texts of the requested books: the books with the
-// given numbers, or else the books of the catalogue in the given language, up
+// resolveBooks lists the plain texts of the requested books: the books with the given
+// numbers or, if there are none, the books of the catalogue in the given language, up
 // to the limit.
 func (c *Client) resolveBooks(ctx context.Context, r Request) (*List, error) {
 	list := &List{}
@@ -74,8 +74,8 @@ func (c *Client) resolveBooks(ctx context.Context, r Request) (*List, error) {
 	return list, nil
 }
 
-// parseCatalogue parses pg_catalog.csv.gz and returns the entries of type Text,
-// the books.
+// parseCatalogue parses pg_catalog.csv.gz and returns its books: the entries of type
+// Text.
 func parseCatalogue(packed io.Reader) ([]book, error) {
 	z, err := gzip.NewReader(packed)
 	if err != nil {

@@ -51,7 +51,7 @@ func parseContentRange(s string) (contentRange, error) {
 	return r, nil
 }
 
-// String returns the header in the form that parseContentRange parses.
+// String returns the header value, as accepted by parseContentRange.
 func (r contentRange) String() string {
 	span, total := "*", "*"
 	if r.first >= 0 {
@@ -63,8 +63,7 @@ func (r contentRange) String() string {
 	return "bytes " + span + "/" + total
 }
 
-// number parses a number that consists only of decimal digits; ok is false for
-// any other text.
+// number parses a number of decimal digits only; ok is false for any other text.
 func number(s string) (n int64, ok bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -73,14 +72,14 @@ func number(s string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// parseRetryAfter returns the wait that a Retry-After header asks for, given as
-// seconds or as a date (RFC 9110, section 10.2.3). A date before now means no
-// wait. ok is false if the header is invalid.
+// parseRetryAfter returns the wait requested by a Retry-After header, which is a number
+// of seconds or a date (RFC 9110, section 10.2.3). For a date before now, wait is 0. ok
+// is false if the header is invalid.
 func parseRetryAfter(s string, now time.Time) (wait time.Duration, ok bool) {
 	s = strings.TrimSpace(s)
 	if s != "" && strings.Trim(s, "0123456789") == "" {
 		n, ok := number(s)
-		if !ok { // more than an int64 holds
+		if !ok { // too large for an int64
 			return maxRetryAfter, true
 		}
 		return time.Duration(min(n, int64(maxRetryAfter/time.Second))) * time.Second, true
@@ -92,15 +91,14 @@ func parseRetryAfter(s string, now time.Time) (wait time.Duration, ok bool) {
 	return min(max(0, t.Sub(now)), maxRetryAfter), true
 }
 
-// maxRetryAfter is the maximum wait that parseRetryAfter returns, so that
-// adding it to a time cannot overflow.
+// maxRetryAfter is the maximum wait that parseRetryAfter returns. With this limit,
+// adding the wait to a time cannot overflow.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// strongTag returns the strong ETag of a response, or "". Nothing else proves
-// that two responses are parts of the same version of a file: a weak ETag
-// (W/"…") may stay when bytes change, and a file may change twice within one
-// second, the resolution of Last-Modified (RFC 9110, sections 8.8.1 and
-// 13.1.5).
+// strongTag returns the strong ETag of a response, or "". Only a strong ETag proves
+// that two responses are parts of the same version of a file: a weak ETag (W/"…") may
+// stay the same when bytes change, and a file may change twice within one second, the
+// resolution of Last-Modified (RFC 9110, sections 8.8.1 and 13.1.5).
 func strongTag(h http.Header) string {
 	if tags := h.Values("ETag"); len(tags) == 1 && isStrong(tags[0]) {
 		return tags[0]
@@ -123,7 +121,7 @@ func isStrong(tag string) bool {
 
 const maxValidator = 1 << 10
 
-// clip shortens text that came from a server, for use in a message.
+// clip shortens text from a server, for use in a message.
 func clip(s string) string {
 	if len(s) > 100 {
 		return s[:100] + "…"

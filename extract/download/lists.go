@@ -14,10 +14,10 @@ import (
 	"sync"
 )
 
-// parseSums parses a list of checksums as sha256sum and similar tools print it:
-// lines of the form "DIGITS  NAME" or "DIGITS *NAME". It returns the checksums
-// by base name. Blank lines are skipped. Any other line is an error, because it
-// may mean that the list is truncated.
+// parseSums parses a list of checksums in the format of sha256sum and similar tools:
+// lines of the form "DIGITS  NAME" or "DIGITS *NAME". It returns the checksums by base
+// name. Blank lines are skipped. Any other line is an error, because the list may be
+// truncated.
 func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 	sums := map[string]Checksum{}
 	lines := bufio.NewScanner(bytes.NewReader(list))
@@ -49,8 +49,8 @@ func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 // listed matches the links in a web server's directory listing.
 var listed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)href="([^"?#]+)"`) })
 
-// parseDates returns the dates that are names of directories in a web server's
-// directory listing, newest first and in the form 2026-08-01.
+// parseDates returns the directory names that are dates in a web server's directory
+// listing, in the form 2026-08-01, newest first.
 func parseDates(listing []byte) (dates []string) {
 	for _, m := range listed().FindAllSubmatch(listing, -1) {
 		folder, ok := strings.CutSuffix(string(m[1]), "/")
@@ -80,7 +80,7 @@ type dumpFile struct {
 	MD5  string `json:"md5"`
 }
 
-// file returns the entry as a File with its strongest checksum, if it has one.
+// file returns the entry as a File, with its strongest checksum if there is one.
 func (f dumpFile) file(name string) (file File, err error) {
 	file = File{Name: name, Bytes: f.Size}
 	switch {
@@ -94,11 +94,11 @@ func (f dumpFile) file(name string) (file File, err error) {
 	return file, err
 }
 
-// dumpJobs[multistream] is the name of the job, in dumpstatus.json, that writes
-// the articles of a legacy dump.
+// dumpJobs gives the name, in dumpstatus.json, of the job that writes the articles of a
+// legacy dump. The key is whether the dump is multistream.
 var dumpJobs = map[bool]string{false: "articlesdump", true: "articlesmultistreamdump"}
 
-// errUnfinished reports that a dump is not complete on the server yet.
+// errUnfinished reports that a dump is not yet complete on the server.
 var errUnfinished = fmt.Errorf("%w: the dump is not finished", ErrNotFound)
 
 // parseDumpStatus parses dumpstatus.json and returns the files with the

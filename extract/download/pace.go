@@ -33,13 +33,13 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A pace limits the requests of a client: for each host, the number of requests
-// at a time (slots) and the pause between requests; for all hosts together, the
-// bytes per second.
+// A pace limits a client's requests. For each host, it limits the number of
+// simultaneous requests (slots) and enforces a pause between requests. For all hosts
+// together, it limits the bytes per second.
 type pace struct {
 	clock  clock
 	places *places
-	began  func(host string, at time.Time) // called for every request, with mu held; only set in tests
+	began  func(host string, at time.Time) // called for every request, with mu held; set only in tests
 
 	mu    sync.Mutex
 	hosts map[string]*hostPace
@@ -65,9 +65,8 @@ func (p *pace) host(name string) *hostPace {
 	return h
 }
 
-// acquire waits until a request to the host called name may begin, and takes
-// one of the host's slots. release returns the slot; it may be called more than
-// once.
+// acquire waits until a request to the host name may begin, and takes one of the host's
+// slots. Calling release returns the slot; further calls do nothing.
 func (p *pace) acquire(ctx context.Context, name string) (release func(), err error) {
 	h := p.host(name)
 	select {
@@ -96,7 +95,7 @@ func (p *pace) acquire(ctx context.Context, name string) (release func(), err er
 	}
 }
 
-// hold delays further requests to the host called name by d.
+// hold delays further requests to the host name by d.
 func (p *pace) hold(name string, d time.Duration) {
 	h := p.host(name)
 	p.mu.Lock()
@@ -106,8 +105,7 @@ func (p *pace) hold(name string, d time.Duration) {
 	}
 }
 
-// spend accounts for n received bytes: it waits until the bandwidth limit
-// allows more.
+// spend records n received bytes and waits until the bandwidth limit allows more.
 func (p *pace) spend(ctx context.Context, n int) error {
 	rate := p.places.options.Bandwidth
 	if rate <= 0 {
@@ -124,8 +122,7 @@ func (p *pace) spend(ctx context.Context, n int) error {
 	return p.clock.Sleep(ctx, wait)
 }
 
-// A waitError reports that a server asks for a longer wait than
-// Options.MaxWait.
+// A waitError reports that a server asks for a longer wait than Options.MaxWait allows.
 type waitError struct {
 	status int
 	wait   time.Duration

@@ -22,7 +22,7 @@ const (
 	URL       = "url"
 )
 
-// Latest is the value of Request.Date that stands for the newest complete dump.
+// Latest is the value of Request.Date for the newest complete dump.
 const Latest = "latest"
 
 // The layouts of Wikimedia's dumps.
@@ -32,8 +32,8 @@ const (
 	LayoutLegacy  = "legacy"  // XML dumps, twice a month
 )
 
-// A Request names a source. Kind tells which of the other fields are used. It
-// is plain data.
+// A Request names a source. Kind determines which of the other fields are used. A
+// Request is plain data.
 type Request struct {
 	Kind string `json:"kind"` // [Wiki], [Gutenberg] or [URL]
 
@@ -43,7 +43,7 @@ type Request struct {
 	Multistream bool   `json:"multistream,omitempty"` // the multistream variant of a legacy dump
 
 	Language string `json:"language,omitempty"` // language of the books: "en"
-	IDs      []int  `json:"ids,omitempty"`      // numbers of books; if empty, all in the catalogue
+	IDs      []int  `json:"ids,omitempty"`      // numbers of books; if empty, all books in the catalogue
 	Limit    int    `json:"limit,omitempty"`    // maximum number of books, 0: no limit
 
 	URL       string `json:"url,omitempty"`
@@ -75,19 +75,19 @@ func ParseWiki(s string) (Request, error) {
 	return r, r.Validate()
 }
 
-// family matches the ends of the database names of all wikis of Wikimedia.
+// family matches the suffixes of the database names of all Wikimedia wikis.
 var family = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`.(wiki|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage|wikimedia)$`)
 })
 
-// siteName matches what people write instead of a database name: de, dewikipedia,
-// de.wikipedia.org, https://de.wikipedia.org/wiki/X.
+// siteName matches other common ways to name a wiki: de, dewikipedia, de.wikipedia.org,
+// https://de.wikipedia.org/wiki/X.
 var siteName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:https?://)?([a-z][a-z_-]{1,11}?)(?:[._-]?(wikipedia|wiktionary|wikibooks|wikinews|wikiquote|wikisource|wikiversity|wikivoyage)(?:\.org.*)?)?$`)
 })
 
-// meantWiki returns the database name that was probably meant by a name that is none;
-// "" if that is not clear.
+// meantWiki returns the database name that the user probably meant by name, which is
+// not a database name; "" if that is unclear.
 func meantWiki(name string) string {
 	m := siteName().FindStringSubmatch(strings.ToLower(name))
 	switch {
@@ -140,7 +140,7 @@ func (r Request) Validate() error {
 	return errors.Join(p...)
 }
 
-// A problems collects all errors of a request or of options.
+// problems collects all errors of a request or of options.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
@@ -187,16 +187,16 @@ type Index struct {
 	SHA256 string
 }
 
-// A List holds the current files of a request, and the published lists from
-// which they were taken.
+// A List holds the current files of a request, and descriptions of the published lists
+// that were used to find them.
 type List struct {
 	Files   []File
 	Indices []Index
 }
 
 // Resolve asks the source for the current files of a request. The error matches
-// [ErrNotFound] (its text then names what is available), [ErrNetwork],
-// [ErrCorrupt], [ErrRefused] or [ErrOffline].
+// [ErrNotFound], [ErrNetwork], [ErrCorrupt], [ErrRefused] or [ErrOffline]. The text of
+// an ErrNotFound names what is available.
 func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -210,8 +210,8 @@ func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
 	return resolveURL(r)
 }
 
-// resolveURL returns the list with the one file at a URL, which is a dump if its
-// name is that of XML. It does not contact the server.
+// resolveURL returns a list with one file, the file at the URL of r. If the file name
+// is that of an XML file, the file is a dump. resolveURL does not contact the server.
 func resolveURL(r Request) (*List, error) {
 	u, err := parseURL(r.URL, true)
 	if err != nil {
@@ -246,7 +246,7 @@ func SafeName(s string) string {
 		return '_'
 	}, s)
 	s = strings.TrimLeft(s, ".-")
-	if len(s) > maxName { // the end has the extension
+	if len(s) > maxName { // keep the end, which has the extension
 		s = strings.TrimLeft(s[len(s)-maxName:], ".-")
 	}
 	if s == "" {
@@ -255,8 +255,8 @@ func SafeName(s string) string {
 	return s
 }
 
-// Distinct renames files that have the name of an earlier file: the second
-// a.txt becomes a-2.txt.
+// Distinct renames files with the same name as an earlier file: the second a.txt
+// becomes a-2.txt.
 func Distinct(files []File) {
 	used := map[string]bool{}
 	for i := range files {

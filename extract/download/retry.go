@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// isCertificate reports whether err is that the server's certificate was
-// rejected. Another attempt would fail too.
+// isCertificate reports whether err means that the server's certificate was rejected.
+// Another attempt would fail too.
 func isCertificate(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
@@ -37,21 +37,22 @@ func (e *NetworkError) Error() string {
 // Unwrap returns [ErrNetwork] and Err.
 func (e *NetworkError) Unwrap() []error { return []error{ErrNetwork, e.Err} }
 
-// An attempts counts the failed attempts to get one file and waits between
-// attempts.
+// attempts counts the failed attempts to get one file, and waits between attempts.
 type attempts struct {
 	client *Client
 	url    string
 	total  int // number of failures
-	row    int // consecutive failures without progress
+	row    int // number of consecutive failures without progress
 }
 
-// enough is the number of bytes that an incomplete transfer must bring to count
-// as progress. If one byte were enough, a transfer might never end.
+// enough is the number of bytes that an incomplete transfer must add to count as
+// progress. With a lower limit, a transfer that adds one byte per attempt would take
+// almost forever.
 const enough = 1 << 20
 
-// failed records a failed attempt that brought some bytes. If another attempt
-// should follow, it waits and returns nil, else it returns the final error.
+// failed records a failed attempt, which added the number of bytes in brought. If
+// another attempt is allowed, it waits and returns nil. Otherwise it returns the final
+// error.
 func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 	a.total++
 	if brought >= enough {
@@ -68,18 +69,18 @@ func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 		return a.give(err)
 	}
 	if held := (*heldError)(nil); errors.As(err, &held) {
-		return nil // pace.acquire waits as the server asked
+		return nil // pace.acquire will wait as long as the server asked
 	}
 	return a.client.clock.Sleep(ctx, a.wait())
 }
 
-// contentAttempts is the maximum number of consecutive responses that are not
-// the file. One of several servers may be faulty, but the login page of a
-// network remains until the user logs in.
+// contentAttempts is the maximum number of consecutive responses that are not the file.
+// More attempts are useless: one of several servers may be faulty, but a network's
+// login page remains until the user logs in.
 const contentAttempts = 3
 
-// firstAttempts is the maximum number of attempts while no server has responded
-// yet: without a network, the user should see the error soon.
+// firstAttempts is the maximum number of attempts as long as no server has responded.
+// Without a network, the user should see the error soon.
 const firstAttempts = 3
 
 func (a *attempts) limit() int {
@@ -98,7 +99,7 @@ func (a *attempts) wait() time.Duration {
 	return min(wait, o.MaxBackoff)
 }
 
-// give returns the error after which no attempt follows.
+// give returns the final error, after the last attempt.
 func (a *attempts) give(err error) error {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrOffline) || errors.Is(err, ErrCorrupt) {
 		return err

@@ -17,15 +17,15 @@ const (
 type site struct {
 	name    string
 	origin  string   // beginning of the URLs of its files
-	serve   string   // URL to use instead, unless a mirror is given
+	serve   string   // URL to use instead of origin, unless a mirror is given
 	hosts   []string // hosts of the site and of known mirrors, to which redirects may lead
 	polite  int      // maximum number of connections
-	patient bool     // pause between requests (Options.BookPause)
+	patient bool     // pause between requests for Options.BookPause
 }
 
-// sites are the known sites. Wikimedia allows three connections (its index page
-// in 2026; two before) and lists its mirrors. Project Gutenberg asks programs
-// to use a mirror and to pause for two seconds (its page on robot access).
+// sites are the known sites. Wikimedia allows three connections (according to its index
+// page in 2026; two before) and lists its mirrors. Project Gutenberg asks programs to
+// use a mirror and to pause for two seconds (according to its page on robot access).
 var sites = []site{
 	{name: SiteWikimedia, origin: "https://dumps.wikimedia.org", serve: "https://dumps.wikimedia.org", polite: 3,
 		hosts: []string{"dumps.wikimedia.org", "dumps.wikimedia.your.org", "ftp.acc.umu.se", "mirror.accum.se", "wikimedia.bytemark.co.uk"}},
@@ -39,7 +39,7 @@ type manner struct {
 	pause       time.Duration // minimum time between the starts of requests
 }
 
-// A places tells from which hosts the files of each site are downloaded in this
+// places determines the hosts from which the files of each site are downloaded in this
 // run.
 type places struct {
 	options Options
@@ -65,7 +65,7 @@ func newPlaces(o Options) (*places, error) {
 			p.allowed[s.name] = append(slices.Clip(s.hosts), u.Hostname())
 		}
 		for _, host := range p.allowed[s.name] {
-			if p.hosts[host] == nil || s.patient { // if a host serves two sites, the stricter limits apply
+			if p.hosts[host] == nil || s.patient { // a host that serves two sites has the stricter limits
 				p.hosts[host] = s
 			}
 		}
@@ -73,8 +73,8 @@ func newPlaces(o Options) (*places, error) {
 	return p, nil
 }
 
-// locate converts the URL of a file at its origin to the URL to request, which
-// may be at a mirror.
+// locate converts the original URL of a file to the URL to request, which may be at a
+// mirror.
 func (p *places) locate(raw string) (*url.URL, error) {
 	for _, s := range sites {
 		if rest, ok := strings.CutPrefix(raw, s.origin+"/"); ok {
@@ -85,8 +85,7 @@ func (p *places) locate(raw string) (*url.URL, error) {
 	return parseURL(raw, p.options.AllowPrivate)
 }
 
-// mayFollow reports whether a redirect from the host from to the host to is
-// allowed.
+// mayFollow reports whether a redirect is allowed. from and to are host names.
 func (p *places) mayFollow(from, to string) bool {
 	from, to = strings.ToLower(from), strings.ToLower(to)
 	if from == to || slices.Contains(p.options.Hosts, to) {

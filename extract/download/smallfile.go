@@ -13,8 +13,7 @@ import (
 	"pretext/internal/redact"
 )
 
-// get downloads a file of at most limit bytes into memory. It makes several
-// attempts.
+// get downloads a file of at most limit bytes into memory. It retries after failures.
 func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, error) {
 	failures := attempts{client: c, url: address}
 	for {

@@ -24,13 +24,14 @@ func newPageError(name string) error {
 // pageNames are the file extensions of web pages.
 var pageNames = []string{".html", ".htm", ".xhtml"}
 
-// wantsPage reports whether the file called name is expected to be a web page,
-// by its extension.
+// wantsPage reports whether the file with this name should be a web page, by its
+// extension.
 func wantsPage(name string) bool {
 	return slices.Contains(pageNames, strings.ToLower(path.Ext(name)))
 }
 
-// isPage reports whether a Content-Type header is that of a web page.
+// isPage reports whether contentType, from a Content-Type header, is that of a web
+// page.
 func isPage(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -44,8 +45,8 @@ func isPage(contentType string) bool {
 // before any byte is stored.
 const headBytes = 1 << 10
 
-// peek returns the first bytes of a body as head, and a reader of the whole
-// body, which returns the same bytes and errors as body.
+// peek returns the first bytes of a body as head, and a reader, whole, that returns the
+// same bytes and errors as body would without the call.
 func peek(body io.Reader) (whole io.Reader, head []byte) {
 	head = make([]byte, headBytes)
 	n := 0
@@ -65,13 +66,12 @@ type failedReader struct{ err error }
 
 func (r failedReader) Read([]byte) (int, error) { return 0, r.err }
 
-// pageStarts are strings with which web pages begin, in lower case. No book
-// begins with one of them, and no dump, which begins with <mediawiki>.
+// pageStarts are strings, in lower case, that begin web pages. No book and no dump
+// begins with one of them; dumps begin with <mediawiki>.
 var pageStarts = []string{"<!doctype html", "<html", "<head", "<title>", "<meta ", "<body", "<script"}
 
-// looksLikePage reports whether head, the first bytes of a file, is the
-// beginning of a web page. A byte order mark, white space, comments and an XML
-// declaration may come first.
+// looksLikePage reports whether head, the first bytes of a file, begins a web page. A
+// byte order mark, white space, comments and an XML declaration may come first.
 func looksLikePage(head []byte) bool {
 	b := bytes.ToLower(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	for {
@@ -93,8 +93,7 @@ func looksLikePage(head []byte) bool {
 	}
 }
 
-// magics lists file formats: file extensions, and the bytes with which such a
-// file begins.
+// magics lists file formats: the file extensions, and the bytes that begin such files.
 var magics = []struct {
 	endings []string
 	begins  []string
