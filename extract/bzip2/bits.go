@@ -16,28 +16,28 @@ const (
 	padding = 512
 )
 
-// A bitReader reads bits, most significant first, from a file through a window
-// of bounded size.
+// A bitReader reads bits, most significant first, from a file through a window of
+// bounded size.
 //
-// After the end of the file it reads zeros, with which every loop of the decoder
-// ends, and overrun returns true. So callers need not check for the end of the
-// file after each bit.
+// After the end of the file it returns zeros, and overrun returns true. Zeros end every
+// loop of the decoder, so callers need not check for the end of the file after each
+// bit.
 type bitReader struct {
 	src  io.ReaderAt
-	size int64 // of the file, in bytes
-	err  error // of reading the file; nil at its end
+	size int64 // size of the file, in bytes
+	err  error // error of reading the file; nil at its end
 
 	win  []byte // window, windowSize+padding long
 	base int64  // offset of win[0] in the file
 	end  int    // bytes of the file in win; padding follows at the file's end
 	pos  int    // index in win of the next byte to put into bits
 
-	bits uint64 // next bits, left-aligned
-	n    uint   // how many of them are valid
+	bits uint64 // the next bits, left-aligned
+	n    uint   // number of valid bits in bits
 }
 
-// reset prepares the reader for another file of the given size in bytes. It
-// keeps the memory of the window.
+// reset prepares the reader for another file of the given size in bytes. It reuses the
+// window.
 func (b *bitReader) reset(src io.ReaderAt, size int64) {
 	win := b.win
 	if win == nil {
@@ -86,8 +86,8 @@ func (b *bitReader) load() {
 	clear(b.win[b.end : b.end+padding])
 }
 
-// ensure loads more of the file if the window has fewer than need bytes from
-// pos on. Near the end of the file there may still be fewer; zeros follow them.
+// ensure loads more of the file if the window has fewer than need bytes from pos on.
+// Near the end of the file there may be fewer bytes; zeros follow them.
 func (b *bitReader) ensure(need int) {
 	if b.pos+need > b.end && b.pos <= b.end && b.base+int64(b.end) < b.size {
 		b.load()
@@ -98,7 +98,7 @@ func (b *bitReader) ensure(need int) {
 func (b *bitReader) refill() {
 	b.ensure(8)
 	if b.pos > b.end+8 {
-		b.n |= 56 // far behind the end: zeros from here on, and overrun stays true
+		b.n |= 56 // far after the end: all further bits are zeros, and overrun stays true
 		return
 	}
 	b.bits |= binary.BigEndian.Uint64(b.win[b.pos:]) >> b.n
@@ -117,8 +117,8 @@ func (b *bitReader) take(k uint) uint32 {
 	return v
 }
 
-// ones returns the number of ones before the next zero, at most 32, and skips them
-// and the zero.
+// ones skips the ones before the next zero, and the zero. It returns the number of
+// ones, at most 32.
 func (b *bitReader) ones() uint {
 	if b.n <= 32 {
 		b.refill()

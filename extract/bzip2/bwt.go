@@ -14,10 +14,10 @@ const (
 // in its lower 8 bits.
 type table [tableSize]uint32
 
-// link builds the table from col, the last column of the sorted rotations. The
-// n-th row that begins with a byte leads to the n-th row that ends with that
-// byte: both are the same position in the text, because rows are sorted by the
-// text after that position. The byte is the output of the step.
+// link builds the table from col, the last column of the sorted rotations. The n-th row
+// that begins with a byte value leads to the n-th row that ends with it: both are the
+// same position in the text, because rows are sorted by the text after that position.
+// The output of this step is the byte.
 func (t *table) link(col *column) {
 	var next [256]uint32
 	sum := uint32(0)
@@ -44,8 +44,8 @@ func (t *table) link(col *column) {
 
 // walk writes the text to dst, beginning at row origin.
 //
-// It is the simple form, in which each step waits for the memory access of the
-// step before. [walker.walk] gives the same bytes faster.
+// This is the simple form, in which each step waits for the memory access of the
+// previous step. [walker.walk] writes the same bytes faster.
 func (t *table) walk(dst []byte, origin uint32) {
 	row := origin
 	for i := range dst {

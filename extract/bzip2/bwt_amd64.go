@@ -1,7 +1,7 @@
 package bzip2
 
-// linkParts enters n parts of a column into the table. next has the row of the
-// first entry of each byte. It needs AVX-512 and BMI2.
+// linkParts adds n parts of a column to the table. For each byte value, next holds the
+// row of its first entry. linkParts needs AVX-512 and BMI2.
 //
 //go:noescape
 func linkParts(t *table, parts *byte, n int, next *[256]uint32)

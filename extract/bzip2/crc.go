@@ -1,8 +1,8 @@
 package bzip2
 
-// crcPoly is the generator polynomial of bzip2's CRC-32: that of Ethernet, most
-// significant bit first. Package hash/crc32 has only the form with the least
-// significant bit first.
+// crcPoly is the generator polynomial of bzip2's CRC-32. It is the polynomial of
+// Ethernet, most significant bit first. Package hash/crc32 supports it only with the
+// least significant bit first.
 const crcPoly = 0x04c11db7
 
 // foldBlock is the number of bytes that foldCRC folds at a time.
@@ -12,11 +12,12 @@ const foldBlock = 64
 type crcTables struct {
 	bytes   [8][256]uint32
 	factors crcFactors
-	fold    bool // with foldCRC
+	fold    bool // use foldCRC
 }
 
-// crcFactors are powers of x modulo the generator polynomial: those that move the
-// lower and the upper half of 16 bytes by 64 bytes, then by 16 bytes.
+// crcFactors are powers of x modulo the generator polynomial. Multiplication by them
+// moves the lower and the upper half of 16 bytes: by 64 bytes (the first two), or by 16
+// bytes.
 type crcFactors [4]uint64
 
 func newCRCTables() *crcTables {
@@ -64,9 +65,9 @@ func (t *crcTables) update(crc uint32, p []byte) uint32 {
 	return ^t.raw(c, p)
 }
 
-// raw is update without the inversion of the CRC before and after. It processes
-// eight bytes at a time, each with a table of its own, which shortens the chain
-// of dependent operations ("slicing by eight", Kounavis and Berry 2005).
+// raw is update without the inversion of the CRC before and after. It processes eight
+// bytes at a time, each with a separate table, which shortens the chain of dependent
+// operations ("slicing by eight", Kounavis and Berry 2005).
 func (t *crcTables) raw(c uint32, p []byte) uint32 {
 	b := &t.bytes
 	for len(p) >= 8 {

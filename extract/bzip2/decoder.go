@@ -4,8 +4,8 @@ package bzip2
 // returns. A block of 900 kB may expand to 46 MB.
 const pieceSize = 4 << 20
 
-// A decoder decodes single blocks. It reuses its memory: 9 MB and one piece of
-// decoded data.
+// A decoder decodes single blocks. It reuses its memory: 9 MB and the buffer for one
+// piece of decoded data.
 type decoder struct {
 	bits   bitReader
 	header header
@@ -15,10 +15,10 @@ type decoder struct {
 	crcs   *crcTables
 
 	text [maxBlock]byte // text of the block before run expansion
-	size int            // bytes of text in use
+	size int            // number of bytes of text in use
 	runs runs           // expands text
-	out  []byte         // the last piece
-	work int64          // bytes decoded so far, also of invalid blocks
+	out  []byte         // the piece returned last
+	work int64          // bytes decoded so far, including invalid blocks
 }
 
 func newDecoder() *decoder {
@@ -48,15 +48,15 @@ func (d *decoder) decode(limit int) error {
 		return errOrigin
 	}
 	d.table.link(&d.column)
-	d.walker.scratch = d.column.buf[:] // not needed any more
+	d.walker.scratch = d.column.buf[:] // the column is no longer needed
 	d.walker.walk(&d.table, d.text[:d.size], d.header.origin)
 	return d.check()
 }
 
-// check verifies the checksum of the whole block before any of its bytes are
-// returned. A block that fits in one piece stays in d.out. A larger one is expanded
-// twice, piece by piece: here for the checksum, and again for the reader, so that
-// memory stays bounded.
+// check verifies the checksum of the whole block before any of its bytes are returned.
+// If the block fits in one piece, it stays in d.out. A larger block is expanded twice,
+// piece by piece, so that memory stays bounded: first here for the checksum, then for
+// the reader.
 func (d *decoder) check() error {
 	d.rewind()
 	crc := uint32(0)
@@ -81,7 +81,7 @@ func (d *decoder) rewind() {
 	d.out = d.out[:0]
 }
 
-// more reports whether a part of the block's data is not expanded yet.
+// more reports whether the block has data that is not yet expanded.
 func (d *decoder) more() bool { return len(d.runs.src) > 0 }
 
 // expand expands the next piece of the block's data into out.

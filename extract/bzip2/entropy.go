@@ -7,48 +7,48 @@ import (
 )
 
 const (
-	maxBlock = 900000  // most bytes in a block of any level, before runs expand
-	maxRun   = 2 << 20 // longest run that decoders accept, whatever the block size
+	maxBlock = 900000  // maximum bytes in a block of any level, before run expansion
+	maxRun   = 2 << 20 // maximum length of a run that decoders accept, for any block size
 
-	// groupBytes is the maximum number of bytes that decoding a group of symbols
-	// reads from the file, with the bytes that refilling reads ahead.
+	// groupBytes is the maximum number of bytes of the file that decoding a group of
+	// symbols reads, including bytes read ahead by refill.
 	groupBytes = groupSize*maxCodeLen/8 + 16
 
-	// maxPart is the maximum length of a part of a column; a longer run is
+	// maxPart is the maximum length of a part of a column. A longer run is divided into
 	// several parts.
 	maxPart  = 255
-	partSize = 2 // bytes of a part in memory
+	partSize = 2 // bytes per part in memory
 )
 
 // A column is the last column of the sorted rotations of a block's text (the
 // Burrows-Wheeler transform). bzip2's entropy coder encodes this column.
 //
-// It consists of parts: runs of a byte, each stored as the byte and its length,
-// 0 to maxPart. The part that is being decoded may be written beyond the last
-// one, and as the length of a column is checked once for each group, there is
-// room for a group's parts after maxBlock.
+// It consists of parts: runs of one byte value, each stored as the byte and the length,
+// 0 to maxPart. The length of a column is checked only once per group of symbols. So
+// buf has room for the parts of one group after maxBlock, and for the part that is
+// being decoded.
 type column struct {
 	buf   [(maxBlock + groupSize + 2) * partSize]byte
 	parts int         // number of parts
 	n     int         // length of the column in bytes
-	count [256]uint32 // how often each byte value occurs
+	count [256]uint32 // number of occurrences of each byte value
 
 	vector bool // decode with vector instructions
 
-	// State of decoding between two codes. decodeVector uses it, too.
+	// State between two codes, shared with decodeVector.
 	bits  uint64 // bits, have and pos as in bitReader
 	have  uint
 	pos   int
-	run   int  // how often to write the byte at place 0
+	run   int  // number of times to write the byte at place 0
 	shift uint // weight of the run's next digit
-	group int  // groups begun
-	left  int  // symbols of the group not decoded yet
+	group int  // number of groups begun
+	left  int  // number of symbols of the group not yet decoded
 
-	lastPos int // maximum of pos at which a group may begin without loading more of the file
-	limit   int // maximum of n at which a group may begin
+	lastPos int // maximum pos at which a group can begin without loading more of the file
+	limit   int // maximum n at which a group may begin
 
-	// For decodeVector: first bytes of the window, of the selectors and of the
-	// list, and the tables.
+	// For decodeVector: pointers to the first byte of the window, of the selectors and
+	// of the list, and to the tables.
 	window    *byte
 	selectors *uint8
 	groups    int // number of selectors
@@ -56,9 +56,9 @@ type column struct {
 	list      *[256]byte
 }
 
-// A placeMask selects the entries of a move-to-front list that change when one
-// entry moves to the front: that entry and the entries before it. lo and hi are
-// for the two words that hold entries 0 to 15.
+// A placeMask selects the entries of a move-to-front list that change when one entry
+// moves to the front: this entry and all entries before it. lo and hi are for the two
+// words that hold entries 0 to 15.
 type placeMask struct{ lo, hi uint64 }
 
 var placeMasks = [16]placeMask{
@@ -68,13 +68,13 @@ var placeMasks = [16]placeMask{
 	{^uint64(0), 0xffffffffff}, {^uint64(0), 0xffffffffffff}, {^uint64(0), 0xffffffffffffff}, {^uint64(0), ^uint64(0)},
 }
 
-// read decodes the compressed symbols of a block of at most limit bytes:
-// Huffman codes of places in a move-to-front list, with runs of place 0 written
-// as a number in bijective base 2.
+// read decodes the compressed symbols of a block of at most limit bytes. The symbols
+// are Huffman codes of places in a move-to-front list; runs of place 0 are written as a
+// number in bijective base 2.
 //
-// A part is not written when its place is read, but when the run that follows it
-// has ended. So the first part, usually of length 0, is the byte at the front of
-// the list before any place was read.
+// A part is written when the run that follows its place has ended, and not when the
+// place is read. So the first part, usually of length 0, has the byte that is at the
+// front of the list at the beginning.
 func (col *column) read(b *bitReader, h *header, limit int) error {
 	col.n, col.parts, col.count = 0, 0, [256]uint32{}
 	col.bits, col.have, col.pos = b.bits, b.n, b.pos
@@ -84,7 +84,7 @@ func (col *column) read(b *bitReader, h *header, limit int) error {
 	col.selectors, col.groups = unsafe.SliceData(h.selectors), len(h.selectors)
 	steps := math.MaxInt
 	if col.vector {
-		steps = 1 // of what decodeVector leaves
+		steps = 1 // plain makes single steps where decodeVector stops
 	}
 	var done bool
 	var err error
@@ -101,17 +101,17 @@ func (col *column) read(b *bitReader, h *header, limit int) error {
 	return err
 }
 
-// plain makes up to the given number of look-ups in the tables; each decodes a code,
-// or several short ones. It returns true after the end of the block, or if the
-// column is too long.
+// plain makes up to the given number of look-ups in the tables; each decodes one code,
+// or several short codes. done is true after the end of the block, or if the column is
+// too long.
 //
-// The first 16 places of the list are in two words, place 0 in the lowest byte,
-// so that moving to the front is shifts and masks.
+// The first 16 places of the list are in two words, place 0 in the lowest byte, so that
+// moving to the front needs only shifts and masks.
 //
-// The loop is one long function, because its state (bit buffer, output
-// position, run, list) must stay in registers: without vector instructions it
-// takes half of the time of decoding. Sizes are checked once for each group of
-// symbols, which the padding of the buffers permits.
+// The loop is one long function, because its state (bit buffer, output position, run,
+// list) must stay in registers: without vector instructions, it takes half of the
+// decoding time. Sizes are checked only once per group of symbols, which the padding of
+// the buffers permits.
 func (col *column) plain(b *bitReader, h *header, steps int) (done bool, err error) {
 	var (
 		lo, hi          = binary.LittleEndian.Uint64(h.bytes[:]), binary.LittleEndian.Uint64(h.bytes[8:])

@@ -12,8 +12,8 @@ var hasVBMI = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI1 &&
 //lint:ignore U1000 entropy_amd64.s uses it
 const vectorPlaces = 64
 
-// moves[p] are the places that the first vectorPlaces entries of the list come
-// from when the entry at place p moves to the front.
+// moves[p] is the permutation that moves the entry at place p of the list to the front:
+// for each of the first vectorPlaces entries, the place that it comes from.
 //
 //lint:ignore U1000 entropy_amd64.s uses it
 var moves = func() (m [vectorPlaces][vectorPlaces]byte) {
@@ -27,10 +27,10 @@ var moves = func() (m [vectorPlaces][vectorPlaces]byte) {
 	return m
 }()
 
-// decodeVector decodes codes, of a group that was begun, until it meets one whose
-// place is 2*vectorPlaces or more, or that ends the block, or that makes a part
-// longer than maxPart; or the end of a group after which something must be
-// checked that only plain checks.
+// decodeVector decodes the codes of the current group. It stops before a code that only
+// plain handles: the place is 2*vectorPlaces or more, the block ends, or a part becomes
+// longer than maxPart. It also stops at the end of a group if plain must make a check
+// there.
 //
 //go:noescape
 func decodeVector(col *column)

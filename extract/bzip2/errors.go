@@ -9,10 +9,10 @@ import (
 // ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = failure.Damaged("corrupt bzip2 data")
 
-// ErrTrailing is matched by the [CorruptError] for data after the last stream:
-// zeros or garbage without a block follow a complete and valid stream. All
-// blocks of the file have been returned, so the caller may accept the file. The
-// bzip2 tool prints a warning; compress/bzip2 returns an error.
+// ErrTrailing is matched by the [CorruptError] for data after the last stream: after a
+// complete and valid stream, there are zeros or garbage without a block. All blocks of
+// the file have been returned, so the caller may accept the file. The bzip2 tool prints
+// a warning; compress/bzip2 returns an error.
 var ErrTrailing = errors.New("data after the last bzip2 stream")
 
 // A CorruptError locates corrupt data in a bzip2 file. It matches [ErrCorrupt],
@@ -22,7 +22,7 @@ var ErrTrailing = errors.New("data after the last bzip2 stream")
 // To continue after the corruption, use a reader of the range that begins at
 // Offset+1.
 type CorruptError struct {
-	Offset int64  // byte of the file in which the damaged block, header or trailer begins
+	Offset int64  // file offset of the byte in which the corrupt block, header or trailer begins
 	Reason string // e.g. "block checksum mismatch"
 	Err    error  // io.ErrUnexpectedEOF, ErrTrailing, or nil
 }
@@ -40,13 +40,12 @@ func (e *CorruptError) Unwrap() []error {
 	return []error{ErrCorrupt, e.Err}
 }
 
-// A fault tells what is wrong with a block or stream. Its offset is added
-// later.
+// A fault is the reason why a block or stream is invalid. Its offset is added later.
 type fault string
 
 func (f fault) Error() string { return string(f) }
 
-// All faults that a file may have.
+// All faults of a file.
 const (
 	errTruncated      fault = "file ends inside a bzip2 stream"
 	errHeader         fault = "not a bzip2 stream header"

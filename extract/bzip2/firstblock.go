@@ -7,19 +7,19 @@ const (
 	// 20 bits for each of 900,000 symbols, and a header.
 	maxCompressed = 4 << 20
 
-	// doubtBudget bounds the work of [Reader.settle], in bytes read or decoded.
-	// Each magic number tried costs doubtCost in addition, because a hostile file
-	// may consist of little else.
+	// doubtBudget bounds the work of [Reader.settle], in bytes read or decoded. Each
+	// magic number that is tried adds doubtCost, because a hostile file may consist
+	// almost only of magic numbers.
 	doubtBudget = 32 << 20
 	doubtCost   = 4 << 10
 )
 
-// search finds and decodes the first block that begins in the reader's range,
-// for a range that does not begin at the start of the file.
+// search finds and decodes the first block that begins in the reader's range. The range
+// must not begin at the start of the file.
 //
-// The magic number of a block may also occur by chance inside another block
-// (once in 2^48 bits). If the block found can be decoded, it is a block;
-// otherwise [Reader.settle] decides.
+// A block's magic number may also occur by chance inside another block (once in 2^48
+// bits). If the data after the magic number can be decoded, it is a block; otherwise
+// [Reader.settle] decides.
 func (r *Reader) search() error {
 	r.first = false
 	b := &r.d.bits
@@ -40,8 +40,8 @@ func (r *Reader) search() error {
 	return err
 }
 
-// try decodes the block whose magic number seems to begin at the given bit of
-// the file.
+// try decodes the block whose magic number seems to begin at bit number bit of the
+// file.
 func (r *Reader) try(bit int64) error {
 	r.level, r.whole = r.levelBefore(bit)
 	r.crc = 0
@@ -50,9 +50,9 @@ func (r *Reader) try(bit int64) error {
 	return r.decode()
 }
 
-// levelBefore returns the level of the stream whose first block begins at the
-// given bit of the file. ok is false if no stream header precedes the block
-// there, at the beginning of the file or after the end of another stream.
+// levelBefore returns the level of the stream whose first block begins at the given bit
+// of the file. ok is false if the block does not follow a stream header that is at the
+// beginning of the file or after the end of another stream.
 func (r *Reader) levelBefore(bit int64) (level int, ok bool) {
 	b := &r.d.bits
 	header := bit - 32
@@ -67,7 +67,7 @@ func (r *Reader) levelBefore(bit int64) (level int, ok bool) {
 	if header == 0 {
 		return level, true
 	}
-	// The end of a stream: magic number, checksum, up to 7 bits of padding.
+	// The end of the previous stream: magic number, checksum, up to 7 bits of padding.
 	last := header - 32 - magicBits
 	for end := last; end >= 0 && end > last-8; end-- {
 		b.seek(end)
@@ -93,7 +93,8 @@ func (r *Reader) settle(bit int64, damage error) error {
 		for i := len(before) - 1; i >= 0; i-- {
 			work := r.d.work
 			if r.try(before[i]) == nil {
-				// No block between the two is valid: all were tried before.
+				// No block between the two is valid: all magic numbers there were tried
+				// before.
 				if err := r.advance(); r.bit > bit {
 					return err
 				}

@@ -8,11 +8,11 @@ const (
 
 // A header is the part of a block before the compressed symbols.
 type header struct {
-	crc       uint32    // checksum of the decoded block
-	origin    uint32    // row of the sorted rotations that is the text
+	crc       uint32    // checksum of the block's data
+	origin    uint32    // row of the sorted rotations that equals the text
 	symbols   int       // size of the alphabet of the Huffman codes
-	bytes     [256]byte // values in use, symbols-2 of them
-	selectors []uint8   // table of each group
+	bytes     [256]byte // byte values in use; there are symbols-2
+	selectors []uint8   // index of the table for each group
 	tables    [maxTables]huffman
 }
 
@@ -45,9 +45,9 @@ func (h *header) read(b *bitReader) error {
 	return nil
 }
 
-// readBytes reads the set of byte values that occur in the block and returns
-// their number. The set is stored as 16 bitmaps of 16 bits, without the empty
-// ones, which another bitmap marks.
+// readBytes reads the set of byte values that occur in the block and returns its size.
+// The set is stored as 16 bitmaps of 16 bits; empty bitmaps are omitted, and another
+// bitmap marks which are present.
 func (h *header) readBytes(b *bitReader) int {
 	n := 0
 	ranges := b.take(16)
@@ -88,8 +88,8 @@ func (h *header) readSelectors(b *bitReader, tables int) error {
 	return nil
 }
 
-// readTable reads the code lengths of a Huffman code, each stored as the
-// difference from the length before it, and builds the decoding table t.
+// readTable reads the code lengths of a Huffman code and builds the decoding table t.
+// Each length is stored as the difference from the previous one.
 func (h *header) readTable(b *bitReader, t *huffman) error {
 	var lens [maxSymbols]uint8
 	l := b.take(5)

@@ -6,15 +6,15 @@ const (
 	maxCodeLen = 20  // longest Huffman code that decoders accept
 	maxSymbols = 258 // two digits of runs, 255 places, end of block
 
-	lutBits    = 10           // bits with which a decoding table is indexed
+	lutBits    = 10           // number of bits that index a decoding table
 	lutSize    = 1 << lutBits // entries of a decoding table
 	maxSeveral = 3            // maximum number of symbols in an entry
 
-	endOfBlock = 256 // place of an entry that is the end of the block
+	endOfBlock = 256 // place in an entry that means the end of the block
 )
 
-// An entry of a decoding table tells what the next bits mean: digits of a run,
-// then perhaps a place in the move-to-front list, or the end of the block.
+// An entry of a decoding table is the meaning of the next bits: digits of a run, then
+// optionally a place in the move-to-front list, or the end of the block.
 //
 //	bits  0- 7  length of the codes, in bits
 //	bits  8-15  number of symbols, at most maxSeveral
@@ -22,7 +22,7 @@ const (
 //	bits 20-22  number of digits
 //	bits 23-31  the place (1 to 255), endOfBlock, or 0
 //
-// decodeVector knows this layout, too.
+// decodeVector depends on this layout.
 type entry uint32
 
 func (e entry) length() uint { return uint(e & 0xff) }
@@ -39,15 +39,15 @@ const (
 	placeField   = 23
 )
 
-// noEntry stands for bits that no code begins with, or not one in the table.
+// noEntry is for bits that begin no code, or a code that is not in the table.
 const noEntry entry = 511 << placeField
 
-// newEntry returns the entry for one symbol of an alphabet of the given number
-// of symbols. length is that of its code in bits.
+// newEntry returns the entry for one symbol. symbols is the size of the alphabet,
+// length the length of the symbol's code in bits.
 func newEntry(symbol, symbols int, length uint) entry {
 	e := entry(1<<symbolsField | length)
 	switch symbol {
-	case 0, 1: // digits of a number in bijective base 2: worth 1 and 2
+	case 0, 1: // digits in bijective base 2, with values 1 and 2
 		return e | 1<<digitsField | entry(symbol+1)<<runField
 	case symbols - 1:
 		return e | endOfBlock<<placeField
@@ -56,10 +56,10 @@ func newEntry(symbol, symbols int, length uint) entry {
 	}
 }
 
-// join returns the entry for the symbols of e, which must be only digits,
-// followed by those of f.
+// join returns the entry for the symbols of e, which must all be digits, followed by
+// the symbols of f.
 func (e entry) join(f entry) entry {
-	const sums = 0xff | 0xff<<symbolsField | 7<<digitsField // fields that add up
+	const sums = 0xff | 0xff<<symbolsField | 7<<digitsField // fields that are added
 	return e + f&sums + entry(f.run())<<(runField+e.digits()) + f&^(1<<placeField-1)
 }
 
@@ -67,16 +67,16 @@ func (e entry) join(f entry) entry {
 // assigned in the order of their lengths, codes of equal length in the order of
 // their symbols.
 type huffman struct {
-	one     [lutSize]entry // by the next lutBits bits: the next symbol
-	several [lutSize]entry // by the next lutBits bits: the next symbols, up to a place
+	one     [lutSize]entry // index: the next lutBits bits; entry: the next symbol
+	several [lutSize]entry // same index; entry: the next symbols, up to a place
 
 	entries [maxSymbols]entry      // in the order of their codes
-	limit   [maxCodeLen + 1]uint32 // by length: one more than the last code of this length
-	first   [maxCodeLen + 1]int32  // by length: index in entries minus code, may be negative
+	limit   [maxCodeLen + 1]uint32 // by code length: one more than the last code of this length
+	first   [maxCodeLen + 1]int32  // by code length: index in entries minus code, may be negative
 
-	// above is limit for the lengths from lutBits on, left-aligned in 32 bits, for
-	// decodeVector. It cannot express the limit of all codes, so that the last code
-	// may seem not to be assigned.
+	// above holds limit for the lengths from lutBits on, left-aligned in 32 bits, for
+	// decodeVector. A limit after all codes does not fit in 32 bits, so decodeVector
+	// may take the last code for unassigned.
 	above [16]uint32
 }
 
@@ -121,9 +121,8 @@ func (h *huffman) init(lens []uint8) error {
 	return nil
 }
 
-// oversubscribed reports whether the code would take all of the code space, or
-// more, even without one code of the shortest length. count has the number of
-// codes of each length.
+// oversubscribed reports whether the code would fill the code space, or exceed it, even
+// without one code of the shortest length. count is the number of codes of each length.
 func oversubscribed(count *[maxCodeLen + 1]int) bool {
 	sum, shortest := 0, 0
 	for l := maxCodeLen; l > 0; l-- {
@@ -147,8 +146,8 @@ func (h *huffman) sort(lens []uint8, count *[maxCodeLen + 1]int) {
 	}
 }
 
-// fill adds to the table the symbols with the codes code, code+1, … of length
-// l. It omits the end of the block, which [huffman.long] handles.
+// fill adds symbols to the table. Their codes are code, code+1, … and have l bits. The
+// end of the block is not added; [huffman.long] handles it.
 func (h *huffman) fill(entries []entry, code uint32, l uint) {
 	for _, e := range entries {
 		if code >= 1<<l {
@@ -165,10 +164,10 @@ func (h *huffman) fill(entries []entry, code uint32, l uint) {
 	}
 }
 
-// combine builds several from one: it extends each entry of a digit by the
-// symbols after it, up to the first place, if the lutBits bits contain their
-// codes. Half of all digits are followed by another digit, so most steps of the
-// decoder end with a place.
+// combine builds several from one. If an entry is a digit, combine appends the symbols
+// after it, up to the first place, as long as their codes are within the lutBits bits.
+// Half of all digits are followed by another digit, so with this table most steps of
+// the decoder end with a place.
 func (h *huffman) combine() {
 	for i, e := range h.one {
 		for e.place() == 0 && e.symbols() < maxSeveral {
@@ -182,9 +181,9 @@ func (h *huffman) combine() {
 	}
 }
 
-// long returns the entry for the code at the top of bits, for a code that is
-// not in the tables: it is longer than lutBits, or the end of the block. It
-// returns noEntry for a code that is not assigned.
+// long returns the entry for the code at the top of bits. It handles the codes that are
+// not in the tables: those longer than lutBits, and the end of the block. For an
+// unassigned code it returns noEntry.
 func (h *huffman) long(bits uint64) entry {
 	for l := uint(1); l <= maxCodeLen; l++ {
 		code := uint32(bits >> (64 - l))

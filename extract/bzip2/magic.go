@@ -12,8 +12,8 @@ const (
 	overlap    = 6 // bytes of a magic number after the byte in which it begins
 
 	// searchStep is the number of bytes that are searched for all eight bit shifts
-	// before the next bytes are: so a magic number near the beginning is found
-	// without searching the whole window eight times.
+	// before the search continues with the next bytes. So a magic number near the
+	// beginning is found without searching the whole window eight times.
 	searchStep = 1 << 14
 )
 
@@ -45,7 +45,7 @@ func findMagicStep(p []byte) int {
 			bit := (from+i-1)*8 + shift
 			if magicAt(p, bit) {
 				best = bit
-				p = p[:min(bit/8+overlap, len(p))] // a later match is of no use
+				p = p[:min(bit/8+overlap, len(p))] // later matches do not matter
 				break
 			}
 			from += i + 1
@@ -62,9 +62,9 @@ func magicAt(p []byte, bit int) bool {
 	return end <= len(p)*8 && binary.BigEndian.Uint64(w[:])<<(bit&7)>>16 == blockMagic
 }
 
-// find returns the first bit of the file, in its bytes [from, to), at which a
-// block's magic number begins, or -1. No two magic numbers begin in the same
-// byte. Afterwards the reader's position is undefined.
+// find returns the first bit at which a block's magic number begins, within bytes
+// [from, to) of the file, or -1. No two magic numbers begin in the same byte. After
+// find, the reader's position is undefined.
 func (b *bitReader) find(from, to int64) int64 {
 	for from < to {
 		b.seek(from * 8)
@@ -87,8 +87,8 @@ func (b *bitReader) find(from, to int64) int64 {
 	return -1
 }
 
-// findAll returns all bits of the file, in its bytes [from, to), at which a
-// block's magic number begins. Afterwards the reader's position is undefined.
+// findAll returns all bits at which a block's magic number begins, within bytes [from,
+// to) of the file. After findAll, the reader's position is undefined.
 func (b *bitReader) findAll(from, to int64) []int64 {
 	var all []int64
 	for {

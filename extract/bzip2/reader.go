@@ -15,41 +15,41 @@ const (
 // with more than 4 MiB of data, which long runs of one byte produce, comes in
 // several pieces.
 type Block struct {
-	Data      []byte // decoded; valid until the next call
-	Bit       int64  // offset in the file of the block's magic number, in bits
+	Data      []byte // decoded data; valid until the next call
+	Bit       int64  // bit offset in the file of the block's magic number
 	Owned     bool   // the block begins in the reader's range
 	Continued bool   // Data continues the previous block's data
 }
 
-// A Reader decodes the blocks that begin in a range of the bytes of a bzip2
-// file, and as many of the blocks after it as the caller wants; see the package
-// comment. It is not safe for concurrent use.
+// A Reader decodes the blocks that begin in a byte range of a bzip2 file, and then the
+// blocks after the range for as long as the caller calls Next; see the package comment.
+// It is not safe for concurrent use.
 type Reader struct {
 	d          *decoder
-	start, end int64 // bytes of the file
+	start, end int64 // the range, in bytes of the file
 
 	state state
-	bit   int64  // offset in the file of the last magic number, in bits
-	level int    // of the stream; 9 if its header was not read
-	whole bool   // the stream was read from its header on
+	bit   int64  // bit offset in the file of the last magic number
+	level int    // level of the stream; 9 if its header was not read
+	whole bool   // the stream was read from its header
 	crc   uint32 // checksum of the stream's blocks so far, if whole
-	first bool   // no stream header was read yet
+	first bool   // no stream header has been read yet
 	err   error  // returned by every further call
 }
 
-// A state tells what comes next at the position of a Reader.
+// A state is what follows at the position of a Reader.
 type state uint8
 
 const (
-	atStart  state = iota // the range: nothing was read yet
+	atStart  state = iota // the range; nothing has been read yet
 	atHeader              // a stream header or the end of the file
 	atMagic               // a block or the end of a stream
-	atBlock               // a block, its magic number read
-	decoded               // a block's data, of which nothing was returned yet
-	inBlock               // the rest of a block's data, if any
+	atBlock               // a block whose magic number has been read
+	decoded               // a block's data, decoded but not yet returned
+	inBlock               // the rest of a block's data, if there is more
 )
 
-// A Range is the bytes [Start, End) of a file.
+// A Range is the byte range [Start, End) of a file.
 type Range struct{ Start, End int64 }
 
 // NewReader returns a reader of the blocks that begin in a range of a bzip2
@@ -88,11 +88,10 @@ func (r *Reader) Next() (Block, error) {
 	return b, nil
 }
 
-// Peek returns the block that [Reader.Next] will return, without its data. It
-// decodes the block only if that is necessary to find it, so it is a cheap way
-// to find out whether all blocks of the range were read. It returns the errors
-// that Next would return before it decodes the block; further calls return the
-// same error.
+// Peek returns the block that [Reader.Next] will return, without its data. It decodes
+// the block only if this is necessary to find it, so Peek is a cheap way to test
+// whether all blocks of the range were read. It returns the errors that Next would
+// return before it decodes the block; further calls return the same error.
 func (r *Reader) Peek() (Block, error) {
 	if r.err != nil {
 		return Block{}, r.err
@@ -131,7 +130,7 @@ func (r *Reader) decode() error {
 	return nil
 }
 
-// locate finds the next block, unless it is found already.
+// locate finds the next block, unless it has been found already.
 func (r *Reader) locate() error {
 	switch r.state {
 	case atBlock, decoded:
@@ -221,8 +220,8 @@ func (r *Reader) readHeader() error {
 	return nil
 }
 
-// badHeader returns the error for data that is not a stream header: a corrupt
-// stream if a block's magic number follows, else data after the last stream. h
+// badHeader returns the error for data that is not a stream header. If a block's magic
+// number follows, the stream is corrupt; otherwise it is data after the last stream. h
 // is the first 32 bits.
 func (r *Reader) badHeader(h uint32) error {
 	r.d.bits.seek(r.bit) // so that overrun is false
@@ -240,7 +239,7 @@ func headerLevel(h uint32) (level int, ok bool) {
 	return level, h>>8 == headerPrefix && level >= 1 && level <= maxLevel
 }
 
-// fail returns the error for cause at the position r.bit.
+// fail converts cause to the error at position r.bit.
 func (r *Reader) fail(cause error) error {
 	b := &r.d.bits
 	e := &CorruptError{Offset: r.bit / 8, Reason: cause.Error()}

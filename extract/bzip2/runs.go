@@ -10,20 +10,20 @@ const (
 	maxMore = 255 // maximum of the count (encoders write at most 251)
 
 	// runRoom is the free space, in bytes, that one step of expanding needs: the
-	// maximum length of a run, and bytes that may begin another run.
+	// maximum length of a run, and the bytes that may begin another run.
 	runRoom = maxMore + 2*runMark
 )
 
-// A runs expands the output of bzip2's first stage, a run-length encoding:
-// after four equal bytes, one byte tells how many more follow, 0 to 255. At the
-// end of the block this count may be missing, which means 0.
+// runs expands the output of bzip2's first stage, a run-length encoding: after four
+// equal bytes, one byte is the number of further copies, 0 to 255. At the end of the
+// block this count may be missing, which means 0.
 type runs struct {
 	src    []byte // not yet expanded
-	vector bool   // with vector instructions
+	vector bool   // use vector instructions
 }
 
-// expand appends expanded bytes to dst, within its capacity, and returns it. It
-// stops when all of src is expanded or less than runRoom of the capacity is
+// expand appends expanded bytes to dst, within its capacity, and returns the extended
+// slice. It stops when all of src is expanded or less than runRoom of the capacity is
 // left.
 func (r *runs) expand(dst []byte) []byte {
 	for len(r.src) > 0 {
@@ -40,7 +40,7 @@ func (r *runs) expand(dst []byte) []byte {
 		if k < 0 {
 			k = len(part)
 			if k < len(r.src) {
-				k -= runMark - 1 // these may begin a run
+				k -= runMark - 1 // these bytes may begin a run
 			}
 			dst = append(dst, part[:k]...)
 			r.src = r.src[k:]
@@ -57,7 +57,7 @@ func (r *runs) expand(dst []byte) []byte {
 	return dst
 }
 
-// repeat appends n times c to dst, which has room for it.
+// repeat appends n copies of c to dst. The capacity of dst must suffice.
 func repeat(dst []byte, c byte, n int) []byte {
 	fill(dst[len(dst):len(dst)+n], c)
 	return dst[:len(dst)+n]

@@ -1,27 +1,27 @@
 package bzip2
 
 const (
-	// chainCap is the maximum number of bytes of a chain. As long as all chains have
-	// segments to walk, they visit distinct rows; chainTail is for those that walk on
-	// after that.
+	// chainCap is the maximum number of bytes that a chain writes. As long as all
+	// chains have segments to walk, they visit distinct rows. chainTail is for the
+	// chains that continue after that.
 	chainCap  = maxBlock/chains + 1 + chainTail
 	chainTail = 1 << 14
 
-	// chainPad separates the outputs of the chains in memory. If their distance
-	// were a power of two, all of them would compete for the same cache lines.
+	// chainPad separates the outputs of the chains in memory. If the distances were
+	// powers of two, the outputs would compete for the same cache lines.
 	chainPad = 320
 
 	cutSize = 1 << 9  // average length of a segment in bytes
 	minWalk = 1 << 14 // minimum size of a block, in bytes, that is divided into segments
 
-	marked = 1 << 31 // set in a table's entry: the row begins a segment, whose number is the rest
+	marked = 1 << 31 // bit of a table entry whose row begins a segment; the rest is its number
 )
 
-// A segment is the part of the text from a row that begins a segment to the
-// next such row.
+// A segment is a part of the text: from one row that begins a segment to the next such
+// row.
 type segment struct {
-	first uint32 // the table's entry of the first row, which the mark replaced
-	next  uint32 // the segment that follows in the text
+	first uint32 // the original table entry of the first row, which a mark replaced
+	next  uint32 // number of the segment that follows in the text
 	text  []byte
 }
 
@@ -40,14 +40,14 @@ type segment struct {
 // cycles cost only the time of walking them, because no row is visited twice.
 type walker struct {
 	segments [1 + maxBlock/cutSize + chains]segment
-	n        int // segments in use
+	n        int // number of segments in use
 	out      [chains][chainCap + chainPad]byte
 	scratch  []byte // the caller's buffer, at least as long as the text
 }
 
-// walk inverts the Burrows-Wheeler transform: it writes the block's text to dst.
-// origin is the row of the text among its sorted rotations. walk overwrites the
-// table and w.scratch.
+// walk inverts the Burrows-Wheeler transform: it writes the block's text to dst. origin
+// is the row of the sorted rotations that equals the text. walk overwrites the table
+// and w.scratch.
 func (w *walker) walk(t *table, dst []byte, origin uint32) {
 	if len(dst) < minWalk {
 		t.walk(dst, origin)
@@ -58,10 +58,10 @@ func (w *walker) walk(t *table, dst []byte, origin uint32) {
 	w.join(dst)
 }
 
-// cut selects the rows that begin segments: the origin, then rows all over the
-// table, in an order that is independent of the text. n is the length of the
-// text. The rows are distinct, because the factor, a prime near 2^32 divided by
-// the golden ratio, is larger than n. So there are more segments than chains.
+// cut selects the rows that begin segments: the origin, then rows spread over the
+// table, in an order that is independent of the text. n is the length of the text. The
+// rows are distinct, because the factor, a prime near 2^32 divided by the golden ratio,
+// is larger than n. So there are more segments than chains.
 func (w *walker) cut(t *table, n, origin uint32) {
 	w.n = 0
 	w.mark(t, origin)
@@ -81,17 +81,17 @@ func (w *walker) mark(t *table, row uint32) {
 	w.n++
 }
 
-// idle is a row behind all blocks, whose entry leads to itself. Chains without a
+// idle is a row after all blocks. Its entry leads to itself, so chains without a
 // segment stay there.
 const idle = tableSize - 1
 
-// chains walks all segments. All chains step together, until the last segment
-// ends or chainCap is reached; what is left then is walked one after the other.
+// chains walks all segments. All chains step together until the last segment ends or
+// chainCap is reached. The remaining segments are then walked one after the other.
 func (w *walker) chains(t *table) {
 	var (
 		x     [chains]uint32 // entry of the current row
 		seg   [chains]int    // segment being walked, or -1
-		begin [chains]int    // its begin in out
+		begin [chains]int    // start of the segment in out
 	)
 	t[idle] = idle << 8
 	for j := range chains {
@@ -125,8 +125,8 @@ func (w *walker) chains(t *table) {
 // close ends a segment.
 func (s *segment) close(text []byte, next uint32) { s.text, s.next = text, next }
 
-// rest walks the rest of a segment, from the entry x on, as a segment of its
-// own. It writes the text to scratch and returns the unused part of scratch.
+// rest walks the rest of a segment, from the entry x on, as a separate segment. It
+// writes the text to scratch and returns the unused part of scratch.
 func (w *walker) rest(t *table, x uint32, scratch []byte) []byte {
 	n := 0
 	for ; x&marked == 0; x = t[x>>8&tableMask] {

@@ -2,12 +2,12 @@
 
 package bzip2
 
-// chains is the number of chains that are walked at the same time. With fewer,
-// the processor waits for memory; with more, its registers are too few.
+// chains is the number of chains that are walked at the same time. With fewer chains,
+// the processor waits for memory; with more, it has too few registers.
 const chains = 12
 
-// stride advances all chains from position p until one chain meets a marked
-// row or p is chainCap, and returns the position reached. It is unrolled so that the chains'
+// stride advances all chains from position p, until a chain reaches a marked row or p
+// reaches chainCap. It returns the new position. It is unrolled so that the chains'
 // entries stay in registers.
 func (w *walker) stride(t *table, x *[chains]uint32, p int) int {
 	x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10], x[11]
