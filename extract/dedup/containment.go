@@ -11,20 +11,19 @@ import (
 	"slices"
 )
 
-// sampleZeros is the number of trailing zero bits by which a shingle's hash is
-// selected as a sample: one of 128 shingles is (Broder 1997: shingles that are 0
-// modulo m).
+// sampleZeros is the number of trailing zero bits in the hash of a sample. 1 of 128
+// shingles is a sample (Broder 1997: shingles that are 0 modulo m).
 const sampleZeros = 7
 
 // minSamples is the minimum number of samples of a text that is searched in other
-// texts; a text has as many from about 2,000 words. A shorter text within another is
-// a quotation.
+// texts. Texts of about 2,000 words have this number. A shorter text within another
+// text is a quotation.
 const minSamples = 16
 
-// candidateShare decides which pairs are candidates: those whose number of common
-// samples is at least candidateShare × threshold × the number of the smaller text's
-// samples. For the threshold 0.8, the minimum number of samples and a true
-// containment of 0.8, 99.9 % of the pairs become candidates.
+// A pair is a candidate if it has at least candidateShare × threshold × n common
+// samples, where n is the smaller text's number of samples. With the threshold 0.8, the
+// minimum number of samples and a true containment of 0.8, 99.9 % of the pairs become
+// candidates.
 const candidateShare = 0.6
 
 // A samples file holds the samples of a list of documents. Integers are
@@ -45,8 +44,8 @@ type SampleBuilder struct {
 	samples []uint64
 }
 
-// Add appends a document with its samples. A document without samples is
-// ignored in the search.
+// Add appends a document with its samples. The search ignores documents without
+// samples.
 func (b *SampleBuilder) Add(samples []uint64) {
 	b.counts = append(b.counts, uint32(len(samples)))
 	b.samples = append(b.samples, samples...)
@@ -103,7 +102,7 @@ func OpenSamples(r io.ReaderAt, size int64) (*Samples, error) {
 	return s, nil
 }
 
-// damaged returns ErrCorrupt for a file that ends early, else err.
+// damaged returns ErrCorrupt if err means that the file ends early, otherwise err.
 func damaged(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("%w: truncated", ErrCorrupt)
@@ -139,7 +138,7 @@ func (s *Samples) each(visit func(document int, sample uint64)) error {
 }
 
 // A Containment finds texts that may be contained in other texts. Documents are
-// numbered through all files in order.
+// numbered consecutively, in the order of the files.
 type Containment struct {
 	files  []*Samples
 	counts []uint32
@@ -147,9 +146,9 @@ type Containment struct {
 	budget int64
 }
 
-// NewContainment returns a Containment that finds texts of which at least the
-// fraction share is in another text. It sorts at most budget bytes at a time,
-// and needs four more bytes of memory for each document.
+// NewContainment returns a Containment that finds a text if at least the fraction share
+// of it is in another text. It sorts at most budget bytes at a time, and needs four
+// more bytes of memory per document.
 func NewContainment(files []*Samples, share float64, budget int64) *Containment {
 	c := &Containment{files: files, share: share, budget: max(budget, minBudget)}
 	for _, f := range files {
@@ -161,8 +160,9 @@ func NewContainment(files []*Samples, share float64, budget int64) *Containment 
 // Len returns the number of documents in all files.
 func (c *Containment) Len() int { return len(c.counts) }
 
-// Larger reports whether document a may contain document b, and not the other
-// way round: a has more samples, or as many and the lower number.
+// Larger reports which document of a pair may contain the other: true if a may contain
+// b, false if b may contain a. a may contain b if it has more samples, or equally many
+// and the lower number.
 func (c *Containment) Larger(a, b uint32) bool {
 	if c.counts[a] != c.counts[b] {
 		return c.counts[a] > c.counts[b]
@@ -172,15 +172,15 @@ func (c *Containment) Larger(a, b uint32) bool {
 
 const sampleEntryBytes = 16
 
-// Candidates calls visit for each pair of documents of which one may contain
-// the other, once and in order. It ignores documents for which want returns
-// false. Pairs that exceed the memory budget are written to spill.
+// Candidates calls visit for each pair of documents of which one may contain the other,
+// once per pair, in ascending order. It ignores documents for which want returns false.
+// Pairs that exceed the memory budget are written to spill.
 func (c *Containment) Candidates(ctx context.Context, want func(document uint32) bool, spill Spill, visit func(Pair) error) error {
 	total := int64(0)
 	for _, n := range c.counts {
 		total += int64(n)
 	}
-	half := max(c.budget/2, minBudget) // the other half is for the pairs
+	half := max(c.budget/2, minBudget) // the other half of the budget is for the pairs
 	parts := partsOf(total*sampleEntryBytes, half)
 	sorter := pairSorter{limit: int(half / pairBytes), spill: spill, repeats: true}
 	var entries []entry[uint64]
@@ -209,19 +209,19 @@ func (c *Containment) Candidates(ctx context.Context, want func(document uint32)
 	return c.count(ctx, &sorter, visit)
 }
 
-// containers is the number of documents with which each document that has a certain
-// sample is compared: the next larger ones that have it. It is also compared with the
-// largest of them. So a sample that all documents have costs no more time than a rare
-// one.
+// containers limits the comparisons of a document per sample. Among the documents that
+// have the sample, ordered by size, each is compared with the next larger ones, as many
+// as containers, and with the largest. So a sample that all documents have costs no
+// more time than a rare one.
 const containers = 2
 
-// meet calls add for pairs of documents that have a sample in common, once for
-// each such sample.
+// meet calls add for pairs of documents with a common sample, once for each common
+// sample.
 func (c *Containment) meet(entries []entry[uint64], add func(Pair) error) error {
 	slices.SortFunc(entries, func(a, b entry[uint64]) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(c.counts[b.document], c.counts[a.document]), cmp.Compare(a.document, b.document))
 	})
-	first := 0 // first entry of the sample: the largest document
+	first := 0 // first entry of the sample: its largest document
 	for i, e := range entries {
 		if e.key != entries[first].key {
 			first = i
@@ -242,7 +242,7 @@ func (c *Containment) meet(entries []entry[uint64], add func(Pair) error) error 
 
 func pairOf(a, b uint32) Pair { return Pair{min(a, b), max(a, b)} }
 
-// count calls visit for the pairs that have enough samples in common.
+// count calls visit for the pairs that have enough common samples.
 func (c *Containment) count(ctx context.Context, sorter *pairSorter, visit func(Pair) error) error {
 	var last Pair
 	shared := 0

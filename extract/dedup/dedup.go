@@ -46,11 +46,11 @@
 // shingle, the whole text. A text without words has no shingle; its digest is
 // that of the text itself.
 //
-// Shingles are 64-bit hashes. Of a set of more than 65,536 hashes, only those
-// divisible by a power of two are kept. In a comparison the same power is used
-// for both sets. The similarity is then an estimate with a standard deviation of
-// at most 0.003. So a set takes at most 2 MB while it is made and then at most
-// 0.5 MB.
+// Shingles are 64-bit hashes. If a set has more than 65,536 hashes, only those
+// divisible by a certain power of two are kept. A comparison uses the same power for
+// both sets. The similarity is then an estimate with a standard deviation of at most
+// 0.003. With this limit, a set takes at most 2 MB while it is computed, and at most
+// 0.5 MB afterwards.
 //
 // # Memory
 //
@@ -73,11 +73,12 @@ import (
 // Options configures a [Sketcher]. The zero value of a field means its default.
 type Options struct {
 	Threshold float64 `json:"threshold"`     // minimum Jaccard similarity of near duplicates, in (0, 1]; default 0.8
-	Shingle   int     `json:"shingle_words"` // words in a shingle, 1 to 64; default 5
+	Shingle   int     `json:"shingle_words"` // words per shingle, 1 to 64; default 5
 	Bands     int     `json:"bands"`         // bands of the locality-sensitive hash; 0: see [Options.WithDefaults]
-	Rows      int     `json:"rows"`          // minima in a band; 0: see [Options.WithDefaults]
-	// Containment is the minimum fraction of a text's shingles in another text
-	// that counts as contained in it, in (0, 1]. 0 disables the search.
+	Rows      int     `json:"rows"`          // minima per band; 0: see [Options.WithDefaults]
+	// Containment is a minimum fraction, in (0, 1]. A text counts as contained in
+	// another text if at least this fraction of its shingles is in the other. 0
+	// disables the search.
 	Containment float64 `json:"containment,omitempty"`
 }
 
@@ -91,10 +92,10 @@ const (
 	wantedRecall     = 0.99
 )
 
-// WithDefaults returns the options with every field set. It divides about 120
-// minima into bands: Rows is the largest number with which a pair at the
-// threshold becomes a candidate with a probability of at least 0.99. For the
-// threshold 0.8, there are 20 bands of 6 rows.
+// WithDefaults returns the options with every field set. It divides about 120 minima
+// into bands. Rows is the largest number for which a pair at the threshold becomes a
+// candidate with a probability of at least 0.99. For the threshold 0.8, there are 20
+// bands of 6 rows.
 func (o Options) WithDefaults() Options {
 	if o.Threshold == 0 {
 		o.Threshold = defaultThreshold

@@ -10,14 +10,12 @@ import (
 	"slices"
 )
 
-// Clusters joins duplicates to clusters (union-find). Documents are given by
-// their numbers. The representative of a cluster is its document with the
-// lowest number, the first in source order. It takes four bytes for each
-// document.
+// Clusters joins duplicates to clusters (union-find). Documents are identified by their
+// numbers. A cluster is represented by its document with the lowest number, the first
+// in source order. Clusters takes four bytes per document.
 type Clusters struct{ parent []uint32 }
 
-// NewClusters returns the clusters of n documents, each in a cluster of its
-// own.
+// NewClusters returns n clusters of one document each.
 func NewClusters(n int) *Clusters {
 	c := &Clusters{make([]uint32, n)}
 	for i := range c.parent {
@@ -44,11 +42,10 @@ func (c *Clusters) Join(a, b uint32) {
 	}
 }
 
-// neighbours is the number of preceding documents in a bucket (the documents
-// with equal hashes of a band) that each document is compared with. It is also
-// compared with the first document of the bucket. Similar documents share
-// several buckets, so they are compared even if other documents are between
-// them in one bucket.
+// neighbours limits the comparisons within a bucket (the documents with equal hashes of
+// a band): each document is compared with this number of preceding documents, and with
+// the first document of the bucket. Similar documents share several buckets, so they
+// are compared even if other documents are between them in one bucket.
 const neighbours = 4
 
 // An Index finds exact and near duplicates in signature files. Documents are
@@ -61,8 +58,8 @@ type Index struct {
 	budget int64
 }
 
-// maxDocuments is the maximum number of documents of an index: their numbers are
-// uint32 in its entries, and int in this process.
+// maxDocuments is the maximum number of documents of an index. Their numbers must fit
+// in uint32, for entries, and in int.
 const maxDocuments = math.MaxUint32 & math.MaxInt
 
 // minBudget is the minimum memory budget of an index in bytes.
@@ -89,8 +86,8 @@ func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 // Len returns the number of documents.
 func (x *Index) Len() int { return x.total }
 
-// partsOf returns the number of parts in which size bytes of entries are
-// sorted, one part after the other, so that a part fits in budget.
+// partsOf returns the number of parts into which size bytes of entries are divided, so
+// that each part fits in budget. The parts are sorted one after the other.
 func partsOf(size, budget int64) uint64 {
 	return uint64(max(1, (size+budget-1)/budget))
 }
@@ -106,19 +103,19 @@ const (
 	bandEntryBytes   = 16
 )
 
-// A columnSorter sorts a column of all signature files, one part of the entries
-// at a time.
+// A columnSorter sorts a column of all signature files, one part of the entries at a
+// time.
 type columnSorter[K any] struct {
 	x       *Index
 	parts   uint64
 	key     func(item []byte) (key K, spread uint64) // the item belongs to part spread % parts
 	want    func(document uint32, state byte) bool   // whether to include a document
 	compare func(a, b entry[K]) int
-	entries []entry[K] // of the current part
+	entries []entry[K] // entries of the current part
 }
 
-// each calls visit with the sorted entries of each part. The column begins at
-// byte at(f) of the file f.
+// each calls visit with the sorted entries of each part. at returns the offset of the
+// column in a file.
 func (s *columnSorter[K]) each(ctx context.Context, at func(*Signatures) int64, visit func([]entry[K]) error) error {
 	for part := range s.parts {
 		if err := s.gather(ctx, at, part); err != nil {
@@ -157,7 +154,7 @@ func (s *columnSorter[K]) gather(ctx context.Context, at func(*Signatures) int64
 	return nil
 }
 
-// Equal joins in c the documents with equal digests.
+// Equal joins the documents with equal digests in c.
 func (x *Index) Equal(ctx context.Context, c *Clusters) error {
 	digests := columnSorter[Digest]{
 		x:     x,
@@ -181,12 +178,11 @@ func (x *Index) Equal(ctx context.Context, c *Clusters) error {
 	})
 }
 
-// Candidates calls visit for each pair of documents that have the hash of a
-// band in common, once and in order. Of the documents that are joined in c, it
-// includes only the first. Pairs that exceed the memory budget are written to
-// spill.
+// Candidates calls visit for each pair of documents with the same hash for a band, once
+// per pair, in ascending order. Of documents that are already joined in c, it includes
+// only the first. Pairs that exceed the memory budget are written to spill.
 func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit func(Pair) error) error {
-	half := max(x.budget/2, minBudget) // the other half is for the pairs
+	half := max(x.budget/2, minBudget) // the other half of the budget is for the pairs
 	hashes := columnSorter[uint64]{
 		x:     x,
 		parts: partsOf(int64(x.total)*bandEntryBytes, half),
@@ -214,8 +210,9 @@ func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit 
 	return pairs.each(ctx, visit)
 }
 
-// buckets calls add for pairs of documents with equal keys, a bucket: for each
-// document, the first of the bucket and the neighbours before it.
+// buckets calls add for pairs of documents in the same bucket, that is, with equal
+// keys. Each document is paired with the first document of the bucket and with the
+// neighbours before it.
 func buckets(entries []entry[uint64], add func(Pair) error) error {
 	first := 0 // first entry of the bucket
 	for i := range entries {

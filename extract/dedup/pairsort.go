@@ -21,13 +21,13 @@ type Spill interface {
 	io.WriterAt
 }
 
-// A pairSorter sorts pairs in limited memory. It removes duplicates unless
-// repeats is set. When memory is full it writes the pairs, sorted, to the spill
-// (a run); the runs are merged at the end.
+// A pairSorter sorts pairs in limited memory. It removes duplicates unless repeats is
+// set. When memory is full, it writes the sorted pairs to the spill as a run. The runs
+// are merged at the end.
 type pairSorter struct {
-	limit int // maximum pairs in memory
+	limit int // maximum number of pairs in memory
 	spill Spill
-	// repeats keeps duplicates, because the caller counts them.
+	// repeats keeps duplicates, for a caller that counts them.
 	repeats bool
 	pairs   []Pair
 	runs    []int64 // end offset of each run in the spill
@@ -38,7 +38,7 @@ func (s *pairSorter) add(p Pair) error {
 		return nil
 	}
 	s.settle()
-	if len(s.pairs) < s.limit/2 { // most were duplicates
+	if len(s.pairs) < s.limit/2 { // most pairs were duplicates
 		return nil
 	}
 	return s.flush()
@@ -147,7 +147,7 @@ type run struct {
 	at  int
 }
 
-// fill makes the next pair of the run available to head; ok is false at the end
+// fill loads the next pair of the run, so that head returns it; ok is false at the end
 // of the run.
 func (r *run) fill() (ok bool, err error) {
 	if r.at < len(r.buf) {

@@ -27,23 +27,23 @@ const (
 // maxIDBytes is the length, in bytes, to which IDs are truncated.
 const maxIDBytes = 1 << 10
 
-// ErrCorrupt is wrapped by the error of a corrupt signature or samples file.
+// ErrCorrupt is wrapped by the errors for corrupt signature and samples files.
 var ErrCorrupt = errors.New("corrupt file of signatures")
 
 // States of a document in a signature file.
 const (
-	stateCompared = 0 // compare with others
+	stateCompared = 0 // compare the document with others
 	stateAside    = 1 // rejected by an earlier stage: ignore
 	stateWordless = 2 // compare only the digest
 )
 
-// A Builder collects the sketches of a list of documents for a signature file.
-// For each document it takes 24 bytes, 8 bytes for each band, and the ID.
+// A Builder collects the sketches of a list of documents for a signature file. It takes
+// 24 bytes per document, 8 bytes per band of a document, and the ID.
 type Builder struct {
 	bands   int
 	states  []byte
 	digests []Digest
-	hashes  []uint64 // one row of bands for each document
+	hashes  []uint64 // one row of band hashes per document
 	places  []uint32
 	ids     []byte
 }
@@ -54,7 +54,7 @@ func NewBuilder(bands int) *Builder { return &Builder{bands: bands} }
 // Len returns the number of documents.
 func (b *Builder) Len() int { return len(b.states) }
 
-// Add appends a document that is compared with others.
+// Add appends a document that will be compared with others.
 func (b *Builder) Add(id string, s Sketch) {
 	state := byte(stateCompared)
 	if s.Bands == nil {
@@ -63,8 +63,8 @@ func (b *Builder) Add(id string, s Sketch) {
 	b.add(id, state, s)
 }
 
-// AddAside appends a document that is ignored, so that the numbers of the
-// documents stay the same.
+// AddAside appends a document that will be ignored. It is added only so that the
+// numbers of the other documents do not change.
 func (b *Builder) AddAside(id string) { b.add(id, stateAside, Sketch{}) }
 
 func (b *Builder) add(id string, state byte, s Sketch) {
@@ -160,8 +160,7 @@ func (s *Signatures) Len() int { return s.documents }
 // Bands returns the number of bands.
 func (s *Signatures) Bands() int { return s.bands }
 
-// Aside returns, for each document, whether it is ignored (added by
-// [Builder.AddAside]).
+// Aside returns, for each document, whether it is ignored ([Builder.AddAside]).
 func (s *Signatures) Aside() ([]bool, error) {
 	aside := make([]bool, s.documents)
 	err := s.column(int64(signaturesHead), 1, func(i int, state []byte) { aside[i] = state[0] == stateAside })
@@ -205,11 +204,11 @@ func (s *Signatures) ID(i int) (string, error) {
 	return string(id), nil
 }
 
-// columnRead is how many bytes of a column are read at once.
+// columnRead is the number of bytes of a column that are read at once.
 const columnRead = 256 << 10
 
-// column calls visit for each item of a column. The column begins at byte at of
-// the file; each item has size bytes.
+// column calls visit for each item of a column. at is the file offset of the column,
+// size the size of an item in bytes.
 func (s *Signatures) column(at int64, size int, visit func(i int, item []byte)) error {
 	items := min(columnRead/size, s.documents)
 	buf := make([]byte, size*items)

@@ -9,11 +9,11 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// A Digest identifies the sequence of words of a text: texts with equal words
-// have equal digests.
+// A Digest identifies a text's sequence of words: texts with the same words in the same
+// order have equal digests.
 type Digest [16]byte
 
-// A Sketch holds what the search for duplicates needs to know of a text.
+// A Sketch holds the data of a text for the search for duplicates.
 type Sketch struct {
 	Digest Digest
 	// Bands are the hashes of the bands. Two texts whose hashes at the same index
@@ -33,14 +33,14 @@ type Sketcher struct {
 	offsets  []uint64
 	bands    []uint64
 	word     []byte
-	plain    []byte // buffer of words to be hashed for the digest
+	plain    []byte // buffer of words to hash for the digest
 	sum      hash.Hash
 	samples  []uint64
-	settle   int // number of samples at which duplicates are removed
+	settle   int // number of samples at which duplicates are removed next
 }
 
-// NewSketcher returns a sketcher. A zero field of o means its default. The
-// sketches of a text with equal options are equal on every machine.
+// NewSketcher returns a sketcher. A zero field of o means its default. For equal texts
+// and options, sketches are equal on every machine.
 func NewSketcher(o Options) (*Sketcher, error) {
 	o = o.WithDefaults()
 	if err := o.Validate(); err != nil {
@@ -88,7 +88,7 @@ func (s *Sketcher) Sketch(text string) Sketch {
 	}
 	wordless := s.shingles.words == 0
 	if wordless {
-		s.plain = append(append(s.plain, 0), text...) // no word begins with a zero byte
+		s.plain = append(append(s.plain, 0), text...) // a zero byte, because no word begins with one
 	}
 	s.sum.Write(s.plain)
 	s.trim()
@@ -113,8 +113,8 @@ func (s *Sketcher) hashBands() {
 	}
 }
 
-// lower lowers the minima by the hash of a shingle, and keeps the shingle if it
-// is a sample.
+// lower updates the minima with the hash of a shingle. If the shingle is a sample,
+// lower stores it.
 func (s *Sketcher) lower(shingle uint64) {
 	if shingle&(1<<sampleZeros-1) == 0 && s.options.Containment > 0 {
 		if s.samples = append(s.samples, shingle); len(s.samples) >= s.settle {
@@ -146,14 +146,14 @@ func (s *Sketcher) trim() {
 	}
 }
 
-// A Set is the set of the shingles of a text, as hashes. For a large text, it
-// holds only the hashes that end in some zero bits.
+// A Set is the set of a text's shingles, as hashes. For a large text, it holds only the
+// hashes that end in a certain number of zero bits.
 type Set struct {
-	zeros  uint     // number of zero bits
+	zeros  uint     // hashes end in this number of zero bits
 	hashes []uint64 // sorted, distinct
 }
 
-// Limits of a set, in hashes. Of a larger set only a part is kept.
+// Limits of a set, in hashes. A larger set is reduced.
 const (
 	setLimit   = 1 << 16
 	gatherSize = 1 << 18 // hashes with duplicates, before they are sorted

@@ -9,9 +9,9 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// eachWord calls visit for each word of a text, in NFKC and lower case. The
-// word is valid only during the call. buf is memory to use; eachWord returns
-// it, possibly grown.
+// eachWord calls visit for each word of a text, in NFKC and lower case. The word is
+// valid only during the call. buf is scratch memory; eachWord returns it, possibly
+// enlarged.
 func eachWord(text string, buf []byte, visit func(word []byte)) []byte {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -43,7 +43,7 @@ func eachWord(text string, buf []byte, visit func(word []byte)) []byte {
 	return s.word
 }
 
-// A wordScanner holds the word that is being read.
+// A wordScanner holds the word that is being scanned.
 type wordScanner struct {
 	word  []byte
 	alone bool // the word is a character of a script without spaces
@@ -78,14 +78,14 @@ func (s *wordScanner) rune(r rune) {
 	}
 }
 
-// A shingler computes the hashes of the shingles of a stream of words: a
-// polynomial rolling hash of the hashes of the last n words.
+// A shingler computes the hashes of the shingles in a stream of words. It uses a
+// polynomial rolling hash over the hashes of the last n words.
 type shingler struct {
 	n      int
 	last   []uint64 // ring buffer of the hashes of the last n words
 	words  int
 	hash   uint64
-	oldest uint64 // the base to the power n, to remove the oldest word
+	oldest uint64 // the base to the power n, for removing the oldest word
 }
 
 func newShingler(n int) shingler {
