@@ -36,7 +36,7 @@ func (c codec) check() error {
 	return &UnsupportedError{What: "compression " + name + " is not read, write it with ZSTD, SNAPPY or GZIP"}
 }
 
-// A decompressor decompresses pages. It reuses its decoders.
+// A decompressor decompresses pages. It reuses its decoders for all pages.
 type decompressor struct {
 	zstd *zstd.Decoder
 	gzip *gzip.Reader
@@ -48,8 +48,8 @@ func (d *decompressor) close() {
 	}
 }
 
-// unpack decompresses src into dst, whose length is the size in the page
-// header. If the data has any other size, that is an error.
+// unpack decompresses src into dst. len(dst) is the size in the page header; unpack
+// returns an error if the data has any other size.
 func (d *decompressor) unpack(c codec, dst, src []byte) error {
 	switch c {
 	case codecNone:
@@ -93,7 +93,7 @@ func (d *decompressor) unpack(c codec, dst, src []byte) error {
 	panic("BUG: a codec that was not checked")
 }
 
-// readExactly fills dst from r. If r has fewer or more bytes, that is an error.
+// readExactly fills dst from r. It returns an error if r has fewer or more bytes.
 func readExactly(r io.Reader, dst []byte) error {
 	if _, err := io.ReadFull(r, dst); err != nil {
 		return damagef("a page that unpacks to less than %d bytes: %v", len(dst), err)
@@ -129,11 +129,11 @@ func unpackLZ4(dst, src []byte) error {
 // An lz4Reader decodes an LZ4 block. Its methods return false for corrupt data.
 type lz4Reader struct {
 	src, dst []byte
-	at       int // bytes of dst written
+	at       int // number of bytes of dst written
 }
 
-// length returns a length of which n is the part in the token. If n is 15, the
-// next bytes hold the rest.
+// length decodes a length. n is the part of the length in the token. If n is 15, the
+// next bytes contain the rest.
 func (l *lz4Reader) length(n int) (int, bool) {
 	if n < 15 {
 		return n, true
@@ -158,8 +158,8 @@ func (l *lz4Reader) literals(n int) bool {
 	return true
 }
 
-// copy copies earlier output, from an offset in the next two bytes. The copy
-// may overlap its source. n is the part of its length in the token.
+// copy copies earlier output. Its distance is in the next two bytes, and n is the part
+// of its length in the token. The copy may overlap its source.
 func (l *lz4Reader) copy(n int) bool {
 	if len(l.src) < 2 {
 		return false

@@ -9,9 +9,9 @@ import (
 type hybrid struct {
 	b     []byte
 	width uint
-	run   uint64 // numbers left in a run of equal numbers
-	value uint32 // the number of that run
-	// numbers left in a bit-packed run, and position of its next bit in b
+	run   uint64 // remaining numbers of a run of equal numbers
+	value uint32 // the value of these numbers
+	// remaining numbers of a bit-packed run, and position of the next bit in b
 	packed uint64
 	bit    uint64
 }
@@ -59,7 +59,7 @@ func (h *hybrid) head() error {
 		return nil
 	}
 	// A bit-packed run consists of groups of eight values; writers may truncate the
-	// last group. With width 0 there are no bytes that bound the count.
+	// last group. For width 0 there are no bytes, so no data limits the count.
 	groups := n >> 1
 	if h.width == 0 {
 		h.run, h.value = min(groups, 1<<32)*8, 0
@@ -79,8 +79,8 @@ func (h *hybrid) head() error {
 }
 
 // deltas decodes a sequence of at most limit numbers in the encoding
-// DELTA_BINARY_PACKED (Encodings.md). It returns the numbers and the bytes
-// after them.
+// DELTA_BINARY_PACKED (Encodings.md). It returns the numbers, and the rest of b after
+// them.
 func deltas(b []byte, limit int) (values []int32, rest []byte, err error) {
 	d := deltaReader{thriftReader: thriftReader{b: b}}
 	block, minis, total := d.varint(), d.varint(), d.varint()
@@ -98,18 +98,18 @@ func deltas(b []byte, limit int) (values []int32, rest []byte, err error) {
 	return d.values, b[d.at:], d.err
 }
 
-// A deltaReader decodes a sequence in the encoding DELTA_BINARY_PACKED. Its
-// variable-length integers have the form of Thrift's.
+// A deltaReader decodes a sequence in the encoding DELTA_BINARY_PACKED. The encoding's
+// variable-length integers are the same as Thrift's.
 type deltaReader struct {
 	thriftReader
 	values []int32
 	total  int   // number of values in the sequence
-	value  int64 // the last of values
+	value  int64 // the last decoded value
 }
 
 func (d *deltaReader) done() bool { return d.err != nil || len(d.values) == d.total }
 
-// add adds the value that is greater by delta than the last value.
+// add appends the sum of the last value and delta.
 func (d *deltaReader) add(delta int64) {
 	if d.value += delta; d.value < 0 || d.value > maxPageBytes {
 		d.fail("impossible length")
@@ -137,8 +137,7 @@ func (d *deltaReader) block(minis, size int) {
 	}
 }
 
-// bits returns the width bits of b from bit position at on, least significant
-// bit first.
+// bits returns width bits of b, from bit position at on, least significant bit first.
 func bits(b []byte, at, width int) (v uint64) {
 	for i := range width {
 		v |= uint64(b[(at+i)/8]>>((at+i)%8)&1) << i

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A footerMeta is the part of a file's metadata that this package uses, for one
+// footerMeta holds the parts of a file's metadata that this package uses, for one
 // column.
 type footerMeta struct {
 	optional bool
@@ -20,7 +20,7 @@ const (
 	repetitionOptional = 1
 )
 
-// A schemaElement is one entry of the schema. The entries are a tree in
+// A schemaElement is one entry of the schema. The entries form a tree, stored in
 // depth-first order.
 type schemaElement struct {
 	name       string
@@ -29,8 +29,8 @@ type schemaElement struct {
 	children   int64
 }
 
-// parseFooter parses the footer, a FileMetaData structure, and returns what it
-// says about a column.
+// parseFooter parses the footer, a FileMetaData structure, and returns its metadata for
+// the given column.
 func parseFooter(footer []byte, column string) (*footerMeta, error) {
 	t := &thriftReader{b: footer}
 	meta := &footerMeta{rows: -1}
@@ -97,8 +97,8 @@ func readSchema(t *thriftReader) (schema []schemaElement) {
 	return schema
 }
 
-// findColumn finds the column of the top level with the given name, which must
-// hold strings. optional reports whether it may hold nulls.
+// findColumn finds the top-level column with the given name. It returns an error if the
+// column does not hold strings. optional reports whether the column may contain nulls.
 func findColumn(schema []schemaElement, column string) (optional bool, err error) {
 	var names []string
 	for i := 1; i < len(schema); {
@@ -115,7 +115,7 @@ func findColumn(schema []schemaElement, column string) (optional bool, err error
 		if len(names) < 20 {
 			names = append(names, fmt.Sprintf("%.60q", e.name))
 		}
-		// Skip the children, which may have children in turn.
+		// Skip the children and their descendants.
 		for open := int64(1); open > 0 && i < len(schema); i++ {
 			open += max(0, min(schema[i].children, int64(len(schema)))) - 1
 		}
@@ -127,7 +127,7 @@ func columnError(format string, args ...any) error {
 	return &UnsupportedError{What: fmt.Sprintf(format, args...), Column: true}
 }
 
-// readGroups parses the row groups and returns the column's chunk of each.
+// readGroups parses the row groups and returns the chunk of the column in each group.
 func readGroups(t *thriftReader, column string) (chunks []chunk) {
 	n, _ := t.list()
 	for ; n > 0 && t.err == nil; n-- {
@@ -157,8 +157,8 @@ func readGroups(t *thriftReader, column string) (chunks []chunk) {
 	return chunks
 }
 
-// readPath parses the path of a column in the schema and returns it joined with
-// dots.
+// readPath parses the path of a column in the schema. It returns the path's elements
+// joined with dots.
 func readPath(t *thriftReader) string {
 	n, of := t.list()
 	if n > 0 && of != thriftBinary {
@@ -171,8 +171,7 @@ func readPath(t *thriftReader) string {
 	return strings.Join(path, ".")
 }
 
-// readChunk parses a ColumnChunk structure. name is the path of its column in
-// the schema.
+// readChunk parses a ColumnChunk structure. name is the schema path of its column.
 func readChunk(t *thriftReader) (c chunk, name string) {
 	dictionary := int64(0)
 	t.structure(2, func(id int16, kind byte) bool {
@@ -203,7 +202,7 @@ func readChunk(t *thriftReader) (c chunk, name string) {
 		})
 		return true
 	})
-	if dictionary > 0 && dictionary < c.offset { // the dictionary page comes first
+	if dictionary > 0 && dictionary < c.offset { // the dictionary page precedes the data pages
 		c.offset = dictionary
 	}
 	return c, name

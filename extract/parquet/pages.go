@@ -24,21 +24,21 @@ const (
 	encodingRLEDictionary   = 8
 )
 
-// A pageHeader is the part of a PageHeader structure that this package uses.
+// A pageHeader holds the parts of a PageHeader structure that this package uses.
 type pageHeader struct {
 	kind               int64
 	unpacked, packed   int64 // decompressed and compressed size in bytes
 	values             int64
 	encoding           int64
 	levels             int64 // encoding of the definition levels
-	v2Levels, v2Repeat int64 // bytes of levels before the values
+	v2Levels, v2Repeat int64 // sizes in bytes of the levels before the values
 	v2Plain            bool  // the values are not compressed
-	crc                int64 // of the compressed page
+	crc                int64 // checksum of the compressed page
 	hasCRC             bool
 }
 
-// maxHeaderBytes is the maximum size of a page header in bytes. A header has
-// statistics, which may contain whole values; most writers truncate them.
+// maxHeaderBytes is the maximum size of a page header in bytes. A header contains
+// statistics, which may include whole values; most writers truncate these.
 const maxHeaderBytes = 1 << 20
 
 // parseHeader parses a page header and returns its length in bytes.
@@ -76,7 +76,8 @@ func (h *pageHeader) field(t *thriftReader, id int16, kind byte) bool {
 	return true
 }
 
-// fields parses a structure and stores its integer fields in ints, by field id.
+// fields parses a structure and stores its integer fields. ints maps field ids to the
+// variables.
 func (h *pageHeader) fields(t *thriftReader, ints map[int16]*int64) {
 	t.structure(1, func(id int16, kind byte) bool {
 		to := ints[id]
@@ -88,8 +89,8 @@ func (h *pageHeader) fields(t *thriftReader, ints map[int16]*int64) {
 	})
 }
 
-// fieldsV2 parses a DataPageHeaderV2 structure. Its field 7, is_compressed, is
-// true if missing.
+// fieldsV2 parses a DataPageHeaderV2 structure. Its field 7, is_compressed, defaults to
+// true.
 func (h *pageHeader) fieldsV2(t *thriftReader) {
 	ints := map[int16]*int64{1: &h.values, 4: &h.encoding, 5: &h.v2Levels, 6: &h.v2Repeat}
 	t.structure(1, func(id int16, kind byte) bool {
@@ -106,7 +107,7 @@ func (h *pageHeader) fieldsV2(t *thriftReader) {
 	})
 }
 
-// check returns an error for sizes that no valid page has.
+// check returns an error if the header has sizes that no valid page can have.
 func (h *pageHeader) check() error {
 	switch {
 	case h.unpacked < 0 || h.packed < 0 || h.values < 0 || h.v2Levels < 0 || h.v2Repeat < 0:
@@ -119,9 +120,9 @@ func (h *pageHeader) check() error {
 	return nil
 }
 
-// Limits against decompression bombs: maxPageValues for the values of a page;
-// maxRatio for the bytes and values for each byte of a column chunk, beyond
-// freeBytes and freeValues.
+// Limits against decompression bombs. A page has at most maxPageValues values. A column
+// chunk of n bytes may expand to maxRatio × n bytes, in addition to freeBytes, and
+// contain maxRatio × n values, in addition to freeValues.
 const (
 	maxPageValues = 1 << 24
 	maxRatio      = 1000
@@ -129,9 +130,8 @@ const (
 	freeValues    = 1 << 20
 )
 
-// Values yields the values of a row group in order, nil for a null. If reading
-// fails, the last element is the error. A value is valid until the next
-// iteration.
+// Values yields the values of a row group in order; a null is nil. If reading fails, it
+// yields the error last. A value is valid until the next iteration.
 func (f *File) Values(group int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		p := &pageReader{f: f, chunk: f.chunks[group], at: f.chunks[group].offset}
@@ -159,9 +159,9 @@ type pageReader struct {
 	head       []byte
 	packed     []byte
 	plain      []byte
-	dictionary []uint32 // for each value, the offset in entries where its length begins
+	dictionary []uint32 // for each value, its offset in entries, where its length is stored
 	entries    []byte
-	values     int64 // values read so far
+	values     int64 // number of values read so far
 	bytes      int64 // bytes of values read so far
 	prefix     []byte
 }
@@ -207,8 +207,8 @@ func (p *pageReader) run(yield func([]byte, error) bool) error {
 	return nil
 }
 
-// header parses the page header at p.at, which must end before end, and moves
-// p.at after it. Most headers have about 50 bytes.
+// header parses the page header at p.at and moves p.at after it. The header must end
+// before end. Most headers have about 50 bytes.
 func (p *pageReader) header(end int64) (pageHeader, error) {
 	for size := int64(512); ; size *= 8 {
 		n := min(size, end-p.at, maxHeaderBytes)
@@ -221,7 +221,7 @@ func (p *pageReader) header(end int64) (pageHeader, error) {
 			p.at += int64(length)
 			return h, nil
 		}
-		if n < size { // the file ends here
+		if n < size { // the file ended
 			return h, err
 		}
 	}
@@ -273,7 +273,7 @@ func plainValue(b []byte) (value, rest []byte, err error) {
 	return b[4 : 4+n], b[4+n:], nil
 }
 
-// data decodes a data page of version 1 or 2 and yields its values.
+// data decodes a data page of version 1 or 2, and yields its values.
 func (p *pageReader) data(h pageHeader, yield func([]byte, error) bool) error {
 	if h.values > p.chunk.values-p.values {
 		return damagef("more values than the footer says")
@@ -314,8 +314,8 @@ func (p *pageReader) data(h pageHeader, yield func([]byte, error) bool) error {
 	return nil
 }
 
-// split decompresses a data page and splits it into definition levels, which
-// tell the nulls, and values. levels is nil if the column is required.
+// split decompresses a data page and splits it into the definition levels, which show
+// where nulls are, and the values. levels is nil if the column is required.
 func (p *pageReader) split(h pageHeader) (levels *hybrid, values []byte, err error) {
 	p.plain = resize(p.plain, int(h.unpacked))
 	if h.kind == pageDataV2 {
@@ -346,15 +346,15 @@ func (p *pageReader) split(h pageHeader) (levels *hybrid, values []byte, err err
 	if h.levels != encodingRLE {
 		return nil, nil, &UnsupportedError{What: fmt.Sprintf("levels of encoding %d", h.levels)}
 	}
-	levelBytes, values, err := plainValue(p.plain) // a length and bytes, like a value
+	levelBytes, values, err := plainValue(p.plain) // stored as length and bytes, like a value
 	if err != nil {
 		return nil, nil, err
 	}
 	return &hybrid{b: levelBytes, width: 1}, values, nil
 }
 
-// decoder returns a function that returns the next of the values that b, a page
-// without levels, encodes.
+// decoder returns a function that decodes the values in b, one per call. b is a page
+// without its levels.
 func (p *pageReader) decoder(h pageHeader, b []byte) (next func() ([]byte, error), err error) {
 	switch h.encoding {
 	case encodingPlain:
@@ -397,8 +397,8 @@ func (p *pageReader) indices(b []byte) (func() ([]byte, error), error) {
 	}, nil
 }
 
-// lengthened returns a function that returns the next of the values that are
-// concatenated in b. lengths are their lengths.
+// lengthened returns a function that returns the values in b, one per call. The values
+// are concatenated in b, and lengths holds their lengths.
 func lengthened(lengths []int32, b []byte) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if len(lengths) == 0 || int(lengths[0]) > len(b) {
@@ -411,9 +411,9 @@ func lengthened(lengths []int32, b []byte) func() ([]byte, error) {
 	}
 }
 
-// prefixed returns a function that returns the next of the values in b, each
-// stored as the length of the prefix that it has in common with the value
-// before it, and the rest.
+// prefixed returns a function that decodes the values in b, one per call. Each value is
+// stored as the length of the prefix that it shares with the previous value, and the
+// rest.
 func (p *pageReader) prefixed(b []byte, values int) (func() ([]byte, error), error) {
 	prefixes, rest, err := deltas(b, values)
 	if err != nil {

@@ -54,8 +54,8 @@ import (
 	"io"
 )
 
-// Limits in bytes: the size of a page, compressed or not, and that of the footer.
-// Typical files need a thousandth, except for a page with one large value.
+// Limits in bytes on a page, compressed or not, and on the footer. Typical files need
+// only a thousandth of this, unless a page contains one large value.
 const (
 	maxPageBytes   = 72 << 20
 	maxFooterBytes = 32 << 20
@@ -68,7 +68,7 @@ var ErrCorrupt = errors.New("corrupt Parquet file")
 
 // A CorruptError locates corrupt data.
 type CorruptError struct {
-	Offset int64 // offset in the file of the footer or the page
+	Offset int64 // file offset of the footer or page
 	Reason string
 }
 
@@ -79,8 +79,8 @@ func (e *CorruptError) Error() string {
 // Unwrap returns [ErrCorrupt].
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
-// An UnsupportedError reports that a valid file uses a feature that this
-// package does not support.
+// An UnsupportedError reports that a valid file uses a feature that this package does
+// not support.
 type UnsupportedError struct {
 	What   string
 	Column bool // only the selected column is unsupported; another may be readable
@@ -88,8 +88,8 @@ type UnsupportedError struct {
 
 func (e *UnsupportedError) Error() string { return "Parquet file: " + e.What }
 
-// Usage reports whether another column of the file may be readable, so that the
-// user should select another.
+// Usage reports whether another column of the file may be readable. Then the user
+// should select another column.
 func (e *UnsupportedError) Usage() bool { return e.Column }
 
 // Damaged reports whether no column of the file can be read.
@@ -114,7 +114,7 @@ type chunk struct {
 	rows   int64
 	codec  codec
 	values int64
-	offset int64 // offset in the file of the first page
+	offset int64 // file offset of the first page
 	bytes  int64 // size of all pages together
 }
 
@@ -171,8 +171,8 @@ func readFooter(r io.ReaderAt, size int64) (footer []byte, at int64, err error) 
 	return footer, size - tail - n, readAt(r, footer, size-tail-n)
 }
 
-// readAt fills p with the bytes at offset at. If the file ends before, the
-// error is a [CorruptError].
+// readAt fills p with the bytes at offset at. If the file ends too early, the error is
+// a [CorruptError].
 func readAt(r io.ReaderAt, p []byte, at int64) error {
 	n, err := r.ReadAt(p, at)
 	if n == len(p) {

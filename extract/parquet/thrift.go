@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A damage is an error in a footer or page. The caller adds the offset.
+// A damage is an error in a footer or page. The caller adds its offset.
 type damage struct{ reason string }
 
 func (d *damage) Error() string { return d.reason }
@@ -34,8 +34,8 @@ const (
 // maxThriftDepth is the maximum nesting of structures.
 const maxThriftDepth = 32
 
-// A thriftReader parses Thrift's compact protocol. After the first error its
-// methods return zeros, and structures end.
+// A thriftReader parses Thrift's compact protocol. After the first error, its methods
+// return zeros and structures end immediately.
 type thriftReader struct {
 	b   []byte
 	at  int
@@ -96,9 +96,9 @@ func (t *thriftReader) list() (n int, kind byte) {
 	return int(size), head & 15
 }
 
-// structure parses a structure and calls visit for each field, with its id and
-// type. visit reports whether it parsed the field; otherwise the field is
-// skipped. depth is the nesting of the structure.
+// structure parses a structure and calls visit for each field, with the field's id and
+// type. visit returns true if it parsed the field; otherwise the field is skipped.
+// depth is the nesting depth of the structure.
 func (t *thriftReader) structure(depth int, visit func(id int16, kind byte) bool) {
 	if depth > maxThriftDepth {
 		t.fail("nested too deep")
@@ -174,8 +174,8 @@ func (t *thriftReader) take(n int) []byte {
 	return t.b[t.at-n : t.at]
 }
 
-// element skips an element of a list, set or map. Unlike a field, a boolean
-// element has a byte of its own.
+// element skips an element of a list, set or map. Unlike a boolean field, a boolean
+// element is stored in a separate byte.
 func (t *thriftReader) element(kind byte, depth int) {
 	if depth > maxThriftDepth {
 		t.fail("nested too deep")
