@@ -2,7 +2,7 @@ package extract
 
 import "pretext/counts"
 
-// Counts of a folder of documents, whatever its sources are.
+// Counts of a folder of documents, for sources of any kind.
 var (
 	Documents = counts.Declare("documents", counts.About{Label: "documents", In: counts.Summary,
 		Meaning: "written by extract, left by filter; read by the other stages, by vocab and examples without those of the other split"})
@@ -14,7 +14,7 @@ var (
 	InvalidUTF8 = counts.Declare("invalid_utf8_bytes", counts.About{Unit: counts.Bytes, Meaning: "bytes dropped because they are not UTF-8"})
 )
 
-// Counts of sources that are no wikis.
+// Counts of sources that are not wikis.
 var (
 	Files = counts.Declare("files", counts.About{Label: "files read", In: counts.Summary,
 		Meaning: "books read; of files that are cut by lines, rows or chapters, the documents cut from them"})

@@ -13,27 +13,27 @@ type Document struct {
 	Source string // base name of the source file: "enwiki-latest.xml.bz2"
 	Lang   string // BCP 47 code of the language, "" if unknown
 
-	// Provenance of a wiki page; the zero values if unknown.
+	// Provenance of a wiki page; zero values if unknown.
 	URL       string // address of the page
-	Revision  int64  // number of its revision
-	Timestamp string // when the revision was saved: "2017-07-01T12:00:00Z"
+	Revision  int64  // revision ID of the page
+	Timestamp string // time at which the revision was saved: "2017-07-01T12:00:00Z"
 	License   string // SPDX identifier: "CC-BY-SA-4.0"
 }
 
 // A Rejected is a page, book or line that did not become a document.
 type Rejected struct {
-	ID     string   // that its document would have; "" if unknown
+	ID     string   // ID that its document would have; "" if unknown
 	Title  string   // may be empty
 	Reason Reject   // why it was rejected
-	Value  *float64 // what was measured: characters (too-short), bytes (too-large), the namespace, holes for each sentence; nil: nothing
+	Value  *float64 // measured value: characters (too-short), bytes (too-large), the namespace, or holes per sentence; nil: none
 	Place  *Place   // only if ID is ""
 }
 
-// A Place locates what has no ID.
+// A Place locates a rejected page or line that has no ID.
 type Place struct {
 	Source string `json:"source"`           // base name of the file
-	Line   int64  `json:"line,omitempty"`   // from 1, of a text file
-	Offset int64  `json:"offset,omitempty"` // in bytes, of a page or of the compressed block that contains it
+	Line   int64  `json:"line,omitempty"`   // line number in a text file, from 1
+	Offset int64  `json:"offset,omitempty"` // offset in bytes of a page, or of the compressed block that contains it
 }
 
 // A Reject is the reason why a page or book did not become a document. The
@@ -49,7 +49,7 @@ const (
 	RejectEmpty          Reject = "empty"          // no text, before or after extraction
 	RejectTooLarge       Reject = "too-large"      // page over 16 MiB of wikitext, or document over 64 MiB of text
 	RejectTooShort       Reject = "too-short"      // shorter than the option for the minimum length
-	RejectHoles          Reject = "holes"          // more holes by dropped templates than the option allows
+	RejectHoles          Reject = "holes"          // more holes from dropped templates than the option allows
 	RejectMalformed      Reject = "malformed"      // no title or ID, or broken XML
 	RejectUnterminated   Reject = "unterminated"   // a page without </page>
 	RejectDeleted        Reject = "deleted"        // text suppressed in the dump
@@ -57,8 +57,7 @@ const (
 	RejectEncoding       Reject = "encoding"       // text in an unknown encoding
 )
 
-// Limits in bytes. A larger page or document is rejected without holding it in
-// memory.
+// Limits in bytes. A larger page or document is rejected and never held in memory.
 const (
 	MaxPageBytes     = 16 << 20 // wikitext of a page
 	MaxDocumentBytes = 64 << 20 // text of a document

@@ -19,8 +19,8 @@ import (
 //	frame 0 │ frame 1 │ … │ 0x184D2A5E, size │ entries │ frame count, 0, 0x8F92EAB1
 //
 // An entry is the compressed and the decompressed size of a frame, 32 bits each,
-// little endian. A frame is called a block; blocks are the units that are
-// assigned to shards.
+// little endian. In this program a frame is called a block. Blocks are the
+// units that are assigned to shards.
 const (
 	skippableMagic = 0x184D2A5E
 	seekableMagic  = 0x8F92EAB1
@@ -33,7 +33,7 @@ var ErrCorrupt = failure.Damaged("corrupt documents file")
 
 // A CorruptError locates corrupt data in a documents file.
 type CorruptError struct {
-	Offset int64  // of the corrupt block, in bytes
+	Offset int64  // offset of the corrupt block, in bytes
 	Reason string // e.g. "file ends inside the block"
 }
 
@@ -44,19 +44,19 @@ func (e *CorruptError) Error() string {
 // Unwrap returns [ErrCorrupt].
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
-// A Block locates one frame of a documents file. All fields but Documents are
-// in bytes.
+// A Block locates one frame of a documents file. All fields except Documents are in
+// bytes.
 type Block struct {
-	Offset    int64 `json:"offset"`     // of the frame in the file
-	Length    int64 `json:"length"`     // of the frame, compressed
-	RawLength int64 `json:"raw_length"` // of the JSON lines in it
+	Offset    int64 `json:"offset"`     // offset of the frame in the file
+	Length    int64 `json:"length"`     // compressed length of the frame
+	RawLength int64 `json:"raw_length"` // length of the JSON lines in the frame
 	Documents int64 `json:"documents"`
-	TextBytes int64 `json:"text_bytes"` // of the documents' texts
+	TextBytes int64 `json:"text_bytes"` // length of the documents' texts
 }
 
-// BlockBytes returns how many bytes of text complete a block, for a source file
-// of sourceBytes. It depends on nothing else, so blocks are the same on every
-// machine.
+// BlockBytes returns the number of bytes of text after which a block is closed, for a
+// source file of sourceBytes. The result depends only on sourceBytes, so that blocks
+// are the same on every machine.
 func BlockBytes(sourceBytes int64) int64 {
 	return min(max(sourceBytes/1024, 16<<10), 256<<10)
 }
@@ -72,8 +72,8 @@ type Writer struct {
 	blocks     []Block
 }
 
-// NewWriter returns a writer of a documents file to w. Each block has up to
-// blockBytes of text; a longer document is a block of its own.
+// NewWriter returns a writer of a documents file to w. Each block has up to blockBytes
+// of text. A document that is longer gets a separate block.
 func NewWriter(w io.Writer, blockBytes int64, level Level) (*Writer, error) {
 	enc, err := level.encoder()
 	if err != nil {
@@ -82,8 +82,9 @@ func NewWriter(w io.Writer, blockBytes int64, level Level) (*Writer, error) {
 	return &Writer{w: w, enc: enc, blockBytes: blockBytes}, nil
 }
 
-// Reset makes w write another documents file, with the arguments of [NewWriter]
-// and the same level, and keeps its memory. Call it after [Writer.Close], or to abandon the file.
+// Reset prepares w to write another documents file. The arguments are those of
+// [NewWriter]; the level stays the same. Reset reuses the writer's memory. Call it
+// after [Writer.Close], or to abandon the current file.
 func (w *Writer) Reset(to io.Writer, blockBytes int64) {
 	*w = Writer{w: to, enc: w.enc, blockBytes: blockBytes, raw: w.raw[:0], frame: w.frame}
 }
@@ -105,8 +106,7 @@ func (w *Writer) Write(d *Document) error {
 	return nil
 }
 
-// keptBuffer is the maximum capacity, in bytes, of a buffer that is kept for
-// reuse.
+// keptBuffer is the maximum capacity, in bytes, of a buffer that is reused.
 const keptBuffer = 4 << 20
 
 func (w *Writer) flush() error {
@@ -152,13 +152,13 @@ func appendSeekTable(dst []byte, blocks []Block) []byte {
 		dst = le.AppendUint32(dst, uint32(b.RawLength))
 	}
 	dst = le.AppendUint32(dst, uint32(len(blocks)))
-	dst = append(dst, 0) // no checksums in the table: each frame carries its own
+	dst = append(dst, 0) // no checksums in the table: each frame has its own
 	return le.AppendUint32(dst, seekableMagic)
 }
 
-// ReadBlocks reads the seek table at the end of a documents file of the given
-// size in bytes. The table does not have the number of documents and the size
-// of their texts: Documents and TextBytes are 0 in the result.
+// ReadBlocks reads the seek table at the end of a documents file of the given size in
+// bytes. In the result, Documents and TextBytes are 0, because the table does not
+// contain them.
 func ReadBlocks(r io.ReaderAt, size int64) ([]Block, error) {
 	var footer [seekFooterSize]byte
 	if size < seekFooterSize+8 {
@@ -212,16 +212,16 @@ func NewBlockReader() (*BlockReader, error) {
 	return &BlockReader{dec: dec}, nil
 }
 
-// maxBlockRaw is the maximum size, in bytes, of the JSON lines of a block: the
-// size of the longest document if JSON escapes every byte in six bytes.
+// maxBlockRaw is the maximum size, in bytes, of the JSON lines of a block: a document
+// of the maximum size in which JSON escapes every byte as six bytes.
 const maxBlockRaw = 6*MaxDocumentBytes + 1<<20
 
 // Close frees the decoder. The reader must not be used after it.
 func (r *BlockReader) Close() { r.dec.Close() }
 
-// Documents yields the documents of block b of the file f in order. If it
-// yields an error, it stops; the error is a [*CorruptError] if the block is
-// corrupt. The caller may keep the documents.
+// Documents yields the documents of block b of the file f, in order. It stops after an
+// error. If the block is corrupt, the error is a [*CorruptError]. The documents remain
+// valid after the iteration.
 func (r *BlockReader) Documents(f io.ReaderAt, b Block) iter.Seq2[*Document, error] {
 	return func(yield func(*Document, error) bool) {
 		raw, err := r.read(f, b)

@@ -10,8 +10,8 @@ import (
 	"pretext/internal/utf8scan"
 )
 
-// jsonDocument is the JSON form of a document. Its field names are those of the
-// tools datatrove and dolma.
+// jsonDocument is the JSON form of a document. It has the field names of the tools
+// datatrove and dolma.
 type jsonDocument struct {
 	ID       string       `json:"id"`
 	Text     string       `json:"text"`
@@ -28,9 +28,8 @@ type jsonMetadata struct {
 	License   optionalString `json:"license,omitempty"`
 }
 
-// optionalString and optionalInt are values that are ignored if they have
-// another type: the metadata of third-party documents may have other fields of
-// these names.
+// optionalString and optionalInt ignore values of another type, because the metadata of
+// third-party documents may use the same field names for other values.
 type (
 	optionalString string
 	optionalInt    int64
@@ -54,9 +53,9 @@ func (n *optionalInt) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// AppendJSON appends the document to dst as one line of JSON, with the line
-// feed. Equal documents give equal bytes: the order of the fields is fixed, and
-// only the characters that JSON requires are escaped.
+// AppendJSON appends the document to dst as one line of JSON, including the line feed.
+// Equal documents give equal bytes: the order of fields is fixed, and only the
+// characters that JSON requires are escaped.
 func (d *Document) AppendJSON(dst []byte) []byte {
 	dst = appendString(append(dst, `{"id":`...), d.ID)
 	dst = appendString(append(dst, `,"text":`...), d.Text)
@@ -75,8 +74,8 @@ func (d *Document) AppendJSON(dst []byte) []byte {
 	return append(dst, "}}\n"...)
 }
 
-// appendField appends a field of the object whose fields begin at dst[first],
-// unless its value is empty.
+// appendField appends a field, unless its value is empty. The fields of the object
+// begin at dst[first].
 func appendField(dst []byte, first int, name, value string) []byte {
 	if value == "" {
 		return dst
@@ -84,7 +83,8 @@ func appendField(dst []byte, first int, name, value string) []byte {
 	return appendString(append(comma(dst, first), name...), value)
 }
 
-// comma appends a comma if the object whose fields begin at dst[first] has one.
+// comma appends a comma, unless the object has no fields yet. The fields of the object
+// begin at dst[first].
 func comma(dst []byte, first int) []byte {
 	if len(dst) > first {
 		return append(dst, ',')
@@ -108,8 +108,8 @@ func (d *Document) UnmarshalJSON(line []byte) error {
 	return nil
 }
 
-// parseLine parses exactly the form that AppendJSON writes, many times faster
-// than encoding/json. It returns false for any other form.
+// parseLine parses only the exact form that AppendJSON writes. For this form it is many
+// times faster than encoding/json. It returns false for any other form.
 func parseLine(d *Document, line []byte) bool {
 	rest := bytes.TrimSuffix(line, []byte("\n"))
 	var ok bool
@@ -133,7 +133,7 @@ func parseLine(d *Document, line []byte) bool {
 	return true
 }
 
-// parseMetadata parses the fields of the metadata, which end the line.
+// parseMetadata parses the fields of the metadata, which are the last part of the line.
 func parseMetadata(d *Document, rest []byte) bool {
 	start := len(rest)
 	field := func(prefix string, to *string) {
@@ -168,9 +168,9 @@ func parseMetadata(d *Document, rest []byte) bool {
 	return string(rest) == "}}"
 }
 
-// parseField parses prefix, which ends with a quote, then the rest of a JSON
-// string, which it stores in to. It returns the bytes after the closing quote;
-// ok is false for any other input.
+// parseField parses prefix, which ends with a quote, then the rest of a JSON string. It
+// stores the string in to and returns the bytes after the closing quote; ok is false
+// for any other input.
 func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 	if b, ok = bytes.CutPrefix(b, []byte(prefix)); !ok {
 		return nil, false
@@ -187,7 +187,7 @@ func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 				*to = string(b[start:at])
 			} else {
 				text = append(text, b[start:at]...)
-				*to = unsafe.String(unsafe.SliceData(text), len(text)) // nothing writes to text any more
+				*to = unsafe.String(unsafe.SliceData(text), len(text)) // text is not changed after this
 			}
 			return b[at+1:], utf8scan.ValidString(*to)
 		case '\\':
@@ -201,14 +201,14 @@ func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 			}
 			at += n
 			start = at
-		default: // a control character, which JSON requires to be escaped
+		default: // a control character: JSON requires an escape
 			return nil, false
 		}
 	}
 }
 
-// closingQuote returns the offset of the quote that ends the string at the start
-// of b, or len(b).
+// closingQuote returns the offset of the quote that ends the string at the start of b.
+// If there is none, it returns len(b).
 func closingQuote(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		q := bytes.IndexByte(b[i:], '"')
@@ -227,9 +227,8 @@ func closingQuote(b []byte) int {
 	return len(b)
 }
 
-// appendEscaped appends to dst the character for the escape at the start of b,
-// which is "\". n is the length of the escape, or 0 if AppendJSON does not
-// write it.
+// appendEscaped appends to dst the character for the escape at the start of b, which is
+// "\". n is the length of the escape, or 0 if it is not one that AppendJSON writes.
 func appendEscaped(dst, b []byte) (extended []byte, n int) {
 	if len(b) < 2 {
 		return dst, 0
@@ -287,13 +286,14 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// nextEscape returns the offset of the next byte of s, from i on, that must be
-// escaped in JSON; or len(s).
+// nextEscape returns the offset of the first byte in s[i:] that must be escaped in
+// JSON, or len(s).
 //
-// It tests eight bytes at a time. Subtracting n from a byte sets its high bit
-// if the byte is below n; a byte that equals c is 0, so below 1, after XOR with
-// c. A borrow may also set the high bit of the next byte, so a set bit only
-// means that the bytes must be tested one by one.
+// It tests eight bytes at a time. Subtracting n from each byte sets the byte's high bit
+// if the byte is below n. To find bytes equal to c, each byte is XORed with c, which
+// gives 0 for a match, and then tested for a value below 1. A borrow may also set the
+// high bit of the next byte. So a set bit only means that the bytes must be tested one
+// by one.
 func nextEscape[text string | []byte](s text, i int) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {

@@ -8,15 +8,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A Level says how far a documents file is compressed. Files of all levels are
-// zstd files with checksums, and are read alike.
+// A Level is the compression level of a documents file. Files of all levels are zstd
+// files with checksums and are read in the same way.
 type Level int
 
 // Levels of documents files.
 const (
 	Stored       Level = 0 // not compressed: frames of raw blocks
-	DefaultLevel Level = 1 // zstd's fastest
-	MaxLevel     Level = 4 // the smallest files
+	DefaultLevel Level = 1 // zstd's fastest level
+	MaxLevel     Level = 4 // the level with the smallest files
 )
 
 // Validate returns an error if l is not a level.
@@ -40,13 +40,13 @@ func (l Level) encoder() (*zstd.Encoder, error) {
 const (
 	frameMagic     = 0xFD2FB528
 	storedFrame    = 2<<6 | 1<<5 | 1<<2 // content size of four bytes, one segment, checksum
-	maxStoredBlock = 128 << 10          // content of a block
-	lastBlock      = 1                  // bit of a block's header; the type of a raw block is 0
-	blockSizeShift = 3                  // of a block's header
+	maxStoredBlock = 128 << 10          // maximum content of a block
+	lastBlock      = 1                  // marks the last block in its header; the type of a raw block is 0
+	blockSizeShift = 3                  // position of the size in a block's header
 )
 
-// appendStored appends a zstd frame that contains raw, of at most 4 GiB, without
-// compression.
+// appendStored appends an uncompressed zstd frame that contains raw. raw may have at
+// most 4 GiB.
 func appendStored(dst, raw []byte) []byte {
 	le := binary.LittleEndian
 	dst = append(le.AppendUint32(dst, frameMagic), storedFrame)

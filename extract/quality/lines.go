@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// lineFacts holds the counts over the lines of a document.
+// lineFacts holds counts about the lines of a document.
 type lineFacts struct {
 	lines      int // lines that are not blank
 	bullets    int
 	ellipses   int // lines that end in an ellipsis
 	punctuated int
 	short      int
-	sentences  int // in the lines that C4 keeps
+	sentences  int // sentences in the lines that C4 keeps
 	lorem      int // lines containing "lorem ipsum"
 }
 
@@ -33,8 +33,8 @@ var c4Phrases = [...]string{"javascript", "terms of use", "privacy policy", "coo
 // with them too.
 const bullets = "•‣▪◦●○■·⁃"
 
-// keptBuffer is the maximum capacity, in bytes, of a buffer that is kept for
-// the next document.
+// keptBuffer is the maximum capacity, in bytes, of a buffer that is reused for the next
+// document.
 const keptBuffer = 1 << 20
 
 func (p *profile) lineFacts() *lineFacts {
@@ -88,7 +88,7 @@ func (f *lineFacts) line(line string, lower *[]byte) {
 	}
 }
 
-// c4Keeps reports whether C4 keeps a line: it has enough words, no word is too
+// c4Keeps reports whether C4 keeps a line: the line has enough words, no word is too
 // long, and it has no phrase of c4Phrases. lower is the line in lower case.
 func c4Keeps(line string, lower []byte) bool {
 	words := 0
@@ -130,8 +130,8 @@ func isMark(r rune) bool {
 	return false
 }
 
-// isCloser reports whether r, a quotation mark or bracket, may be between
-// punctuation that ends a sentence and white space.
+// isCloser reports whether r is a quotation mark or bracket that may follow the
+// punctuation at the end of a sentence.
 func isCloser(r rune) bool {
 	switch r {
 	case '"', '\'', '”', '’', '»', '«', '›', ')', ']', '」', '』', '）':
@@ -147,15 +147,15 @@ func endsInMark(line string) bool {
 	return isMark(last) || last == '"' || last == '\'' || last == '”' || last == '’' || last == '»' || last == '」'
 }
 
-// countSentences returns the number of sentence ends in a line for which
-// endsInMark is true: at least 1.
+// countSentences returns the number of sentence ends in a line that ends in a mark
+// (endsInMark). The result is at least 1.
 func countSentences(line string) (n int) {
 	marked := false
 	for i, r := range line {
 		switch {
 		case isMark(r):
 			marked = true
-			if r >= 0x3000 && r != '．' { // full-width marks need no white space after them
+			if r >= 0x3000 && r != '．' { // no white space follows full-width marks
 				n++
 				marked = false
 			}

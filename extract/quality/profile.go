@@ -9,8 +9,8 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// A profile holds the measures of one document. A measure is computed when a
-// rule first needs it.
+// A profile holds the measures of one document. Each measure is computed when a rule
+// first needs it.
 type profile struct {
 	doc *extract.Document
 
@@ -28,21 +28,21 @@ func (p *profile) reset(d *extract.Document) {
 	p.units.known, p.grams.known = false, false
 }
 
-// wordFacts holds the counts over the words and characters of a document.
+// wordFacts holds counts about the words and characters of a document.
 type wordFacts struct {
 	characters int
 	words      int
 	spaced     int // words in scripts with spaces
-	letters    int // characters of the spaced words
-	alphabetic int // words with a letter
+	letters    int // number of characters in the spaced words
+	alphabetic int // words with at least one letter
 	hashes     int
 	ellipses   int
 	brackets   int // opening curly brackets
 	stopWords  uint
 }
 
-// stopWords are the English words by which Gopher recognizes prose: a text must
-// contain two of them.
+// stopWords are the English stop words of Gopher's rule for prose: a text must contain
+// two of them.
 var stopWords = [...]string{"the", "be", "to", "of", "and", "that", "have", "with"}
 
 func (p *profile) wordFacts() *wordFacts {
@@ -63,7 +63,7 @@ func (p *profile) wordFacts() *wordFacts {
 func (f *wordFacts) word(w string, english bool) {
 	f.words++
 	first, n := utf8.DecodeRuneInString(w)
-	if words.Spaceless(first) { // a spaceless character is a word of its own
+	if words.Spaceless(first) { // a character of a script without spaces is a word
 		if unicode.IsLetter(first) {
 			f.alphabetic++
 		}
@@ -124,7 +124,7 @@ func wordsOf(text string) func(func(start, end int) bool) {
 	}
 }
 
-// ratio returns n divided by of; ok is false if of is 0.
+// ratio returns n divided by of. ok is false if of is 0.
 func ratio(n, of int) (value float64, ok bool) {
 	if of == 0 {
 		return 0, false

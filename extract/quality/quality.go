@@ -13,8 +13,8 @@
 //
 // A rule compares a measure of the text with a limit: "min-…" rejects values
 // below it, "max-…" values above it. [Rules] lists all rules in the order of
-// evaluation; the first rule that rejects a document is the reason. A rule whose
-// measure is undefined for a document does not reject it: stop words of a
+// evaluation; the first rule that rejects a document is the reason. A rule does not
+// reject a document for which its measure is undefined, such as stop words in a
 // language without a list, or the script of a document without a language.
 //
 // # Measures
@@ -81,8 +81,8 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// hint returns ", did you mean …?" with the known rules similar to an unknown
-// name, or "".
+// hint returns ", did you mean …?" with the known rules that are similar to an unknown
+// name. It returns "" if none is similar.
 func hint(name string) string {
 	var like []string
 	bare := strings.TrimPrefix(strings.TrimPrefix(name, "min-"), "max-")
@@ -97,8 +97,8 @@ func hint(name string) string {
 	return ", did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// SetLimits returns the published limits of all rules in the given sets
-// ([Sets]).
+// SetLimits returns the published limits of all rules in the given sets. [Sets] lists
+// the names of sets.
 func SetLimits(sets ...string) (map[string]float64, error) {
 	limits := map[string]float64{}
 	for _, set := range sets {
@@ -120,7 +120,7 @@ type Verdict struct {
 	Value float64 // value of the rule's measure
 }
 
-// A Filter checks documents. It reuses its buffers from document to document.
+// A Filter checks documents. It reuses its buffers for all documents.
 type Filter struct {
 	asked []asked
 	text  profile
@@ -131,7 +131,7 @@ type asked struct {
 	limit float64
 }
 
-// New returns a filter that applies the rules for which o has a limit.
+// New returns a filter with the rules for which o has a limit.
 func New(o Options) (*Filter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -145,8 +145,8 @@ func New(o Options) (*Filter, error) {
 	return f, nil
 }
 
-// Check returns the first rule that rejects a document, or the zero Verdict if
-// the document is kept.
+// Check returns a Verdict with the first rule that rejects a document. If the document
+// is kept, it returns the zero Verdict.
 func (f *Filter) Check(d *extract.Document) Verdict {
 	f.text.reset(d)
 	for _, a := range f.asked {
@@ -157,8 +157,8 @@ func (f *Filter) Check(d *extract.Document) Verdict {
 	return Verdict{}
 }
 
-// Measure returns the value of a rule's measure for a document; ok is false if
-// the value is undefined or the rule is unknown.
+// Measure returns a rule's measure of a document; ok is false if the measure is
+// undefined for the document or the rule is unknown.
 func (f *Filter) Measure(d *extract.Document, rule string) (value float64, ok bool) {
 	r, ok := find(rule)
 	if !ok {

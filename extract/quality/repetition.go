@@ -7,12 +7,12 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// maxUnits is the maximum number of words, lines or paragraphs of a document in
-// which repetition is measured. The rest is not measured.
+// maxUnits is the maximum number of words, lines or paragraphs of a document that are
+// searched for repetition. The rest of the document is ignored.
 const maxUnits = 1 << 20
 
-// Words, lines and n-grams are compared by 64-bit hashes. Among a million of
-// them, two different ones collide with probability 3e-8.
+// Words, lines and n-grams are compared by 64-bit hashes. The probability that any two
+// of a million have the same hash by chance is 3e-8.
 
 // A tally counts how often hashes occur. It is an open-addressing hash table.
 type tally struct {
@@ -37,9 +37,9 @@ func (t *tally) reset(n int) {
 	t.mask = uint64(size - 1)
 }
 
-// add counts a hash and returns how often it was counted before.
+// add counts a hash and returns how often it had been counted before.
 func (t *tally) add(h uint64) uint32 {
-	h |= 1 // 0 marks a free slot; losing one bit does not matter
+	h |= 1 // 0 marks a free slot; the lost bit does not matter
 	for i := h >> 1 & t.mask; ; i = (i + 1) & t.mask {
 		switch t.keys[i] {
 		case 0:
@@ -52,7 +52,7 @@ func (t *tally) add(h uint64) uint32 {
 	}
 }
 
-// units holds the repetition counts of the lines and paragraphs of a document.
+// units counts repeated lines and paragraphs of a document.
 type units struct {
 	known      bool
 	lines      unitFacts
@@ -62,9 +62,9 @@ type units struct {
 
 type unitFacts struct {
 	units, repeats int
-	characters     int // of the measured text
+	characters     int // number of characters in the measured text
 	repeated       int // characters in the repeated units
-	breaks         int // line feeds in the measured text
+	breaks         int // number of line feeds in the measured text
 }
 
 func (p *profile) repeats() *units {
@@ -78,7 +78,7 @@ func (p *profile) repeats() *units {
 	return u
 }
 
-// survey counts the repeated units of a text. next splits off the next unit, a
+// survey counts the repeated units of a text. next splits text after its first unit, a
 // line or paragraph.
 func (u *units) survey(text string, next func(string) (unit, rest string)) (f unitFacts) {
 	n := 1 + strings.Count(text, "\n")
@@ -138,13 +138,13 @@ func (p *profile) duplicateParagraphCharacters() (float64, bool) {
 	return ratio(p.repeats().paragraphs.repeated, p.units.paragraphs.characters)
 }
 
-// grams holds the hashes and lengths of a document's words, from which those of
-// n-grams are computed.
+// grams holds the hashes and lengths of a document's words. The hashes and lengths of
+// n-grams are computed from them.
 type grams struct {
 	known      bool
 	hashes     []uint64
 	lengths    []uint32 // in characters
-	characters int      // length of the text up to the last of these words
+	characters int      // length of the text up to the last measured word
 	seen       tally
 }
 
@@ -168,14 +168,14 @@ func (p *profile) words1M() *grams {
 	return g
 }
 
-// walk calls visit for n-grams, with the index of the first word, the hash, and
-// the length in characters without spaces. visit returns by how many words to
-// move on to the next n-gram.
+// walk calls visit for n-grams, with the index of the first word, the hash, and the
+// length in characters without spaces. visit returns the number of words from this
+// n-gram to the next one to visit.
 func (g *grams) walk(n int, visit func(at int, hash uint64, characters int) int) {
 	if len(g.hashes) < n {
 		return
 	}
-	power := uint64(1) // of the base, to remove the oldest word
+	power := uint64(1) // power of the hash base, for removing the oldest word
 	for range n {
 		power *= words.Seed
 	}
@@ -197,8 +197,8 @@ func (g *grams) walk(n int, visit func(at int, hash uint64, characters int) int)
 	}
 }
 
-// topGram returns the fraction of the text's characters that the occurrences of
-// its most frequent n-gram have.
+// topGram returns the fraction of the text's characters that belong to occurrences of
+// the most frequent n-gram.
 func (p *profile) topGram(n int) (float64, bool) {
 	g := p.words1M()
 	g.seen.reset(len(g.hashes))
@@ -213,8 +213,8 @@ func (p *profile) topGram(n int) (float64, bool) {
 	return ratio(covered, g.characters)
 }
 
-// duplicateGrams returns the fraction of the text's characters that are in
-// n-grams that occurred before.
+// duplicateGrams returns the fraction of the text's characters that belong to n-grams
+// seen before.
 func (p *profile) duplicateGrams(n int) (float64, bool) {
 	g := p.words1M()
 	g.seen.reset(len(g.hashes))

@@ -13,7 +13,7 @@ var Sets = []string{"gopher", "gopher-quality", "gopher-repetition", "c4", "fine
 // A Rule is a measure of a document with a limit.
 type Rule struct {
 	Name  string  `json:"name"`  // also the reject reason, such as "min-words"
-	Set   string  `json:"set"`   // set of the rule, "" for none
+	Set   string  `json:"set"`   // set of the rule; "" if it belongs to none
 	Limit float64 `json:"limit"` // published limit; 0 if there is none
 	What  string  `json:"what"`  // description of the measure
 }
@@ -26,7 +26,7 @@ func (r Rule) rejects(value, limit float64) bool {
 	return value > limit
 }
 
-// in reports whether the rule belongs to the set of that name in [Sets].
+// in reports whether the rule belongs to the named set of [Sets].
 func (r Rule) in(set string) bool {
 	return r.Set != "" && (r.Set == set || strings.HasPrefix(r.Set, set+"-"))
 }

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// scripts maps the codes of scripts (ISO 15924) to Unicode's tables of their
-// characters.
+// scripts maps codes of scripts (ISO 15924) to Unicode tables of their characters.
 var scripts = sync.OnceValue(func() map[string][]*unicode.RangeTable {
 	return map[string][]*unicode.RangeTable{
 		"Adlm": {unicode.Adlam}, "Arab": {unicode.Arabic}, "Armn": {unicode.Armenian}, "Beng": {unicode.Bengali}, "Bugi": {unicode.Buginese},
@@ -25,8 +24,8 @@ var scripts = sync.OnceValue(func() map[string][]*unicode.RangeTable {
 	}
 })
 
-// alsoWritten maps languages to scripts in which they are written in addition
-// to the likely script of CLDR.
+// alsoWritten maps languages to further scripts in which they are written, besides
+// CLDR's likely script.
 var alsoWritten = sync.OnceValue(func() map[string][]*unicode.RangeTable {
 	return map[string][]*unicode.RangeTable{
 		"az": {unicode.Arabic, unicode.Cyrillic}, "ber": {unicode.Latin, unicode.Tifinagh}, "bs": {unicode.Cyrillic}, "crh": {unicode.Cyrillic, unicode.Latin},
@@ -37,9 +36,9 @@ var alsoWritten = sync.OnceValue(func() map[string][]*unicode.RangeTable {
 	}
 })
 
-// scriptsOf returns the scripts of the language with a BCP 47 code: the script
-// that the code names ("sr-Latn"), or the likely script of CLDR and the scripts
-// in alsoWritten. It returns nil if they are unknown.
+// scriptsOf returns the scripts of a language, given its BCP 47 code: the script in the
+// code ("sr-Latn"), or CLDR's likely script and the scripts in alsoWritten. It returns
+// nil if the scripts are unknown.
 func scriptsOf(lang string) []*unicode.RangeTable {
 	if lang == "simple" { // Wikimedia's code of Simple English
 		lang = "en"
@@ -54,14 +53,14 @@ func scriptsOf(lang string) []*unicode.RangeTable {
 	}
 	tables := scripts()[script.String()]
 	if tables == nil || strings.Contains(strings.ToLower(lang), strings.ToLower(script.String())) {
-		return tables // unknown, or named by the tag
+		return tables // unknown script, or a script given in the code
 	}
 	base, _ := tag.Base()
 	return append(tables[:len(tables):len(tables)], alsoWritten()[base.String()]...)
 }
 
-// scriptShare returns the fraction of the letters of the document that belong
-// to the scripts of its language. ok is false if these are unknown.
+// scriptShare returns the fraction of the document's letters that belong to the scripts
+// of its language. ok is false if the scripts are unknown.
 func (p *profile) scriptShare() (share float64, ok bool) {
 	tables := scriptsOf(p.doc.Lang)
 	if tables == nil {

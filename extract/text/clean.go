@@ -7,16 +7,16 @@ import (
 	"pretext/internal/pyspace"
 )
 
-// IsBlank reports whether r is white space for Python's str.isspace: the
-// characters that str.strip removes.
+// IsBlank reports whether r is white space in Python (str.isspace): a character that
+// str.strip removes.
 func IsBlank(r rune) bool { return pyspace.IsSpace(r) }
 
 // Strip returns b without white space at its ends, as Python's str.strip does.
 // Invalid UTF-8 is not white space. The result shares memory with b.
 func Strip(b []byte) []byte { return pyspace.Strip(b) }
 
-// AppendValid appends b to dst without invalid UTF-8, as Python's decoder does
-// with errors="ignore". dropped is the number of bytes that are left out.
+// AppendValid appends b to dst, without the bytes that are invalid UTF-8, as Python's
+// decoder does with errors="ignore". dropped is the number of removed bytes.
 func AppendValid(dst, b []byte) (_ []byte, dropped int) {
 	for len(b) > 0 {
 		n := invalidAt(b)
@@ -46,8 +46,8 @@ func invalidAt(b []byte) int {
 	}
 }
 
-// CutIncomplete splits b before an incomplete character at its end. rest is
-// empty if there is none. Both results share memory with b.
+// CutIncomplete splits b before an incomplete UTF-8 character at its end. If there is
+// none, rest is empty. Both results share memory with b.
 func CutIncomplete(b []byte) (whole, rest []byte) {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {

@@ -34,12 +34,11 @@ func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 // the zstd command.
 const maxWindow = 128 << 20
 
-// Decompress returns a reader of the content of r, a file that may be
-// compressed with gzip (any number of members) or zstd. Its first bytes decide,
-// not its name. Zero bytes after the last gzip member are ignored as padding;
-// other bytes there are an error. For corrupt data the error is a
-// [CorruptError] with the given name; errors of r are returned unchanged. Close
-// does not close r.
+// Decompress returns a reader of the decompressed content of r. r may be compressed
+// with gzip (any number of members) or zstd, or be uncompressed; its first bytes show
+// the format. Zero bytes after the last gzip member are ignored as padding; other bytes
+// there are an error. For corrupt data the error is a [CorruptError] with the given
+// name; errors of r are returned unchanged. Close does not close r.
 func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
 	src := &counting.Reader{R: r}
 	buffered := bufio.NewReaderSize(src, 64<<10)
@@ -63,8 +62,8 @@ func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
 	return d, nil
 }
 
-// isZstd reports whether head, the beginning of a file, is that of a zstd frame
-// or of a skippable frame (RFC 8878).
+// isZstd reports whether head, the first bytes of a file, begins a zstd frame or a
+// skippable frame (RFC 8878).
 func isZstd(head []byte) bool {
 	if len(head) < 4 {
 		return false
@@ -90,7 +89,7 @@ func (d *decompressor) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// locate returns the error of reading the file if there is one, else a
+// locate returns the error of reading the file, if there was one, otherwise a
 // [CorruptError] for err.
 func (d *decompressor) locate(err error) error {
 	if d.src.Err != nil {
@@ -104,7 +103,7 @@ func (d *decompressor) Close() error {
 	return nil
 }
 
-// A gzipMembers is a reader of all members of a gzip file, one after the other.
+// gzipMembers reads all members of a gzip file, one after the other.
 type gzipMembers struct {
 	src *bufio.Reader
 	z   *gzip.Reader
@@ -163,7 +162,7 @@ func (g *gzipMembers) nextMember() error {
 	}
 }
 
-// noEOF returns err, but io.ErrUnexpectedEOF for io.EOF.
+// noEOF returns io.ErrUnexpectedEOF if err is io.EOF, otherwise err.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

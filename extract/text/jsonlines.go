@@ -7,19 +7,19 @@ import (
 	"pretext/extract"
 )
 
-// Limits of the fields other than the text, in bytes. A longer ID makes the line
+// Limits of the fields other than the text, in bytes. A line with a longer ID is
 // malformed; other fields are truncated.
 const (
 	maxIDBytes    = 1 << 10
 	maxFieldBytes = 4 << 10
 )
 
-// jsonLine holds the fields of the line that is being read.
+// jsonLine holds the fields of the line that is being parsed.
 type jsonLine struct {
 	text    []byte
 	id      []byte
 	hasText bool
-	tooLong bool // the text is too large and was not kept
+	tooLong bool // the text is too large and was not stored
 	badID   bool // the ID is too long
 	outer   labels
 	inner   labels // the fields in "metadata"
@@ -67,8 +67,8 @@ func (r *Reader) readJSON(src io.Reader) error {
 	}
 }
 
-// endJSON yields the document of a parsed line or counts its reject. ok and
-// blank are the results of jsonScanner.object.
+// endJSON yields the document of a parsed line, or rejects the line. ok and blank are
+// the results of jsonScanner.object.
 func (r *Reader) endJSON(ok, blank bool) error {
 	l := &r.json
 	defer r.nextLine()
@@ -117,7 +117,7 @@ func (r *Reader) jsonDocument(text []byte) *extract.Document {
 	return doc
 }
 
-// label returns outer or, if outer is empty, inner: as valid UTF-8 and without
+// label returns outer or, if outer is empty, inner. The result is valid UTF-8 without
 // white space at its ends.
 func label(outer, inner []byte) string {
 	for _, b := range [2][]byte{outer, inner} {

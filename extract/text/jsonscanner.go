@@ -13,22 +13,22 @@ import (
 // first false the rest of the line is skipped.
 type jsonScanner struct {
 	in    *bufio.Reader
-	limit int // of the text, in bytes
+	limit int // maximum size of the text, in bytes
 	line  *jsonLine
-	text  string // name of the field with the text
+	text  string // name of the field that holds the text
 
-	out  []byte // the string that is being read
-	room int    // how many more bytes of the string are kept
+	out  []byte // the string that is being parsed
+	room int    // number of further bytes of the string to store
 
-	empty bool  // the source ended before the line had a byte
-	ended bool  // the line feed, or the end of the source, was read
-	err   error // of reading the source; io.EOF at its end
+	empty bool  // the source ended before the first byte of the line
+	ended bool  // the line feed or the end of the source has been read
+	err   error // error of reading the source; io.EOF at its end
 }
 
 // maxDepth is the maximum nesting of ignored fields.
 const maxDepth = 1000
 
-// next returns the next byte of the line, or 0 at the end of the line. JSON
+// next returns the next byte of the line, or 0 at the end of the line. Valid JSON
 // contains no byte 0.
 func (s *jsonScanner) next() byte {
 	if s.ended {
@@ -78,7 +78,7 @@ func (s *jsonScanner) skipLine() {
 	}
 }
 
-// object parses the whole line into s.line. ok reports whether it is a JSON
+// object parses the whole line into s.line. ok reports whether the line is a JSON
 // object, blank whether it has only white space.
 func (s *jsonScanner) object() (ok, blank bool) {
 	c := s.next()
@@ -95,8 +95,8 @@ func (s *jsonScanner) object() (ok, blank bool) {
 	return s.nextSolid() == 0 && s.ended, false
 }
 
-// members parses an object after its "{". It calls field after each name, to
-// parse the value.
+// members parses an object after its "{". For each name it calls field, which parses
+// the value.
 func (s *jsonScanner) members(depth int, field func(depth int, key []byte) bool) bool {
 	c := s.nextSolid()
 	if c == '}' {
@@ -251,8 +251,8 @@ func (s *jsonScanner) elements(depth int) bool {
 	return false
 }
 
-// word reads rest, the end of a literal such as true, and reports whether it
-// follows.
+// word reads rest, the remaining bytes of a literal such as true, and reports whether
+// the input contains exactly these bytes.
 func (s *jsonScanner) word(rest string) bool {
 	for i := range len(rest) {
 		if s.next() != rest[i] {
@@ -301,12 +301,12 @@ func (s *jsonScanner) digits(keep func(byte)) bool {
 	return true
 }
 
-// badRun is what run returns if there is no digit. It does not occur in JSON
+// badRun is the result of run if there is no digit. This byte does not occur in JSON
 // outside of strings.
 const badRun = 0xFF
 
-// run reads digits, of which c is the first, and returns the byte after them,
-// or badRun. It calls keep with each digit.
+// run reads a sequence of digits, of which c is the first. It calls keep for each
+// digit. It returns the byte after the digits, or badRun if c is not a digit.
 func (s *jsonScanner) run(c byte, keep func(byte)) byte {
 	if c < '0' || c > '9' {
 		return badRun

@@ -45,8 +45,8 @@ func (s *jsonScanner) string() bool {
 	}
 }
 
-// put appends b to the value of the current string, up to the limit of the
-// value.
+// put appends b to the value of the current string. Bytes beyond the value's limit are
+// dropped.
 func (s *jsonScanner) put(b []byte) {
 	b = b[:min(len(b), s.room)]
 	s.room -= len(b)
@@ -58,7 +58,7 @@ func (s *jsonScanner) putRune(r rune) {
 	s.put(b[:utf8.EncodeRune(b[:], r)])
 }
 
-// window returns the bytes that are buffered, at least one.
+// window returns the buffered bytes, at least one.
 func (s *jsonScanner) window() ([]byte, error) {
 	if s.ended {
 		return nil, io.ErrUnexpectedEOF
@@ -83,7 +83,7 @@ func plainPrefix(b []byte) int {
 	return len(b)
 }
 
-// escape parses an escape whose first two bytes, a backslash and c, have been
+// escape parses an escape sequence whose first two bytes, a backslash and c, have been
 // read.
 func (s *jsonScanner) escape(c byte) bool {
 	switch c {

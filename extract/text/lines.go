@@ -9,28 +9,27 @@ import (
 	"pretext/internal/pyspace"
 )
 
-// readBytes is the size of a read, in bytes.
+// readBytes is the size of the read buffer, in bytes.
 const readBytes = 256 << 10
 
-// An assembler holds the current document.
+// An assembler builds the current document.
 //
-// A line within one read buffer is cleaned in place and appended. Other lines
-// come in pieces, which are cleaned and appended one by one, so that no line
-// needs memory of its own.
+// A line that is completely in the read buffer is cleaned in place and appended. Other
+// lines arrive in pieces, which are cleaned and appended one by one. So no line needs a
+// separate buffer.
 type assembler struct {
-	text []byte // stripped lines joined by LF; then the line that is read in pieces
-	over bool   // the document is too large; text stays empty until it ends
+	text []byte // cleaned lines joined by LF, then the line that is read in pieces
+	over bool   // the document is too large; text stays empty until the document ends
 
 	inLine bool   // a line has begun
-	start  int    // where the line begins in text
+	start  int    // offset in text where the line begins
 	solid  bool   // the line has characters other than white space
 	full   bool   // the limit is reached: only white space may follow
 	carry  []byte // the last bytes of the line, an incomplete character
 	piece  []byte // scratch
 }
 
-// readLines reads a source in the form of [NewLines]: one sentence on each
-// line.
+// readLines reads a source in the format of [NewLines]: one sentence per line.
 func (r *Reader) readLines(src io.Reader) error {
 	buf := make([]byte, readBytes)
 	for {
@@ -110,7 +109,7 @@ func (r *Reader) nextLine() {
 	r.current.Line++
 }
 
-// addPiece adds bytes of a line that does not end in the read buffer.
+// addPiece adds bytes of a line that is not completely in the read buffer.
 func (r *Reader) addPiece(b []byte) {
 	a := &r.lines
 	if !a.inLine {
@@ -122,7 +121,7 @@ func (r *Reader) addPiece(b []byte) {
 	a.carry = a.carry[:copy(a.carry, rest)]
 }
 
-// addClean adds bytes of a line that is read in pieces. They end with a
+// addClean adds valid bytes of a line that is read in pieces. The bytes must end with a
 // complete character.
 func (r *Reader) addClean(b []byte) {
 	a := &r.lines
@@ -180,8 +179,7 @@ func (r *Reader) endLine() error {
 	return nil
 }
 
-// endDocument yields the current document, if it has a line, or counts its
-// reject.
+// endDocument yields the current document if it has a line, or counts it as a reject.
 func (r *Reader) endDocument() error {
 	a := &r.lines
 	switch {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Limits of what [SampleFields] reads.
+// Limits on the part of a file that [SampleFields] reads.
 const (
 	sampleLines = 20
 	sampleBytes = 1 << 20
@@ -22,8 +22,8 @@ type Sample struct {
 	Array   bool     // the file is one JSON array
 }
 
-// SampleFields describes the first lines of r, a file of JSON lines that may be
-// compressed. It ignores corrupt data, which a [Reader] reports later.
+// SampleFields describes the first lines of r, a JSON lines file that may be
+// compressed. It ignores corrupt data, because a [Reader] will report it later.
 func SampleFields(name string, r io.Reader) (s Sample, err error) {
 	plain, err := Decompress(name, r)
 	if err != nil {

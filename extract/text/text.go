@@ -24,30 +24,33 @@
 //     the document; any other line is a sentence. A byte order mark is not white
 //     space; tokenization drops it.
 //
-// The text of a document is its lines joined by "\n", its ID "text:" and the
-// hexadecimal SHA-256 of that text, its source the base name of the file in
-// which it begins.
+// The text of a document is its lines joined by "\n". Its ID is "text:" and the
+// hexadecimal SHA-256 of the text. Its source is the base name of the file in which
+// it begins.
 //
 // # JSON lines
 //
-// [NewJSONLines] reads one JSON object a line: "text" or [Options.Field] (a
-// string, required), "id" (a string or number), "source", "title", and "lang"
-// or "language"; these four may also be in "metadata", but top-level fields
-// take precedence. So it reads the output of extract, datatrove and dolma. A
-// document without an ID gets "text:" and the SHA-256 of its text. Names are
-// case-sensitive. Of two fields with the same name the last is used. Other fields
-// are ignored. The grammar is RFC 8259,
-// plus NaN, Infinity and -Infinity, which Python writes. Half a surrogate pair
-// becomes U+FFFD; invalid UTF-8 is dropped and counted. Blank lines and a byte
-// order mark at the start of a file are ignored. White space at the ends of the
-// text is removed.
+// [NewJSONLines] reads one JSON object per line, as extract, datatrove and dolma
+// write them. The fields are:
+//
+//   - "text", or [Options.Field]: a string, required;
+//   - "id": a string or number. A document without an ID gets "text:" and the
+//     SHA-256 of its text;
+//   - "source", "title", and "lang" or "language". These may also be in
+//     "metadata", but top-level fields take precedence.
+//
+// Names are case-sensitive. If two fields have the same name, the last one is used.
+// Other fields are ignored. The grammar is RFC 8259, plus NaN, Infinity and
+// -Infinity, which Python writes. Half a surrogate pair becomes U+FFFD; invalid UTF-8
+// is dropped and counted. Blank lines and a byte order mark at the start of a file
+// are ignored. White space at the ends of the text is removed.
 //
 // # Limits
 //
-// A document of more than [extract.MaxDocumentBytes] of text is rejected
-// without holding more than that in memory, however long lines are, and reading
-// continues with the next document. In JSON lines the white space at the ends of
-// the text counts too.
+// A document with more than [extract.MaxDocumentBytes] of text is rejected, and
+// reading continues with the next document. No more than this limit is held in
+// memory, even if lines are longer. In JSON lines, white space at the ends of the
+// text counts towards the limit.
 //
 // Sources may be compressed, see [Decompress]. A [Reader] is not safe for
 // concurrent use.
@@ -77,7 +80,7 @@ type Source struct {
 
 // Options configures a [Reader]. The zero value is ready to use.
 type Options struct {
-	Lang string `json:"lang,omitempty"` // language of documents that do not name theirs
+	Lang string `json:"lang,omitempty"` // language of documents that do not state their own
 	// Field is the name of the field of JSON lines that holds the text, at most
 	// [maxFieldName] bytes; "" means "text".
 	Field string `json:"field,omitempty"`
@@ -129,7 +132,7 @@ type Reader struct {
 	opts    Options
 	read    func(io.Reader) error // reads one source
 	finish  func() error          // called after the last source
-	limit   int                   // extract.MaxDocumentBytes; tests set a smaller one
+	limit   int                   // extract.MaxDocumentBytes; smaller in tests
 	lines   assembler
 	json    jsonLine
 
@@ -138,7 +141,7 @@ type Reader struct {
 	began   Place // first line of the document being read (BERT text)
 	yield   func(*extract.Document, error) bool
 
-	onReject func(*extract.Rejected) // nil: nobody listens
+	onReject func(*extract.Rejected) // nil: no function was set
 }
 
 // NewLines returns a reader of sources with one sentence on each line and blank
@@ -170,10 +173,10 @@ func (r *Reader) Stats() Stats { return r.stats }
 // stopped the iteration.
 var errStopped = errors.New("stopped")
 
-// Documents yields the documents of all sources in order. If reading fails, the
-// last element is the error: a [CorruptError] if a compressed source is
-// corrupt. Complete documents before the corrupt place are yielded, an
-// incomplete document is dropped. Documents may be called only once.
+// Documents yields the documents of all sources in order. If reading fails, it yields
+// the error last. If a compressed source is corrupt, the error is a [CorruptError];
+// complete documents before the corrupt place are yielded, and an incomplete document
+// is dropped. Documents may be called only once.
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r.yield = yield
@@ -185,7 +188,7 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 				return
 			}
 		}
-		// The only possible error is that the consumer stopped.
+		// The only possible error means that the consumer stopped.
 		_ = r.finish()
 	}
 }

@@ -1,11 +1,11 @@
-// Package counting counts the bytes that a decoder reads, and distinguishes
-// errors of reading a file from corrupt data in it.
+// Package counting counts the bytes that a decoder reads. It lets callers distinguish
+// errors of reading a file from corrupt data in the file.
 package counting
 
 import "io"
 
-// A Reader counts in N the bytes read from R. Err is the last error of R other
-// than [io.EOF].
+// A Reader counts the bytes read from R in N. Err is the last error of R, except
+// [io.EOF].
 type Reader struct {
 	R   io.Reader
 	N   int64

@@ -1,5 +1,5 @@
-// Package words has the functions with which packages books, dedup and quality
-// find the words of a text and compare them by hash.
+// Package words has the functions for words that packages books, dedup and quality
+// share: scripts without spaces, and hashes.
 package words
 
 import "unicode"
