@@ -20,10 +20,10 @@ const sampleZeros = 7
 // text is a quotation.
 const minSamples = 16
 
-// A pair is a candidate if it has at least candidateShare × threshold × n common
-// samples, where n is the smaller text's number of samples. With the threshold 0.8, the
-// minimum number of samples and a true containment of 0.8, 99.9 % of the pairs become
-// candidates.
+// candidateShare selects candidates: a pair is a candidate if it has at least
+// candidateShare × threshold × n common samples, where n is the smaller text's number
+// of samples. With the threshold 0.8, the minimum number of samples and a true
+// containment of 0.8, 99.9 % of the pairs become candidates.
 const candidateShare = 0.6
 
 // A samples file holds the samples of a list of documents. Integers are

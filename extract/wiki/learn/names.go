@@ -18,12 +18,12 @@ type named struct {
 	code string
 }
 
-// A vote counts how often pages show a certain name for a language or country.
+// A vote counts the names that pages show for one language or country.
 type vote struct {
 	names map[string]int64
 	uses  int64
-	pair  map[string]Pair // a use that shows the name
-	calls map[string]bool // the different uses that show the name
+	pair  map[string]Pair // by name: a use that shows it
+	calls map[string]bool // the different uses that were counted
 }
 
 // votes collects the names that pages show for languages and countries.

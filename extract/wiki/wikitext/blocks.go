@@ -200,9 +200,9 @@ func (b *blocks) list(i, e int) int {
 }
 
 // terms returns how many terms ("; term : definition") a line with these list markers
-// may define. The first line of a list may define one term for each semicolon among its
-// markers. A line that continues a list may define one, if its last marker is a
-// semicolon (BlockLevelPass::execute in MediaWiki).
+// may define (BlockLevelPass::execute in MediaWiki). If the previous line has the same
+// markers, the line may define one term, and only if its last marker is a semicolon.
+// Otherwise it may define one term for each semicolon among its new markers.
 func (b *blocks) terms(markers []byte) int {
 	same := len(markers) == len(b.prefix)
 	common, n := 0, 0

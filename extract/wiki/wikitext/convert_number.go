@@ -139,8 +139,8 @@ type conversion struct {
 
 // defaultPlaces returns the number of digits after the decimal mark that Module:Convert
 // shows by default. The result is about as precise as the input, with at least two
-// significant digits; for temperatures, three significant digits of the value in
-// kelvin. The formulas are those of the module's function default_precision.
+// significant digits; for temperatures, with three significant digits of the value
+// in kelvin. The formulas are those of the module's function default_precision.
 func (c conversion) defaultPlaces() int {
 	const fudge = 1e-14
 	places := 0.0

@@ -7,12 +7,12 @@ type tags struct {
 	opt    Options
 	in     *finder
 	w      *writer
-	tables *tables // its residue flag: may a dropped template have opened a <div>?
+	tables *tables // tables.residue: may a dropped template have opened a <div>?
 
 	open    int  // HTML tags open on this line of a definition list
 	divs    int  // number of open HTML block elements, such as <div>
 	poemEnd int  // end of the <poem> being rendered
-	pre     bool // inside a <pre> that is never closed: no lists
+	pre     bool // inside a <pre> for which no closing tag was found: no lists
 }
 
 // reset starts a page.

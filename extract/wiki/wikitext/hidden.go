@@ -16,8 +16,8 @@ func (f *hiddenFinder) reset() {
 	clear(f.ends)
 }
 
-// minHidingTag is the length of the shortest tag that can hide its element, <b
-// class=thumb>. Shorter tags, which are the most frequent, need no check.
+// minHidingTag is the length of the shortest tag that can hide its element,
+// <b class=thumb>. Shorter tags, which are the most frequent, need no check.
 const minHidingTag = len(`<b class=thumb>`)
 
 // hiddenClasses are classes of elements that are not shown, or shown beside the
