@@ -19,7 +19,7 @@
 //
 // In a folder, the .txt, .epub and .parquet files at any depth are read, in
 // byte order of their paths; [Plan] groups them into tasks. A single file is a
-// task of its own. Its first bytes decide how it is read: as a zip archive, an
+// task of its own. Its first bytes determine its format: a zip archive, an
 // EPUB (a zip archive with META-INF/container.xml), a tar archive, or otherwise
 // a text file. Tar and text files may be compressed with gzip (any number of
 // members) or zstd. In an archive, the .txt and .epub members are read in
@@ -121,8 +121,8 @@
 //
 // A corrupt book in a folder or a zip archive is rejected (malformed) with a
 // note. If the archive itself or a single file is corrupt, the error is a
-// [CorruptError] or a [text.CorruptError] with the offset; books before it are
-// yielded first.
+// [CorruptError] or a [text.CorruptError] with the offset. Books before that offset
+// are yielded first.
 //
 // A [Reader] is not safe for concurrent use; readers of different tasks are
 // independent.

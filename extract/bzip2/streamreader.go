@@ -3,8 +3,8 @@ package bzip2
 import "io"
 
 // NewStreamReader returns a reader of the decompressed content of a whole bzip2
-// file of size bytes: all its streams, one after the other. Its errors are
-// those of [Reader.Next].
+// file of size bytes: all its streams, one after the other. It returns the same
+// errors as [Reader.Next].
 func NewStreamReader(src io.ReaderAt, size int64) io.Reader {
 	return &streamReader{r: NewReader(src, size, Range{0, size})}
 }

@@ -36,7 +36,7 @@ type segment struct {
 // time for BWT inversion", DCC 2012.)
 //
 // The rows need not form one cycle. A text that repeats itself, or hostile
-// data, gives several cycles, of which one is the text. Segments in the other
+// data, gives several cycles; one of them is the text. Segments in the other
 // cycles cost only the time of walking them, because no row is visited twice.
 type walker struct {
 	segments [1 + maxBlock/cutSize + chains]segment

@@ -172,7 +172,7 @@ func (c *Containment) Larger(a, b uint32) bool {
 
 const sampleEntryBytes = 16
 
-// Candidates calls visit for each pair of documents of which one may contain the other,
+// Candidates calls visit for each pair of documents where one may contain the other,
 // once per pair, in ascending order. It ignores documents for which want returns false.
 // Pairs that exceed the memory budget are written to spill.
 func (c *Containment) Candidates(ctx context.Context, want func(document uint32) bool, spill Spill, visit func(Pair) error) error {

@@ -44,7 +44,7 @@
 // without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar) each
 // character is a word. A text with fewer words than a shingle has a single
 // shingle, the whole text. A text without words has no shingle; its digest is
-// that of the text itself.
+// the digest of the text itself.
 //
 // Shingles are 64-bit hashes. If a set has more than 65,536 hashes, only those
 // divisible by a certain power of two are kept. A comparison uses the same power for

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A clock tells the time and sleeps. Tests replace the system clock.
+// A clock provides the time and sleeps. Tests replace the system clock.
 type clock interface {
 	Now() time.Time
 	// Sleep waits for d. If ctx is cancelled, it returns early with the cause.

@@ -20,8 +20,7 @@ const (
 // wikiLicence is the licence of the text of Wikimedia's wikis.
 const wikiLicence = "CC BY-SA 4.0 and GFDL; attribution to the contributors of the wiki"
 
-// A layout is one of the ways in which Wikimedia arranges the directories of
-// dumps.
+// A layout is a directory structure that Wikimedia uses for dumps.
 type layout struct {
 	name   string
 	folder func(wiki string) string // URL of the directory with a subdirectory for each date
@@ -42,8 +41,8 @@ func contentFolder(wiki string) string {
 
 func legacyFolder(wiki string) string { return "https://dumps.wikimedia.org/" + wiki }
 
-// newestTries is the maximum number of dates, from the newest on, at which a
-// complete dump is searched. Usually only the newest is incomplete.
+// newestTries is the maximum number of dates, from the newest on, that are tried to
+// find a complete dump. Usually only the newest dump is incomplete.
 const newestTries = 4
 
 // resolveWiki lists the files of a wiki's dump.
@@ -77,7 +76,7 @@ func (c *Client) resolveWiki(ctx context.Context, r Request) (*List, error) {
 	return nil, &NoDumpError{Wiki: r.Wiki, Date: r.Date, Nearest: nearest(available, r.Date), Available: available}
 }
 
-// dates returns the dates at which a wiki has dumps in a layout, newest first.
+// dates returns the dates of a wiki's dumps in a layout, newest first.
 func (c *Client) dates(ctx context.Context, l layout, wiki string) ([]string, error) {
 	listing, err := c.get(ctx, l.folder(wiki)+"/", maxListing)
 	if errors.Is(err, ErrNotFound) {
@@ -111,8 +110,8 @@ func (e *NoDumpError) Error() string {
 // Unwrap returns [ErrNotFound].
 func (e *NoDumpError) Unwrap() error { return ErrNotFound }
 
-// nearest returns the date nearest to the wanted date; of two equally near
-// dates, the later one. It returns "" if there is none.
+// nearest returns the element of dates that is nearest to the wanted date. If two are
+// equally near, it returns the later one. It returns "" if dates is empty.
 func nearest(dates []string, wanted string) (best string) {
 	want, err := time.Parse(time.DateOnly, wanted)
 	if err != nil {
@@ -133,7 +132,7 @@ func nearest(dates []string, wanted string) (best string) {
 }
 
 // contentFiles lists the files of a content export. The directory
-// WIKI/DATE/xml/bzip2/ has the files, SHA256SUMS and, once the export is
+// WIKI/DATE/xml/bzip2/ contains the files, SHA256SUMS and, if the export is
 // complete, the empty file _SUCCESS.
 func contentFiles(ctx context.Context, c *Client, r Request, date string) (*List, error) {
 	folder := contentFolder(r.Wiki) + "/" + date + "/xml/bzip2/"
@@ -163,8 +162,8 @@ func contentFiles(ctx context.Context, c *Client, r Request, date string) (*List
 	return list, nil
 }
 
-// legacyFiles lists the files of an XML dump. In its directory, dumpstatus.json
-// has the files of each job with sizes and checksums.
+// legacyFiles lists the files of an XML dump. The file dumpstatus.json in its
+// directory lists the files of each job, with sizes and checksums.
 func legacyFiles(ctx context.Context, c *Client, r Request, date string) (*List, error) {
 	digits := strings.ReplaceAll(date, "-", "")
 	folder := legacyFolder(r.Wiki) + "/" + digits + "/"

@@ -28,8 +28,8 @@ const (
 // c4Phrases are the phrases that make C4 drop a line.
 var c4Phrases = [...]string{"javascript", "terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies"}
 
-// bullets are the characters that mark list items: those of Gopher and similar
-// characters. Hyphens and asterisks are not included, because other lines begin
+// bullets are the characters that mark list items: the characters in Gopher's rule, and
+// similar characters. Hyphens and asterisks are not included, because other lines begin
 // with them too.
 const bullets = "•‣▪◦●○■·⁃"
 

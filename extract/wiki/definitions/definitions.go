@@ -1,9 +1,9 @@
 // Package definitions stores the definitions of a wiki's templates in sorted
-// files, one for each range of a dump, and a directory of them, in which a
-// definition is found by its name.
+// files, one for each range of a dump. A directory of these files finds definitions
+// by name.
 //
 //	w, err := definitions.NewWriter(out)
-//	for _, d := range sorted { // by Compare
+//	for _, d := range sorted { // by name, title and value
 //		err = w.Add(d)
 //	}
 //	err = w.Close()
@@ -15,8 +15,9 @@
 //	d, err := definitions.OpenDirectory(raw, openPart)
 //	value, err := d.Find(name, title)
 //
-// The files are not merged, because that would take as long as the wiki is large
-// while everything else waits; the directory is made of their indexes alone.
+// The files are not merged: that would take time proportional to the size of the
+// wiki, and all other work would have to wait. The directory is built only from the
+// indexes of the files.
 //
 // # Layout of a file
 //
@@ -28,21 +29,21 @@
 //	         blocks, xxHash64 of the index and of the three numbers before;
 //	         each 8 bytes
 //
-// A record is the folded name of a template, its title and its value; each is a
-// text behind its length. Records are sorted by [Compare].
+// A record is the folded name of a template, its title and its value. Each of these
+// texts follows its length. Records are sorted by name, title and value.
 //
 // # Layout of a directory
 //
 //	magic    8 bytes "PTDEFD1\n"
-//	parts    their number; for each its name as a text, the SHA-256 of the file in
-//	         32 bytes, the number of its definitions, that of its blocks, and the
-//	         compressed size of each block
-//	entries  8 bytes each, sorted: the hash of a name, times 2^32, and the number
-//	         of a block with it, counted over all parts
+//	parts    their number; for each part its name as a text, the SHA-256 of the
+//	         file in 32 bytes, the number of definitions, the number of blocks, and
+//	         the compressed size of each block
+//	entries  8 bytes each, sorted: the hash of a name, times 2^32, plus the number
+//	         of a block that contains this name, counted over all parts
 //	footer   16 bytes: number of entries, xxHash64 of everything before the hash
 //
-// Lengths, sizes and numbers are unsigned varints where no size is given, and else
-// little-endian.
+// Lengths, sizes and numbers are unsigned varints unless a size is given; then they
+// are little-endian.
 package definitions
 
 import (
@@ -117,7 +118,7 @@ func NewWriter(w io.Writer) (*Writer, error) {
 }
 
 // Add appends a definition. Definitions must be added in strictly increasing order of
-// [compare]; any other order is a programming error.
+// name, title and value; any other order is a programming error.
 func (w *Writer) Add(d Definition) error {
 	if w.count > 0 && compare(w.last, d) >= 0 {
 		panic("BUG: definitions are not sorted")

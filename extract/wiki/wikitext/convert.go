@@ -238,7 +238,7 @@ func (x *converter) unitAlone() {
 
 // A target is a unit to convert to.
 type target struct {
-	*measure        // nil if not known
+	*measure        // nil if unknown
 	power    string // label of the unit's power of ten
 	inches   bool   // shown as feet and inches
 }

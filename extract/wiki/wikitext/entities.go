@@ -135,7 +135,7 @@ func shown(r rune) rune {
 	return r
 }
 
-// entity writes the text that a character reference stands for.
+// entity writes the text of a character reference.
 func (w *writer) entity(ent entity) {
 	if ent.char != 0 {
 		var buf [utf8.UTFMax]byte

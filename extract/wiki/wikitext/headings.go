@@ -21,8 +21,8 @@ type pendingHeading struct {
 func (h *pendingHeadings) reset() { h.buf, h.n = h.buf[:0], 0 }
 
 // push adds a heading and removes the pending headings of the same or a deeper
-// level, whose sections are empty. An empty text stands for a heading that is
-// not shown.
+// level, whose sections are empty. For a heading that is not shown, text is
+// empty.
 func (h *pendingHeadings) push(level int, text []byte) {
 	for h.n > 0 && h.head[h.n-1].level >= level {
 		h.n--
