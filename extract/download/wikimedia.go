@@ -111,7 +111,8 @@ func (e *NoDumpError) Error() string {
 func (e *NoDumpError) Unwrap() error { return ErrNotFound }
 
 // nearest returns the element of dates that is nearest to the wanted date. If two are
-// equally near, it returns the later one. It returns "" if dates is empty.
+// equally near, it returns the later one. It returns "" if dates is empty or wanted is
+// not a date.
 func nearest(dates []string, wanted string) (best string) {
 	want, err := time.Parse(time.DateOnly, wanted)
 	if err != nil {
