@@ -7,31 +7,31 @@ import (
 	"slices"
 )
 
-// Other names that TensorFlow's model garden gives to two features.
+// Alternative names of two features, as TensorFlow's model garden writes them.
 const (
 	inputWordIDs = "input_word_ids" // input_ids
 	inputTypeIDs = "input_type_ids" // segment_ids
 )
 
-// MaxValues limits the number of values in each list of an Example. Limiting
-// the payload is not enough: a record may be 1 GiB long, and decoded values
-// take more memory than encoded values.
+// MaxValues limits the number of values in each list of an Example. A limit on the payload
+// size is not enough: a record may be 1 GiB long, and decoded values take more memory than
+// encoded ones.
 const MaxValues = 1 << 20
 
-// Decode parses a payload of the form [Pairs], a serialized tf.train.Example, into e. Features may
-// come in any order, packed or unpacked. The slices of e are reused; the
-// payload is not retained.
+// Decode parses payload, a serialized tf.train.Example of the form [Pairs], into e.
+// Features may come in any order, packed or unpacked. Decode reuses the slices of e and
+// does not retain the payload.
 //
-// The error is a [*FeatureError]. It names a feature that is missing, of the
-// wrong type, negative or beyond an int32, or whose length differs from that of
-// the related features. After an error the content of e is undefined. Decode
-// does not check whether the values make sense; [Rules] does.
+// The error is a [*FeatureError]. It names a feature that is missing, of the wrong type,
+// negative or above the maximum int32, or whose length differs from that of related
+// features. After an error, the content of e is undefined. Decode does not check whether
+// the values are valid BERT input; [Rules] does.
 func (e *Example) Decode(payload []byte) error { return e.DecodeForm(Pairs, payload) }
 
-// A decoder is the state of one call of DecodeForm.
+// A decoder holds the state of one call of DecodeForm.
 type decoder struct {
 	e          *Example
-	form       []List // of the form
+	form       []List // lists of the form that is decoded
 	want, seen [len(lists)]bool
 }
 
@@ -54,10 +54,9 @@ func (d *decoder) feature(name, message []byte) (err error) {
 	return err
 }
 
-// values returns the serialized lists of the Feature in message, whose values
-// must be of kind want. place is the list. A Feature
-// without a list (KindNone) is accepted as an empty list, because encoders may
-// omit an empty list.
+// values returns the serialized lists in message, a Feature of the list named place, whose
+// values must be of kind want. A Feature without a list (KindNone) is accepted as an empty
+// list, because encoders may omit an empty list.
 func (d *decoder) values(place List, message []byte, want Kind) ([]byte, error) {
 	kind, lists, reason := cutOneof(message)
 	if reason == "" && kind != want && kind != KindNone {
@@ -70,8 +69,8 @@ func (d *decoder) values(place List, message []byte, want Kind) ([]byte, error) 
 	return lists, nil
 }
 
-// ints returns the values of the int64 Feature in message. It reuses the memory
-// of out. place is the list.
+// ints decodes message, an int64 Feature of the list named place, into the memory of out
+// and returns the values.
 func (d *decoder) ints(place List, out []int32, message []byte) ([]int32, error) {
 	lists, err := d.values(place, message, KindInt64)
 	if err != nil {
@@ -95,9 +94,9 @@ func (d *decoder) ints(place List, out []int32, message []byte) ([]int32, error)
 	return out, nil
 }
 
-// appendInts decodes packed varints and appends them to dst. It has fast paths
-// for varints of one and two bytes, the usual sizes. The second result is "",
-// or what is wrong with b.
+// appendInts decodes packed varints and appends them to dst. It has fast paths for varints
+// of one and two bytes, the usual sizes. The second result is "", or the reason why b is
+// invalid.
 func appendInts(dst []int32, b []byte) ([]int32, string) {
 	dst = slices.Grow(dst, min(len(b), max(0, MaxValues-len(dst))))
 	for i := 0; i < len(b); {
@@ -185,7 +184,7 @@ func (d *decoder) labels(message []byte) error {
 	return nil
 }
 
-// finish checks that every feature was present and that the lists have
+// finish checks that every feature of the form is present and that the lists have
 // consistent lengths.
 func (d *decoder) finish() error {
 	for _, place := range d.form {
@@ -211,8 +210,8 @@ func (d *decoder) finish() error {
 		[3]int{len(e.MaskedLMPositions), len(e.MaskedLMIDs), len(e.MaskedLMWeights)})
 }
 
-// sameLength compares the lengths of three features, which are places. It returns nil if all are equal, else a FeatureError for the feature
-// whose length differs.
+// sameLength returns nil if the three features in places have equal lengths, else a
+// FeatureError for the feature whose length differs.
 func sameLength(places [3]List, lengths [3]int) error {
 	a, b, c := lengths[0], lengths[1], lengths[2]
 	odd, other := 0, 1

@@ -21,7 +21,7 @@ const (
 // dst. It does not allocate if dst has enough capacity.
 func (e *Example) Append(dst []byte) []byte { return e.AppendForm(dst, Pairs) }
 
-// AppendForm is [Example.Append] for any form: it writes the features of f.
+// AppendForm is [Example.Append] for any form: it writes only the features of f.
 func (e *Example) AppendForm(dst []byte, f Form) []byte {
 	one := [1]int32{e.NextSentenceLabel}
 	var ints [len(lists)]intList
@@ -32,7 +32,7 @@ func (e *Example) AppendForm(dst []byte, f Form) []byte {
 			body += nested(floats.entry)
 			continue
 		}
-		values := one[:] // of the label
+		values := one[:] // the label, unless p is another list
 		if at := e.ints(p); at != nil {
 			values = *at
 		}
@@ -104,11 +104,11 @@ func appendFloats(dst []byte, l layout, values []float32) []byte {
 	return dst
 }
 
-// An intList is an int64 feature that is ready to be encoded.
+// An intList is an int64 feature with the sizes that its encoding needs.
 type intList struct {
 	layout
 	values []int32
-	short  bool // no value is shortLimit or more
+	short  bool // all values are below shortLimit
 }
 
 func newIntList(name string, values []int32) intList {
@@ -132,15 +132,14 @@ func newIntList(name string, values []int32) intList {
 // Ids of real vocabularies are far below it.
 const shortLimit = 1 << 21
 
-// further returns whether the varint of v, which is below shortLimit, has a
-// second and a third byte, as 1 or 0 each. It needs no branch: each difference
-// has its sign bit set if v is too large for the bytes before.
+// further returns, as 0 or 1 each, whether the varint of v has a second and a third byte. v
+// must be below shortLimit. There is no branch: the sign bit of each difference is set if v
+// does not fit in the bytes before.
 func further(v uint32) (second, third uint32) {
 	return (0x7f - v) >> 31, (0x3fff - v) >> 31
 }
 
-// spareBytes is the number of bytes after the end of its result that append may
-// overwrite.
+// spareBytes is the number of bytes that append may overwrite after the end of its result.
 const spareBytes = 3
 
 // append appends the whole map entry of l. dst must have capacity for the entry

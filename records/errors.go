@@ -5,7 +5,7 @@ import "pretext/internal/failure"
 // ErrExample is wrapped by every [FeatureError].
 var ErrExample = failure.Damaged("bad example")
 
-// A FeatureError reports what is wrong with an example.
+// A FeatureError reports why an example is invalid.
 type FeatureError struct {
 	Feature string // "" if the payload is not a tf.train.Example at all
 	Reason  string // e.g. "missing"

@@ -12,7 +12,7 @@ const (
 	SequenceLengths    = "sequence_lengths"
 )
 
-// A List is one of the features that records can have: a list of values.
+// A List is one of the features that a record can have; each is a list of values.
 type List int
 
 // The lists, in wire order.
@@ -27,7 +27,7 @@ const (
 	lengths
 )
 
-// lists holds the name of each list, and what its values mean in the form [Pairs].
+// lists holds, for each list, its name and a description of its values in the form [Pairs].
 var lists = [...]struct{ name, meaning string }{
 	inputIDs:   {InputIDs, "[CLS] A [SEP] B [SEP] with masks, then padding"},
 	inputMask:  {InputMask, "1 for each token, 0 for padding"},
@@ -42,11 +42,11 @@ var lists = [...]struct{ name, meaning string }{
 // Name returns the name of the feature.
 func (l List) Name() string { return lists[l].name }
 
-// Float reports whether the values are floats: those of MaskedLMWeights alone.
+// Float reports whether the values are floats, which only MaskedLMWeights has.
 func (l List) Float() bool { return l == weights }
 
-// place returns the list with a name, or -1. It knows the names
-// that TensorFlow's model garden gives to two features.
+// place returns the list with the given feature name, or -1. It also accepts the names that
+// TensorFlow's model garden gives to two features.
 func place(name []byte) List {
 	switch string(name) {
 	case InputIDs, inputWordIDs:
@@ -69,11 +69,10 @@ func place(name []byte) List {
 	return -1
 }
 
-// An Example is one training example. In the form [Pairs] it is a pair of
-// segments with masked tokens, and whether the second segment follows the first.
-// Lists are padded with zeros to length S = max_seq_length or P =
-// max_predictions_per_seq; those that a [Form] lacks are empty. The package
-// comment describes the content of each list.
+// An Example is one training example. In the form [Pairs] it holds two segments with masked
+// tokens, and a label that states whether the second segment follows the first. Lists are
+// padded with zeros to length S = max_seq_length or P = max_predictions_per_seq; lists that
+// the [Form] lacks are empty. The package comment describes the content of each list.
 type Example struct {
 	InputIDs   []int32 // (S); any length in the form Tokens
 	InputMask  []int32 // (S)
@@ -88,10 +87,11 @@ type Example struct {
 	SequenceLengths []int32 // number of tokens of each piece, in order; only in the form Packed
 }
 
-// NoLabel is the NextSentenceLabel of an example whose form has none.
+// NoLabel is the NextSentenceLabel of examples whose form has no label.
 const NoLabel = -1
 
-// ints returns the field of a list; nil for the weights and the label.
+// ints returns a pointer to the field that holds an int32 list; nil for the weights and the
+// label.
 func (e *Example) ints(l List) *[]int32 {
 	switch l {
 	case inputIDs:
@@ -110,8 +110,8 @@ func (e *Example) ints(l List) *[]int32 {
 	return nil
 }
 
-// Ints returns the values of a list that are not floats. It is memory of the example, but
-// for the label.
+// Ints returns the values of a list of ints. Except for the label, the result shares memory
+// with the example.
 func (e *Example) Ints(l List) []int32 {
 	if l == label {
 		return []int32{e.NextSentenceLabel}
@@ -119,7 +119,7 @@ func (e *Example) Ints(l List) []int32 {
 	return *e.ints(l)
 }
 
-// SetInts sets the values of a list that are not floats. The example keeps them.
+// SetInts sets the values of a list of ints. The example retains the slice.
 func (e *Example) SetInts(l List, values []int32) {
 	if l == label {
 		e.NextSentenceLabel = values[0]
@@ -128,9 +128,9 @@ func (e *Example) SetInts(l List, values []int32) {
 	*e.ints(l) = values
 }
 
-// Tokens returns the number of tokens without padding: the number of leading
-// ones in InputMask, the sum of SequenceLengths, or, without either, the number
-// of InputIDs.
+// Tokens returns the number of tokens without padding: the number of leading ones in
+// InputMask, else the sum of SequenceLengths, else, if both are empty, the number of
+// InputIDs.
 func (e *Example) Tokens() int {
 	if len(e.InputMask) == 0 && len(e.SequenceLengths) > 0 {
 		n := 0

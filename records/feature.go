@@ -107,11 +107,10 @@ func (f Feature) each(kind Kind, visit func(value []byte)) {
 
 func float(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 
-// cutOneof returns the kind of a serialized Feature and its lists of that kind.
-// Feature is a protobuf oneof: a list of another kind replaces the lists before
-// it, and a list of the same kind is merged with the lists before it. So the
-// result begins after the last change of kind. reason is "", or what is wrong
-// with message.
+// cutOneof returns the kind of a serialized Feature and the part of message that has its
+// lists of that kind. Feature is a protobuf oneof: a list of another kind replaces all
+// lists before it, and a list of the same kind is merged with them. So the result begins
+// after the last change of kind. reason is "", or states why message is invalid.
 func cutOneof(message []byte) (kind Kind, lists []byte, reason string) {
 	for rest := message; len(rest) > 0; {
 		f, after, reason := cutField(rest)
@@ -130,9 +129,9 @@ func isList(f field) bool {
 	return f.wire == wireBytes && f.number >= uint64(KindBytes) && f.number <= uint64(KindInt64)
 }
 
-// eachValue calls visit with every value of lists, in its serialized form,
-// until visit returns a reason, and returns that reason. kind and lists must be
-// results of cutOneof.
+// eachValue calls visit with every value of lists, in its serialized form. It stops when
+// visit returns a reason, and returns that reason. kind and lists must be results of
+// cutOneof.
 func eachValue(kind Kind, lists []byte, visit func(value []byte) string) string {
 	return eachField(lists, func(list field) string {
 		if !isList(list) {
@@ -156,7 +155,7 @@ func eachOf(kind Kind, f field, visit func(value []byte) string) string {
 		kind == KindInt64 && f.wire == wireVarint:
 		return visit(f.value)
 	case kind == KindBytes || !packed:
-		return "" // an unknown field with the same number
+		return "" // the list has an unknown field with number 1
 	}
 	for b := f.value; len(b) > 0; {
 		n := 4

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Form is the set of features that a record of a recipe has.
+// A Form is the set of features that the records of a recipe have.
 type Form string
 
 // The forms. The zero value of Form means [Pairs]. The package comment lists the
@@ -17,13 +17,12 @@ const (
 	Packed Form = "packed" // pieces of several documents in a row of fixed length
 )
 
-// shapes says what holds for the records of each form. The first is that of the zero
-// value.
+// shapes describes the records of each form. The first entry also applies to the zero Form.
 var shapes = [...]struct {
 	form    Form
 	lists   []List
-	least   int             // tokens of the shortest record
-	meaning map[List]string // where it differs from that of the first form
+	least   int             // number of tokens of the shortest record
+	meaning map[List]string // descriptions that differ from those in lists
 }{
 	{form: Pairs, lists: []List{inputIDs, inputMask, segmentIDs, positions, ids, weights, label}, least: 5}, // [CLS] a [SEP] b [SEP]
 	{form: Masked, lists: []List{inputIDs, inputMask, segmentIDs, positions, ids, weights}, least: leastPiece,
@@ -34,10 +33,10 @@ var shapes = [...]struct {
 		meaning: map[List]string{inputIDs: "pieces, each [CLS] text [SEP], then padding"}},
 }
 
-// leastPiece is the number of tokens of the shortest text with [CLS] and [SEP].
+// leastPiece is the number of tokens of the shortest piece: [CLS], one token and [SEP].
 const leastPiece = 3
 
-// index returns the index of f in shapes.
+// index returns the index of f in shapes; 0 if f is not there.
 func (f Form) index() int {
 	for i := range shapes {
 		if shapes[i].form == f {
@@ -52,23 +51,24 @@ func (f Form) Lists() []List { return shapes[f.index()].lists }
 
 func (f Form) has(l List) bool { return slices.Contains(f.Lists(), l) }
 
-// Pairs reports whether records of this form have two segments, and the label that says
-// whether the second follows the first.
+// Pairs reports whether records of this form have two segments, and the label for next
+// sentence prediction.
 func (f Form) Pairs() bool { return f.has(label) }
 
 // Masks reports whether records of this form have masked tokens.
 func (f Form) Masks() bool { return f.has(positions) }
 
-// Rows reports whether records of this form are rows of one length, filled with pieces,
-// each of which is a sequence.
+// Rows reports whether records of this form are rows of fixed length that are packed with
+// pieces; each piece is a sequence.
 func (f Form) Rows() bool { return f.has(lengths) }
 
-// Documents reports whether records of this form are texts of any length without special
-// tokens, which readers cut into sequences.
+// Documents reports whether records of this form are documents of any length without
+// special tokens, which readers cut into sequences.
 func (f Form) Documents() bool { return len(f.Lists()) == 1 }
 
-// Len returns the number of values of a feature in records of this form, of seq tokens and
-// with so many predictions at most; 0: any number, at least 1.
+// Len returns the number of values of a feature in records of this form, where seq is
+// max_seq_length and predictions is max_predictions_per_seq. 0 means any number, at least
+// 1.
 func (f Form) Len(l List, seq, predictions int) int {
 	switch {
 	case l == label:
@@ -81,7 +81,8 @@ func (f Form) Len(l List, seq, predictions int) int {
 	return seq
 }
 
-// Meaning returns a line about the values of a feature in records of this form.
+// Meaning returns a one-line description of the values of a feature in records of this
+// form.
 func (f Form) Meaning(l List) string {
 	if m := shapes[f.index()].meaning[l]; m != "" {
 		return m
@@ -89,10 +90,10 @@ func (f Form) Meaning(l List) string {
 	return lists[l].meaning
 }
 
-// FormOf returns the form of a payload, by the names of its features. A payload
-// with some features of [Pairs] that fit no other form is Pairs: Decode then
-// names what is missing. The error, a [*FeatureError], means that the payload is
-// not a tf.train.Example or has no input_ids.
+// FormOf returns the form of a payload, based on the names of its features. A payload that
+// has only some features of [Pairs] and fits no other form is Pairs, so that Decode reports
+// what is missing. The error, a [*FeatureError], means that the payload is not a
+// tf.train.Example or has no input_ids.
 func FormOf(payload []byte) (Form, error) {
 	var has [len(lists)]bool
 	err := eachFeature(payload, func(name, _ []byte) error {
@@ -118,10 +119,9 @@ func FormOf(payload []byte) (Form, error) {
 	return Pairs, nil
 }
 
-// DecodeForm is [Example.Decode] for a payload of the form f. Fields that the
-// form lacks become empty, NextSentenceLabel becomes [NoLabel]; their features
-// are ignored if the payload has them. For [Packed] it also checks that the
-// pieces fit the row.
+// DecodeForm is [Example.Decode] for a payload of the form f. Fields that f lacks become
+// empty, and NextSentenceLabel becomes [NoLabel], even if the payload has these features.
+// For [Packed] it also checks that the pieces fit in the row.
 func (e *Example) DecodeForm(f Form, payload []byte) error {
 	d := decoder{e: e, form: f.Lists()}
 	for _, p := range d.form {
@@ -134,8 +134,8 @@ func (e *Example) DecodeForm(f Form, payload []byte) error {
 	return d.finish()
 }
 
-// DecodeAny is [Example.DecodeForm] for the form that [FormOf] finds, which it
-// returns.
+// DecodeAny determines the form with [FormOf], decodes as [Example.DecodeForm] does, and
+// returns the form.
 func (e *Example) DecodeAny(payload []byte) (Form, error) {
 	f, err := FormOf(payload)
 	if err != nil {
@@ -157,7 +157,8 @@ func (e *Example) clear(want *[len(lists)]bool) {
 	e.NextSentenceLabel = NoLabel
 }
 
-// pieces checks that the pieces of a row have tokens and fit it.
+// pieces checks that every piece of a row has a token, and that all pieces together fit in
+// the row.
 func (e *Example) pieces() error {
 	if len(e.SequenceLengths) == 0 {
 		return &FeatureError{SequenceLengths, "empty"}

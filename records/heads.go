@@ -9,8 +9,8 @@ import (
 // longest name and four lengths of three bytes.
 const headRoom = 47
 
-// An entryHead is the part of an entry of an int64 feature that precedes its values.
-// It is copied whole, whatever its size: what follows overwrites the rest.
+// An entryHead is the part of a map entry that precedes the values of an int64 feature. All
+// of bytes is copied, whatever the size: the bytes after size are overwritten later.
 type entryHead struct {
 	bytes [headRoom]byte
 	size  uint8
@@ -21,19 +21,19 @@ func (h *entryHead) put(out []byte) int {
 	return int(h.size)
 }
 
-// An entryTable holds the heads of a feature for all sizes of its values in bytes,
-// from least on.
+// An entryTable holds the heads of a feature for each possible size of its values in bytes.
+// heads[0] is for the size least.
 type entryTable struct {
 	least int
 	heads []entryHead
 }
 
-// mostHeads limits the memory of a table to 96 KiB. Records of more tokens are
+// mostHeads limits the memory of a table to 96 KiB. Records that need larger tables are
 // encoded by appendPlain.
 const mostHeads = 2 << 10
 
-// newEntryTable returns the table of a feature of n values of up to width bytes each.
-// It is empty if it would be too large.
+// newEntryTable returns the table of a feature that has n values of up to width bytes each.
+// The table is empty if it would be too large.
 func newEntryTable(name string, n, width int) entryTable {
 	t := entryTable{least: n}
 	if n*(width-1) >= mostHeads {
@@ -63,13 +63,13 @@ func (t *entryTable) head(packed int) *entryHead {
 // below 2^21.
 const tableWidth = 3
 
-// A template holds what is equal in all payloads of an [Encoder] of a form with
-// masks, and tables for the rest.
+// A template holds, for one [Encoder] of a form with masks, the parts that are equal in all
+// payloads, and tables for the other parts.
 type template struct {
 	ids, positions, labels entryTable
 	middle                 []byte // input_mask of ones, segment_ids of zeros
 	end                    []byte // masked_lm_weights of ones, next_sentence_labels without its value
-	longest                int    // see Longest
+	longest                int    // result of Longest
 }
 
 func (e *Encoder) newTemplate() template {
@@ -81,7 +81,7 @@ func (e *Encoder) newTemplate() template {
 		middle:    slices.Concat(e.mask, e.ones[:s], e.segments, e.ones[s:]),
 		end:       slices.Concat(e.weights, e.floats[:4*p], e.label),
 	}
-	const id = 5 // bytes of the longest varint that is not negative
+	const id = 5 // maximum bytes of the varint of a value that is not negative
 	body := len(t.middle) + len(t.end) + 1
 	for _, l := range []layout{listLayout(InputIDs, max(id, e.pad)*s), listLayout(MaskedLMPositions, id*p), listLayout(MaskedLMIDs, id*p)} {
 		body += nested(l.entry)
@@ -94,8 +94,8 @@ func (e *Encoder) newTemplate() template {
 // [Encoder.Append] does not allocate for a record of a form with masks.
 func (e *Encoder) Longest() int { return e.longest }
 
-// appendMasks is appendPlain for a form with masks by the template. ok is false, and
-// nothing is done, if the tables do not have the sizes of p.
+// appendMasks does the same as appendPlain, from the template. ok is false, and dst is
+// returned unchanged, if the tables do not cover the sizes in p.
 func (e *Encoder) appendMasks(dst []byte, p Parts) (_ []byte, ok bool) {
 	padding, unused := e.seq-p.Tokens, e.predictions-p.Predictions
 	idBytes, positionBytes, labelBytes := len(p.IDs)+padding*e.pad, len(p.Positions)+unused, len(p.Labels)+unused

@@ -2,16 +2,17 @@ package records
 
 import "golang.org/x/sys/cpu"
 
-// Vector instructions of this processor: AVX-512 with VBMI2, and AVX2.
+// hasVBMI2 and hasAVX2 report whether this processor has the vector instructions of
+// packVBMI2 and packAVX2.
 var (
 	hasVBMI2 = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasPOPCNT
 	hasAVX2  = cpu.X86.HasAVX2 && cpu.X86.HasPOPCNT
 )
 
-// packVector writes the varints of values to out and returns their size in
-// bytes. It returns -1, and out has garbage, if a value is not below shortLimit
-// or the processor has no vector instructions for it. out must be vectorSpare
-// bytes longer than the result.
+// packVector writes the varints of values to out and returns their size in bytes. It
+// returns -1, and leaves undefined bytes in out, if a value is not below shortLimit or the
+// processor lacks the vector instructions. out must be vectorSpare bytes longer than the
+// result.
 func packVector(out []byte, values []int32) int {
 	switch {
 	case hasVBMI2:
@@ -22,7 +23,7 @@ func packVector(out []byte, values []int32) int {
 	return -1
 }
 
-// packAVX2 is packVector with AVX2.
+// packAVX2 implements packVector with AVX2.
 func packAVX2(out []byte, values []int32) int {
 	whole := len(values) &^ (packWidth - 1)
 	size := packFours(out, values[:whole], &shuffles)
@@ -35,15 +36,15 @@ func packAVX2(out []byte, values []int32) int {
 	if last < 0 {
 		return -1
 	}
-	return size + last - missing // each missing value became the byte 0
+	return size + last - missing // each missing value was encoded as one byte, 0
 }
 
-// packWidth is the number of values that packFours packs together.
+// packWidth is the number of values that one step of packFours packs.
 const packWidth = 4
 
-// shuffles are the masks of VPSHUFB that move the bytes of four varints, spread
-// over four words of 32 bits, together. Bit i of the index is set if word i has a
-// second byte, bit 4+i if it has a third.
+// shuffles are masks for VPSHUFB. They join the bytes of four varints, each spread over a
+// 32-bit word. Bit i of the index is set if word i has a second byte, bit 4+i if it has a
+// third byte.
 var shuffles = makeShuffles()
 
 func makeShuffles() (masks [256][16]byte) {
@@ -62,12 +63,12 @@ func makeShuffles() (masks [256][16]byte) {
 	return masks
 }
 
-// packVBMI2 is packVector with AVX-512 VBMI2, 16 values at a time.
+// packVBMI2 implements packVector with AVX-512 VBMI2, 16 values at a time.
 //
 //go:noescape
 func packVBMI2(out []byte, values []int32) int
 
-// packFours is packVector with AVX2 for a number of values that is a multiple of
+// packFours implements packVector with AVX2. The number of values must be a multiple of
 // packWidth.
 //
 //go:noescape

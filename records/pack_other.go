@@ -2,5 +2,5 @@
 
 package records
 
-// packVector returns -1: there are no vector instructions for it.
+// packVector returns -1: this architecture has no vector implementation.
 func packVector([]byte, []int32) int { return -1 }

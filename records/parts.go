@@ -19,7 +19,7 @@ type Parts struct {
 	Positions   []byte // Predictions packed values
 	Labels      []byte // Predictions packed values
 	RandomNext  bool   // segment 1 does not follow segment 0
-	Lengths     []byte // of the form Packed: packed sequence_lengths
+	Lengths     []byte // packed sequence_lengths; only in the form Packed
 }
 
 // AppendPacked appends values to a packed list, a sequence of varints.
@@ -32,11 +32,11 @@ func AppendPacked(dst []byte, values []int32) []byte {
 	return appendPlain(dst, values)
 }
 
-// vectorSpare is the number of bytes after the end of its result that packVector
-// may overwrite.
+// vectorSpare is the number of bytes that packVector may overwrite after the end of its
+// result.
 const vectorSpare = 64
 
-// appendPlain is AppendPacked without vector instructions, for any values.
+// appendPlain is AppendPacked without vector instructions; values may be of any size.
 func appendPlain(dst []byte, values []int32) []byte {
 	all := int32(0)
 	for _, v := range values {
@@ -63,7 +63,7 @@ type Encoder struct {
 
 	mask, segments, weights, label []byte // the part of each entry before its values
 
-	ones   []byte // S ones, then S zeros: every mask is a part of it
+	ones   []byte // S ones, then S zeros: input_mask and segment_ids are copied from it
 	floats []byte // P ones, then P zeros, as 4-byte floats
 	pads   []byte // S padding ids
 
@@ -97,7 +97,7 @@ func NewEncoder(maxSeqLength, maxPredictionsPerSeq int, pad int32) *Encoder {
 	return e
 }
 
-// For returns an Encoder for records of the form f that is otherwise like e.
+// For returns a copy of e that encodes records of the form f.
 func (e *Encoder) For(f Form) *Encoder {
 	other := *e
 	if other.form = f; !f.Pairs() {
@@ -124,7 +124,7 @@ func (e *Encoder) Append(dst []byte, p Parts) []byte {
 	return e.appendPlain(dst, p)
 }
 
-// appendPlain is Append for a form with masks of any size.
+// appendPlain is Append for a form with masks, with values of any size.
 func (e *Encoder) appendPlain(dst []byte, p Parts) []byte {
 	zeros := e.ones[e.seq:]
 	padding, unused := e.seq-p.Tokens, e.predictions-p.Predictions

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Rules are the conditions for valid BERT input. A field that is 0 is not
-// checked, so the zero Rules checks only the conditions that hold for every
-// run.
+// Rules are the conditions for valid BERT input. A field that is 0 is not checked, so the
+// zero Rules checks only the conditions that do not depend on the options of a run.
 type Rules struct {
 	Form                 Form // of the example; "" is [Pairs]
 	MaxSeqLength         int  // number of values of input_ids; the maximum in the form [Tokens]
@@ -23,9 +22,8 @@ type Rules struct {
 	Pad int32
 }
 
-// Check returns everything that is wrong with an example that [Example.Decode]
-// accepted. Each problem is a [*FeatureError]; they are joined by
-// [errors.Join].
+// Check returns all problems of an example that [Example.Decode] accepted. Each problem is
+// a [*FeatureError]; they are joined by [errors.Join].
 //
 // Check tests the consistency of the example:
 //   - The ones and zeros of mask, segments and weights are at the right
@@ -60,7 +58,7 @@ func (r Rules) Check(e *Example) error {
 	return errors.Join(c.faults...)
 }
 
-// A checker is the state of one call of Check.
+// A checker holds the state of one call of Check.
 type checker struct {
 	rules               Rules
 	e                   *Example
@@ -93,7 +91,7 @@ func (c *checker) lengths() {
 	}
 }
 
-// absent checks the label, and that lists are empty that the form lacks.
+// absent checks the label, and that the lists that the form lacks are empty.
 func (c *checker) absent() {
 	e := c.e
 	if l := e.NextSentenceLabel; c.rules.Form.Pairs() && l != 0 && l != 1 {
@@ -112,7 +110,7 @@ func (c *checker) absent() {
 	}
 }
 
-// pieces checks the pieces of a row, and the padding after the last.
+// pieces checks the pieces of a row, and the padding after the last piece.
 func (c *checker) pieces() {
 	e := c.e
 	if err := e.pieces(); err != nil {
@@ -132,7 +130,7 @@ func (c *checker) pieces() {
 	}
 }
 
-// piece checks piece number i.
+// piece checks the length and the special tokens of piece i.
 func (c *checker) piece(i int, ids []int32) {
 	if n := len(ids); n < leastPiece {
 		c.fault(SequenceLengths, "value %d is %d, want at least [CLS], a token and [SEP]", i, n)
@@ -150,7 +148,8 @@ func (c *checker) piece(i int, ids []int32) {
 	}
 }
 
-// padding checks that only padding follows the tokens and the predictions.
+// padding checks that only padding follows the tokens, and that only padding follows the
+// predictions.
 func (c *checker) padding() {
 	e := c.e
 	for _, f := range []struct {
@@ -180,8 +179,8 @@ func (c *checker) padding() {
 	}
 }
 
-// tail returns values[from:], or an empty slice if values is shorter than from.
-// Lists of an Example that Decode did not make may be too short.
+// tail returns values[from:], or an empty slice if from is beyond the end. The lists of an
+// Example that was not made by Decode may be too short.
 func tail[T any](values []T, from int) []T { return values[min(from, len(values)):] }
 
 // segments checks that SegmentIDs is 0…0 1…1 over the tokens, that both
@@ -212,8 +211,8 @@ func (c *checker) segments() {
 	c.specials()
 }
 
-// oneSegment checks that all segment ids are 0, and the special tokens at both
-// ends.
+// oneSegment checks that all segment ids are 0, and that the first and the last token are
+// [CLS] and [SEP].
 func (c *checker) oneSegment() {
 	for i, s := range c.e.SegmentIDs[:min(c.tokens, len(c.e.SegmentIDs))] {
 		if s != 0 {
@@ -222,7 +221,7 @@ func (c *checker) oneSegment() {
 		}
 	}
 	if c.tokens >= leastPiece {
-		c.second = c.tokens // the last [SEP] stands before it
+		c.second = c.tokens // as if a segment B began after the last [SEP]
 		c.specials()
 		c.second = 0
 	}
@@ -278,8 +277,7 @@ func (c *checker) positions() {
 	}
 }
 
-// original checks that the token predicted by prediction i was not [CLS] or
-// [SEP].
+// original checks that the original token of prediction i is neither [CLS] nor [SEP].
 func (c *checker) original(i int) {
 	if c.rules.CLS == 0 && c.rules.SEP == 0 || i >= len(c.e.MaskedLMIDs) {
 		return

@@ -22,8 +22,8 @@ type field struct {
 // is reports whether f is length-delimited and has the given number.
 func (f field) is(number uint64) bool { return f.number == number && f.wire == wireBytes }
 
-// cutField splits the first field off a message, which must not be empty.
-// reason is "", or what is wrong with the message.
+// cutField splits the first field off a message, which must not be empty. reason is "", or
+// states why the message is invalid.
 func cutField(b []byte) (f field, rest []byte, reason string) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -60,8 +60,8 @@ func cutField(b []byte) (f field, rest []byte, reason string) {
 	return f, b[size:], ""
 }
 
-// eachField calls visit for every field of a message until visit returns a
-// reason, and returns that reason.
+// eachField calls visit for every field of a message. It stops when visit returns a reason,
+// or at an invalid field, and returns the reason.
 func eachField(message []byte, visit func(f field) string) string {
 	for len(message) > 0 {
 		f, rest, reason := cutField(message)
@@ -77,8 +77,8 @@ func eachField(message []byte, visit func(f field) string) string {
 }
 
 // eachFeature calls visit for every entry of the feature map of a serialized
-// tf.train.Example, in the order of the bytes. feature is a serialized Feature
-// message. A name may occur more than once, and then the last entry counts.
+// tf.train.Example, in the order of the bytes. feature is a serialized Feature message. If
+// a name occurs more than once, visit gets all its entries; the last one is valid.
 func eachFeature(example []byte, visit func(name, feature []byte) error) error {
 	var failed error
 	reason := eachField(example, func(features field) string {
@@ -107,10 +107,10 @@ func eachFeature(example []byte, visit func(name, feature []byte) error) error {
 	return nil
 }
 
-// cutEntry splits an entry of the feature map into its key (name) and value
-// (feature). An absent key or value is returned empty. If the value is split
-// over several fields, they are concatenated, because that is how protocol
-// buffers merge messages. reason is "", or what is wrong with entry.
+// cutEntry splits an entry of the feature map into its key (name) and value (feature). An
+// absent key or value is returned empty. If the value is split over several fields, they
+// are concatenated, because that is how protocol buffers merge messages. reason is "", or
+// states why entry is invalid.
 func cutEntry(entry []byte) (name, feature []byte, reason string) {
 	reason = eachField(entry, func(f field) string {
 		switch {
@@ -119,7 +119,7 @@ func cutEntry(entry []byte) (name, feature []byte, reason string) {
 		case f.is(2) && feature == nil:
 			feature = f.value
 		case f.is(2):
-			feature = append(feature, f.value...) // cutField limits the capacity: this copies
+			feature = append(feature, f.value...) // copies, because cutField limits the capacity
 		}
 		return ""
 	})
