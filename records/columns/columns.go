@@ -10,9 +10,9 @@
 //
 // # Columns of an example
 //
-// The columns are the features that package records has for the form of the
-// example, under the same names and in the same order. S is max_seq_length and P
-// max_predictions_per_seq; "any" is a list of any length, at least 1.
+// The columns are the features of the example's form in package records, with the same
+// names, in the same order. S is max_seq_length and P max_predictions_per_seq; "any" is a
+// list of any length, at least 1.
 //
 //	name                  type     pairs  masked  tokens  packed
 //	input_ids             int32    S      S       any     S
@@ -24,7 +24,7 @@
 //	next_sentence_labels  int32    1
 //	sequence_lengths      int32                           any
 //
-// A package below this one is one format.
+// Each subpackage implements one format.
 package columns
 
 import (
@@ -37,8 +37,7 @@ import (
 	"pretext/records"
 )
 
-// ErrCorrupt matches the error of a file that is not, or no longer, what its
-// format says.
+// ErrCorrupt matches errors about a file that does not conform to its format.
 var ErrCorrupt = failure.Damaged("corrupt file of examples")
 
 // A Type is the type of the values of a column.
@@ -57,15 +56,15 @@ type Column struct {
 	Len  int // number of values in each row; 0: a list of any length, at least 1
 }
 
-// A Value is the content of one column of one row: Ints for a column of type
-// [Int32], Floats for [Float32].
+// A Value is the content of one column in one row: Ints if the column has type [Int32],
+// Floats if it has type [Float32].
 type Value struct {
 	Ints   []int32
 	Floats []float32
 }
 
-// For returns the columns of examples of a form ("" is [records.Pairs]), of
-// maxSeqLength tokens and maxPredictions masked tokens.
+// For returns the columns for examples of a form ("" is [records.Pairs]) with maxSeqLength
+// tokens and maxPredictions masked tokens.
 func For(form records.Form, maxSeqLength, maxPredictions int) (columns []Column) {
 	for _, l := range form.Lists() {
 		c := Column{Name: l.Name(), Len: form.Len(l, maxSeqLength, maxPredictions)}
@@ -77,8 +76,8 @@ func For(form records.Form, maxSeqLength, maxPredictions int) (columns []Column)
 	return columns
 }
 
-// Row appends the values of an example of a form to row, in the order of [For].
-// They share memory with the example, except the label.
+// Row appends the values of an example of a form to row, in the order of [For]. Except for
+// the label, the values share memory with the example.
 func Row(form records.Form, e *records.Example, row []Value) []Value {
 	for _, l := range form.Lists() {
 		if l.Float() {
@@ -90,8 +89,8 @@ func Row(form records.Form, e *records.Example, row []Value) []Value {
 	return row
 }
 
-// Example returns the example of a form with these values, in the order of [For].
-// It shares memory with them.
+// Example returns the example of a form whose values, in the order of [For], are in row. It
+// shares memory with them.
 func Example(form records.Form, row []Value) *records.Example {
 	e := &records.Example{NextSentenceLabel: records.NoLabel}
 	for i, l := range form.Lists() {
@@ -104,13 +103,13 @@ func Example(form records.Form, row []Value) *records.Example {
 	return e
 }
 
-// Variable reports whether a column of a schema holds lists of any length.
+// Variable reports whether any column of a schema holds lists of any length.
 func Variable(schema []Column) bool {
 	return slices.ContainsFunc(schema, func(c Column) bool { return c.Len == 0 })
 }
 
-// CheckRow returns an error unless a row has the columns of a schema, with the
-// right number of values in each.
+// CheckRow returns an error unless a row has the columns of a schema, each with the right
+// number of values.
 func CheckRow(schema []Column, row []Value) error {
 	if len(row) != len(schema) {
 		return fmt.Errorf("a row of %d columns, want %d", len(row), len(schema))
@@ -134,20 +133,20 @@ func (c Column) want() string {
 	return fmt.Sprint(c.Len)
 }
 
-// A Part is the rows of one shard.
+// A Part describes the rows of one shard.
 type Part struct {
-	Stem   string // name of the files up to the first dot
+	Stem   string // file names up to the first dot
 	Schema []Column
 	Rows   int64
 
-	// What only some formats need.
-	Vocab   Vocab                   // for NeedsVocab
-	IDs     int                     // number of ids that input_ids may have; 0: unknown; for NeedsIDs
-	Totals  []int64                 // for NeedsTotals: number of values of each column in all rows
-	Scratch func() (Scratch, error) // creates a temporary file, which disappears when it is closed
+	// Needed by some formats only.
+	Vocab   Vocab                   // if NeedsVocab
+	IDs     int                     // size of the vocabulary, 0: unknown; if NeedsIDs
+	Totals  []int64                 // if NeedsTotals: number of values of each column in all rows
+	Scratch func() (Scratch, error) // creates a temporary file, which Close deletes
 }
 
-// A Vocab holds the tokens of ids.
+// A Vocab translates ids to tokens.
 type Vocab interface {
 	Len() int
 	Token(id int32) string
@@ -162,7 +161,8 @@ type Scratch interface {
 	io.Closer
 }
 
-// Complete returns an error unless a writer of the part got n rows: all of them.
+// Complete returns an error unless n, the number of rows that a writer received, equals
+// Rows.
 func (p Part) Complete(n int64) error {
 	if n != p.Rows {
 		return fmt.Errorf("%s: %d rows, want %d", p.Stem, n, p.Rows)
@@ -179,17 +179,17 @@ type Open func(name string) (file io.ReaderAt, size int64, err error)
 // A Writer writes the rows of one part. It must not be used by several
 // goroutines at once.
 type Writer interface {
-	// Write appends a row. It does not keep the values.
+	// Write appends a row. It does not retain the values.
 	Write(row []Value) error
-	// Close completes the files and returns them in the order in which
-	// [Format.Rows] reads them. The part must have all its rows.
+	// Close completes the files and returns them in the order in which [Format.Rows] reads
+	// them. It fails if rows of the part are missing.
 	Close() ([]File, error)
 }
 
-// A File is a file of a part, with its description in the index of the data set.
+// A File is a file of a part, with the entry for it in the index of the data set.
 type File struct {
 	Name string
-	Info any // is stored as JSON; nil if the format has no index
+	Info any // stored as JSON; nil if the format has no index
 }
 
 // A Format is a file format of examples. Equal rows give equal bytes.
@@ -198,47 +198,48 @@ type Format interface {
 	About() Description
 	// NewWriter returns a writer of the files of a part.
 	NewWriter(p Part, create Create) (Writer, error)
-	// Rows reads a part back from its files, in order. The values are valid until
-	// the next iteration; at most one error ends it, which matches [ErrCorrupt]
-	// if the files are not as NewWriter writes them.
+	// Rows reads the rows of a part from its files, in order. The values are valid until
+	// the next iteration. At most one error is yielded, as the last; it matches
+	// [ErrCorrupt] if the files differ from those that NewWriter writes.
 	Rows(p Part, files []string, open Open) iter.Seq2[[]Value, error]
 }
 
-// A Description is what commands, pages and stages must know of a format.
+// A Description holds what commands, help pages and stages need to know about a format.
 type Description struct {
-	// Usage is a line of help, or more: whose format it is, how one reads it, and which
-	// examples alone it holds.
+	// Usage is one or more lines of help: which project the format belongs to, how to read
+	// it, and which examples it is limited to.
 	Usage string
-	// Library and Program show in Python how to read the examples of a split. In the
-	// program, {folder} stands for the folder, {pattern} for the pattern of the split's
-	// files, and {files} for their sorted names.
+	// Library and Program show how to read the examples of a split in Python. Program
+	// contains placeholders: {folder} for the directory, {pattern} for the pattern of the
+	// split's files, and {files} for their sorted names.
 	Library, Program string
-	// Suffix is what {pattern} ends with, after the first dot of a name.
+	// Suffix is the end of {pattern}: the file suffix after the first dot.
 	Suffix string
-	// OwnColumns says that the columns are not those of [For].
+	// OwnColumns means that the columns in the files differ from those of [For].
 	OwnColumns bool
-	// Holds reports whether the format holds examples of a form; nil: it holds all.
+	// Holds reports whether the format supports examples of a form; nil: it supports all
+	// forms.
 	Holds func(records.Form) bool
-	// OneSplit says that a folder can hold only one split.
+	// OneSplit means that a directory can hold only one split.
 	OneSplit bool
-	// NeedsVocab, NeedsIDs and NeedsTotals say that a writer needs these fields of its
+	// NeedsVocab, NeedsIDs and NeedsTotals mean that NewWriter needs these fields of
 	// [Part]; Totals only if the schema has lists of any length.
 	NeedsVocab, NeedsIDs, NeedsTotals bool
-	// MaskedShare and IDsShare are the measured size of the files as a fraction of that of
-	// records before compression: for records with masks (at 128 tokens), and for token
-	// ids of documents and packed rows. 0 if the format does not hold them.
+	// MaskedShare and IDsShare are the measured size of the files, divided by the size of
+	// the same records as uncompressed TFRecords: for records with masks (at 128 tokens),
+	// and for documents and packed rows. 0 if the format does not support them.
 	MaskedShare, IDsShare float64
 }
 
-// Holds reports whether a format holds examples of a form.
+// Holds reports whether a format supports examples of a form.
 func Holds(f Format, form records.Form) bool {
 	holds := f.About().Holds
 	return holds == nil || holds(form)
 }
 
-// An Indexer is a [Format] with a file about all parts.
+// An Indexer is a [Format] with an index file that describes all parts.
 type Indexer interface {
-	// Index returns the name and the content of that file, given the files of
-	// all parts in order; their Info is a [json.RawMessage].
+	// Index returns the name and the content of the index file. files are the files of all
+	// parts, in order; the Info of each is a [json.RawMessage].
 	Index(files []File) (name string, content []byte, err error)
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// AppendLittle appends the values of a column as little-endian numbers of four
-// bytes.
+// AppendLittle appends the values of v to dst as little-endian numbers of four bytes.
 func AppendLittle(dst []byte, v Value) []byte {
 	for _, n := range v.Ints {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(n))
@@ -18,8 +17,8 @@ func AppendLittle(dst []byte, v Value) []byte {
 	return dst
 }
 
-// ReadLittle reads the values of a column that [AppendLittle] wrote into v, whose
-// slices have their length, and returns what follows in src. src must be long
+// ReadLittle decodes values that [AppendLittle] wrote. It fills the slices of v, whose
+// lengths determine how many values are read, and returns the rest of src. src must be long
 // enough.
 func ReadLittle(src []byte, v Value) (rest []byte) {
 	for i := range v.Ints {
@@ -32,7 +31,8 @@ func ReadLittle(src []byte, v Value) (rest []byte) {
 	return src[4*len(v.Floats):]
 }
 
-// Resize gives v n values of column c, for [ReadLittle]; the first of them stay.
+// Resize changes the length of v, a value of column c, to n, for use with [ReadLittle]. It
+// keeps the first values.
 func (v *Value) Resize(c Column, n int) {
 	if c.Type == Float32 {
 		v.Floats = slices.Grow(v.Floats, max(0, n-len(v.Floats)))[:n]
@@ -41,7 +41,7 @@ func (v *Value) Resize(c Column, n int) {
 	v.Ints = slices.Grow(v.Ints, max(0, n-len(v.Ints)))[:n]
 }
 
-// NewRow returns a row with slices of the lengths in the schema.
+// NewRow returns a row whose slices have the lengths given by the schema.
 func NewRow(schema []Column) []Value {
 	row := make([]Value, len(schema))
 	for i, c := range schema {

@@ -44,9 +44,10 @@
 //	| 8 bytes        | 4 bytes         | length bytes | u32, 4 bytes  |
 //	+----------------+-----------------+--------------+---------------+
 //
-// crc is a masked CRC-32C (Castagnoli): the checksum rotated right by 15 bits
-// plus 0xa282ead8 (tensorflow/core/lib/hash/crc32c.h). The mask keeps checksums
-// useful for data that itself contains checksums.
+// crc is a masked CRC-32C (Castagnoli): the checksum rotated right by 15 bits plus
+// 0xa282ead8 (tensorflow/core/lib/hash/crc32c.h). The mask
+// is for payloads that contain checksums themselves: the CRC of data with embedded CRCs is
+// a poor checksum.
 //
 // A file that was truncated between two records looks complete. Only a count or
 // hash stored elsewhere, such as in a manifest, can prove that no record is
@@ -97,7 +98,7 @@ const (
 // processor's CRC instruction if there is one.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// leastFold is the number of bytes from which foldCRC is faster than package crc32.
+// leastFold is the minimum number of bytes for foldCRC. Below it, package crc32 is faster.
 const leastFold = 256
 
 // checksum returns the CRC-32C of b.
@@ -122,7 +123,7 @@ func AppendFrame(dst, payload []byte) []byte {
 	return binary.LittleEndian.AppendUint32(dst, maskedCRC(payload))
 }
 
-// putFrame completes a frame that has its payload.
+// putFrame writes the header and the checksum of a frame that already has its payload.
 func putFrame(frame []byte) {
 	end := len(frame) - footerBytes
 	appendHeader(frame[:0], end-headerBytes)
@@ -135,9 +136,8 @@ func appendHeader(dst []byte, length int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, maskedCRC(dst[start:]))
 }
 
-// parseHeader returns the payload length stored in a header. If the header is
-// corrupt or the length exceeds limit, reason states the problem; otherwise it
-// is "".
+// parseHeader returns the payload length stored in a header. reason is "", or states that
+// the header is corrupt or the length exceeds limit.
 func parseHeader(h []byte, limit int64) (length int64, reason string) {
 	if binary.LittleEndian.Uint32(h[8:headerBytes]) != maskedCRC(h[:8]) {
 		return 0, "length checksum mismatch"

@@ -24,8 +24,8 @@ func AppendIndex(dst []byte, s Span) []byte {
 	return append(dst, '\n')
 }
 
-// maxIndexLine limits the length of a line in bytes. Two int64 in decimal with
-// their separators are shorter.
+// maxIndexLine is the maximum length of an index line in bytes. Two int64 in decimal with a
+// separator and a line end are shorter.
 const maxIndexLine = 64
 
 // An IndexReader reads an index line by line.
@@ -40,10 +40,9 @@ func NewIndexReader(r io.Reader) *IndexReader {
 	return &IndexReader{br: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// Next returns the next line, or [io.EOF] after the last. Lines may end in LF
-// or CR LF; the last line needs no line end. A line that is not two numbers, or
-// not the possible location of a frame, is an [*IndexError]; later calls return
-// the same error.
+// Next returns the next line, or [io.EOF] after the last. Lines may end in LF or CR LF; the
+// last line needs no line end. The error is an [*IndexError] if a line is not two numbers,
+// or if they cannot be the location of a frame. Later calls return the same error.
 func (x *IndexReader) Next() (Span, error) {
 	if x.err != nil {
 		return Span{}, x.err
@@ -105,10 +104,9 @@ func (e *IndexError) Error() string { return fmt.Sprintf("index line %d: %s", e.
 // Unwrap returns [ErrCorrupt].
 func (e *IndexError) Unwrap() error { return ErrCorrupt }
 
-// ReadAt reads the record at a location given by an index and returns its
-// payload. It uses buf if that is large enough. The file must not be
-// compressed. If there is no valid frame of this length at the location, the
-// error is a [*CorruptError].
+// ReadAt reads the record at a location from an index and returns its payload. It uses buf
+// if that is large enough. The file must not be compressed. If there is no valid frame of
+// this length at the location, the error is a [*CorruptError].
 func ReadAt(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
 	corrupt := func(reason string) error {
 		return &CorruptError{Offset: s.Offset, Record: -1, Reason: reason}
@@ -126,10 +124,9 @@ func ReadAt(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
 	return Payload(frame, s.Offset)
 }
 
-// Payload returns the payload of frame, a whole frame in memory, without
-// copying. If the frame is invalid or its length is wrong, the error is a
-// [*CorruptError] with the given offset, which is the position of the frame in
-// its file.
+// Payload returns the payload of frame, a whole frame in memory, without copying. If the
+// frame is invalid or has the wrong length, the error is a [*CorruptError] with the given
+// offset: the position of the frame in its file.
 func Payload(frame []byte, offset int64) ([]byte, error) {
 	if len(frame) < FrameBytes {
 		return nil, &CorruptError{Offset: offset, Record: -1, Reason: "truncated record"}

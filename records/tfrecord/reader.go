@@ -18,12 +18,11 @@ type ReaderOptions struct {
 	MaxRecordBytes int64
 }
 
-// readBufferBytes is the size of a Reader's buffer; it grows for a longer
-// record.
+// readBufferBytes is the initial size of a Reader's buffer, which grows for longer records.
 const readBufferBytes = 128 << 10
 
-// maxEmptyReads is how many consecutive reads of 0 bytes without an error are
-// accepted, as in package bufio.
+// maxEmptyReads is the maximum number of consecutive reads that return neither data nor an
+// error, as in package bufio.
 const maxEmptyReads = 100
 
 // A Reader reads the records of a file or stream, compressed or not. It must
@@ -90,17 +89,17 @@ func (r *Reader) next() ([]byte, error) {
 	return payload, nil
 }
 
-// Offset returns the offset of the record that the next call of [Reader.Next]
-// will return, in the uncompressed stream. After an error it is the offset of
-// the unreadable record. The difference between the offsets before and after a
-// record is its frame length for an index.
+// Offset returns the offset, in the uncompressed stream, of the record that the next call
+// of [Reader.Next] will return. After an error it is the offset of the unreadable record.
+// The difference between the offsets before and after a record is the frame length for an
+// index.
 func (r *Reader) Offset() int64 { return r.offset }
 
 // Records returns the number of records returned so far.
 func (r *Reader) Records() int64 { return r.record }
 
-// Compression returns the compression of the source: "", "gzip" or "zlib". It
-// is known after the first call of [Reader.Next].
+// Compression returns the compression of the source: "", "gzip" or "zlib". Before the first
+// call of [Reader.Next] it is "".
 func (r *Reader) Compression() string {
 	if r.src == nil {
 		return ""
@@ -112,10 +111,9 @@ func (r *Reader) corrupt(reason string) error {
 	return &CorruptError{Offset: r.offset, Record: r.record, Reason: reason}
 }
 
-// readError turns an error of the source into the error that Next returns. An
-// io.EOF within a record becomes a CorruptError with the reason truncated, and
-// corrupt compressed data becomes a CorruptError too. Any other error is
-// wrapped.
+// readError converts an error of the source to the error that Next returns. io.EOF within a
+// record becomes a CorruptError with the reason truncated; corrupt compressed data also
+// becomes a CorruptError. Any other error is wrapped.
 func (r *Reader) readError(err error, truncated string) error {
 	var damage *damageError
 	switch {
@@ -127,8 +125,8 @@ func (r *Reader) readError(err error, truncated string) error {
 	return fmt.Errorf("read record at byte %d: %w", r.offset, err)
 }
 
-// need reads until buf[lo:] has at least n bytes. It returns io.EOF if the
-// source ends before.
+// need reads until buf[lo:hi] has at least n bytes. It returns io.EOF if the source ends
+// before that.
 func (r *Reader) need(n int) error {
 	if r.hi-r.lo >= n {
 		return nil
@@ -154,9 +152,9 @@ func (r *Reader) need(n int) error {
 	return nil
 }
 
-// makeRoom makes room for at least one byte at buf[hi:]. The buffer doubles but
-// never exceeds n, so a corrupt length costs at most twice the bytes that the
-// source really has.
+// makeRoom makes room for at least one byte at buf[hi:], for a record of n bytes. When
+// full, the buffer doubles, up to n bytes. So a corrupt length costs at most twice the
+// memory of the bytes that the source really has.
 func (r *Reader) makeRoom(n int) {
 	if r.lo > 0 && (r.lo == r.hi || r.lo+n > len(r.buf)) {
 		r.hi = copy(r.buf, r.buf[r.lo:r.hi])

@@ -21,8 +21,8 @@ type source struct {
 	tail        *bufio.Reader // rest of the file after a zlib stream, to check that no data follows
 }
 
-// A tracked reader records the error of the stream that a decompressor reads,
-// because the decompressor may replace it.
+// A tracked reader is the input of a decompressor. It records read errors, because the
+// decompressor may replace them with its own.
 type tracked struct {
 	r   io.Reader
 	err error
@@ -36,8 +36,7 @@ func (t *tracked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A damageError states that compressed data is corrupt, as found by the
-// decompressor.
+// A damageError states why a decompressor found compressed data corrupt.
 type damageError struct{ reason string }
 
 func (e *damageError) Error() string { return e.reason }
@@ -67,9 +66,8 @@ func openSource(r io.Reader) (*source, error) {
 	return s, nil
 }
 
-// detect returns the compression of a file that begins with head. A valid frame
-// header takes precedence, because its length field may look like any magic
-// number.
+// detect returns the compression of a file that begins with head. A valid frame header
+// takes precedence, because its length field may contain the magic number of a compression.
 func detect(head []byte) string {
 	if len(head) >= headerBytes {
 		if _, reason := parseHeader(head, MaxRecordBytes); reason == "" {
@@ -85,11 +83,10 @@ func detect(head []byte) string {
 	return ""
 }
 
-// isZlib reports whether h begins with the two header bytes of RFC 1950 for
-// deflate, a 32 KiB window and no dictionary. A corrupt frame header can also
-// begin with these bytes, but then the upper bytes of its length are zero, and
-// no valid deflate stream begins so: a stored block of length 0 has the
-// complement ff ff.
+// isZlib reports whether head begins with the two header bytes of RFC 1950 for deflate with
+// a 32 KiB window and no dictionary. A corrupt frame header can begin with the same bytes;
+// then the upper bytes of its length are zero. A valid deflate stream cannot have these
+// zeros: a stored block of length 0 is followed by the complement ff ff.
 func isZlib(head []byte) bool {
 	const deflate32K, dictionary = 0x78, 0x20
 	return head[0] == deflate32K && head[1]&dictionary == 0 &&

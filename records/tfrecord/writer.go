@@ -7,8 +7,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// writerBufferBytes is the number of bytes that a Writer buffers before it
-// writes.
+// writerBufferBytes is the size of a Writer's buffer.
 const writerBufferBytes = 256 << 10
 
 // WriterOptions configures a [Writer].
@@ -21,19 +20,19 @@ type WriterOptions struct {
 	Index bool
 }
 
-// An Exchanger is a stream that takes a full buffer and gives an empty one for it, so
-// that it can write while the next buffer is filled.
+// An Exchanger is a stream that takes a full buffer and returns an empty one in exchange,
+// so that it can write in the background while the caller fills the next buffer.
 type Exchanger interface {
-	// Exchange returns an empty buffer, and an error if full or an earlier buffer could
-	// not be written.
+	// Exchange starts to write full and returns an empty buffer. The error may be that of
+	// an earlier buffer.
 	Exchange(full []byte) (empty []byte, err error)
 	// Wait returns when all buffers are written, with the first error.
 	Wait() error
 }
 
-// A Writer writes records to a file. If the stream is an [Exchanger], it need not wait
-// for it. It is buffered: call [Writer.Close] at the
-// end. It must not be used by several goroutines at once.
+// A Writer writes records to a file. If the underlying writer is an [Exchanger], the file
+// is written in the background. A Writer is buffered: call [Writer.Close] at the end. It
+// must not be used by several goroutines at once.
 type Writer struct {
 	opts   WriterOptions
 	out    io.Writer    // receives the bytes of the file
@@ -51,8 +50,7 @@ func NewWriter(w io.Writer, opts WriterOptions) *Writer {
 	return z
 }
 
-// Reset makes w write another file, to out, with the same options and the same
-// memory.
+// Reset makes w write a new file to out, with the same options and the same buffers.
 func (w *Writer) Reset(out io.Writer) {
 	w.out, w.buf, w.index, w.offset, w.err = out, w.buf[:0], w.index[:0], 0, nil
 	switch {
@@ -89,9 +87,9 @@ func (w *Writer) Write(payload []byte) error {
 	return w.err
 }
 
-// Space returns memory for a payload of up to n bytes, which [Writer.Write] need not
-// copy if it is the next call of a method. The memory has length 0 and capacity n. It
-// is nil if n is too large for the buffer.
+// Space returns memory, of length 0 and capacity n, for a payload of up to n bytes. If the
+// caller fills it and passes it to [Writer.Write] as its next call, Write does not copy the
+// payload. The result is nil if n is too large for the buffer.
 func (w *Writer) Space(n int) []byte {
 	if n > writerBufferBytes-FrameBytes {
 		return nil
@@ -103,7 +101,7 @@ func (w *Writer) Space(n int) []byte {
 	return w.buf[at : at : at+n]
 }
 
-// inPlace reports whether a payload is where Space returned memory.
+// inPlace reports whether a payload begins in the memory that Space would return.
 func (w *Writer) inPlace(payload []byte) bool {
 	at := len(w.buf) + headerBytes
 	return len(payload) > 0 && at < cap(w.buf) && &payload[0] == &w.buf[:cap(w.buf)][at]
@@ -114,7 +112,7 @@ func (w *Writer) inPlace(payload []byte) bool {
 func (w *Writer) Offset() int64 { return w.offset }
 
 // Index returns the index of the records written so far, or nothing without
-// [WriterOptions.Index]. It is valid until the next call of [Writer.Write] or
+// [WriterOptions.Index]. The result is valid until the next call of [Writer.Write] or
 // [Writer.Reset].
 func (w *Writer) Index() []byte { return w.index }
 
@@ -126,14 +124,15 @@ func (w *Writer) Flush() error {
 		}
 	}
 	w.buf = w.buf[:0]
-	// An unusually long record made it grow, or an Exchanger that failed has kept it.
+	// Replaces the buffer if a very long record made it grow, or if a failed Exchanger did
+	// not return one.
 	if cap(w.buf) > 16*writerBufferBytes || cap(w.buf) < writerBufferBytes {
 		w.buf = make([]byte, 0, writerBufferBytes)
 	}
 	return w.err
 }
 
-// pass passes the buffer on.
+// pass writes the buffer to the compressor, the Exchanger or the underlying writer.
 func (w *Writer) pass() (err error) {
 	if w.gz != nil {
 		_, err = w.gz.Write(w.buf)
@@ -145,7 +144,7 @@ func (w *Writer) pass() (err error) {
 	return err
 }
 
-// Close flushes and ends the compressed stream. It does not close the
+// Close writes all buffered frames and ends the compressed stream. It does not close the
 // underlying writer.
 func (w *Writer) Close() error {
 	err := w.Flush()

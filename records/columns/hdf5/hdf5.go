@@ -4,16 +4,16 @@
 //	with h5py.File("train-00000-of-00010.training.hdf5", "r") as f:
 //		ids = f["input_ids"][:]  # (rows, S), int32
 //
-// That program takes the files of a directory whose names contain "training", so
-// the files of the held-out split have "test" in its place.
+// That program reads the files of a directory whose names contain "training". Files of
+// other splits have "test" there instead.
 //
 // # Format
 //
-// The file has a dataset for each of six columns, in chunks compressed by zlib:
-// input_ids, masked_lm_positions and masked_lm_ids of 32 bits, input_mask,
-// segment_ids and next_sentence_labels of 8 bits, all signed. There are no weights:
-// a position is one to predict if it is not 0, so a weight must be 1 there and 0
-// elsewhere. Only [records.Pairs] have all six columns.
+// The file has a dataset for each of six columns, in chunks compressed with zlib. All
+// values are signed: 32 bits for input_ids, masked_lm_positions and masked_lm_ids, 8 bits
+// for input_mask, segment_ids and next_sentence_labels. Weights are not stored: the
+// predictions are the positions before the first 0, so the weights must be 1 for these and
+// 0 for the others. Only [records.Pairs] have all six columns.
 //
 //	superblock            version 2
 //	root group            an object header, version 2, with a link to each dataset
@@ -21,9 +21,9 @@
 //	6 × B-tree            version 1, of the chunks: the root, then level by level
 //	chunks                in the order in which they are complete
 //
-// The numbers are those of the HDF5 File Format Specification, version 3.0. All
-// sizes but those of the chunks follow from the number of rows, so a reader rebuilds
-// what precedes the chunks and compares it.
+// The numbers are those of the HDF5 File Format Specification, version 3.0. Except for the
+// sizes of the chunks, the number of rows determines all bytes before the chunks. So a
+// reader rebuilds these bytes and compares them with the file.
 package hdf5
 
 import (
@@ -40,13 +40,13 @@ import (
 	"pretext/records/columns"
 )
 
-// Suffixes of the name of the file of a part.
+// Suffixes of the file name of a part.
 const (
 	trainSuffix = ".training.hdf5"
 	otherSuffix = ".test.hdf5"
 )
 
-// fileName returns the name of the file of a part.
+// fileName returns the file name of a part.
 func fileName(stem string) string {
 	if strings.HasPrefix(stem, "train-") {
 		return stem + trainSuffix
@@ -77,11 +77,11 @@ func (Format) About() columns.Description {
 // The columns that are not stored with 32 bits.
 var (
 	bytesWide = map[string]bool{records.InputMask: true, records.SegmentIDs: true, records.NextSentenceLabels: true}
-	weights   = records.MaskedLMWeights // is not stored
+	weights   = records.MaskedLMWeights // not stored
 )
 
-// NewWriter returns a writer of the file STEM.training.hdf5, or STEM.test.hdf5 for
-// other splits than train.
+// NewWriter returns a writer of the file STEM.training.hdf5 for the split train, or
+// STEM.test.hdf5 for other splits.
 func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
 	if len(p.Schema) != 7 || columns.Variable(p.Schema) {
 		return nil, fmt.Errorf("%s: the format of NVIDIA's BERT holds pairs of segments only", p.Stem)
@@ -97,8 +97,8 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	return w, nil
 }
 
-// A writer compresses chunks into a temporary file, since the sizes of all chunks
-// stand before the first.
+// A writer compresses chunks into a temporary file, since the file must hold the sizes of
+// all chunks before the first chunk.
 type writer struct {
 	part    columns.Part
 	sets    []*dataset
@@ -135,8 +135,8 @@ func (w *writer) Write(row []columns.Value) error {
 	return nil
 }
 
-// checkWeights returns an error unless each weight follows from its position: 1 if
-// the position is not 0, else 0.
+// checkWeights returns an error unless the weights are those that the positions imply; see
+// weightsOf.
 func checkWeights(positions []int32, weights []float32) error {
 	got := make([]float32, len(weights))
 	weightsOf(positions, got)
@@ -148,7 +148,7 @@ func checkWeights(positions []int32, weights []float32) error {
 	return nil
 }
 
-// weightsOf sets the weights that positions give: 1 before the first 0.
+// weightsOf sets the weights that positions imply: 1 before the first position 0, then 0.
 func weightsOf(positions []int32, weights []float32) {
 	w := float32(1)
 	for i, p := range positions {
@@ -159,9 +159,9 @@ func weightsOf(positions []int32, weights []float32) {
 	}
 }
 
-// flush writes the chunk of a dataset to the temporary file.
+// flush compresses the current chunk of a dataset and writes it to the temporary file.
 func (w *writer) flush(d *dataset) error {
-	d.chunk = append(d.chunk, make([]byte, d.chunkBytes()-int64(len(d.chunk)))...) // the last one is padded
+	d.chunk = append(d.chunk, make([]byte, d.chunkBytes()-int64(len(d.chunk)))...) // pads the last chunk
 	w.packed.Reset()
 	w.zlib.Reset(&w.packed)
 	w.zlib.Write(d.chunk)
@@ -233,10 +233,10 @@ type reader struct {
 	buf  []byte
 }
 
-// maxRatio is more than zlib compresses by: 1032 times.
+// maxRatio is above the maximum compression ratio of zlib, 1032.
 const maxRatio = 2000
 
-// corrupt returns an error about the file.
+// corrupt returns an error that matches columns.ErrCorrupt.
 func corrupt(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", columns.ErrCorrupt, fmt.Sprintf(format, args...))
 }
@@ -283,7 +283,7 @@ func (r *reader) row(n int64, row []columns.Value) error {
 	return nil
 }
 
-// load reads a chunk of a dataset.
+// load reads and decompresses a chunk of a dataset.
 func (r *reader) load(d *dataset, chunk int64) error {
 	r.buf = append(r.buf[:0], make([]byte, d.sizes[chunk])...)
 	if _, err := r.in.ReadAt(r.buf, d.addresses[chunk]); err != nil && err != io.EOF {
@@ -301,7 +301,7 @@ func (r *reader) load(d *dataset, chunk int64) error {
 		_, err = io.ReadFull(r.zlib, d.chunk)
 	}
 	if err == nil {
-		if n, end := r.zlib.Read(make([]byte, 1)); n != 0 || end != io.EOF || in.Len() != 0 { // checks the checksum
+		if n, end := r.zlib.Read(make([]byte, 1)); n != 0 || end != io.EOF || in.Len() != 0 { // verifies the checksum
 			err = fmt.Errorf("data after the end, or a wrong checksum (%v)", end)
 		}
 	}
@@ -311,7 +311,7 @@ func (r *reader) load(d *dataset, chunk int64) error {
 	return nil
 }
 
-// append appends a row of the dataset.
+// append appends the encoded values of a row to dst.
 func (d *dataset) append(dst []byte, values []int32) ([]byte, error) {
 	if d.width == 4 {
 		return columns.AppendLittle(dst, columns.Value{Ints: values}), nil
@@ -325,7 +325,7 @@ func (d *dataset) append(dst []byte, values []int32) ([]byte, error) {
 	return dst, nil
 }
 
-// read reads a row that append wrote.
+// read decodes the values of a row that append encoded.
 func (d *dataset) read(src []byte, values []int32) {
 	if d.width == 4 {
 		columns.ReadLittle(src, columns.Value{Ints: values})

@@ -12,13 +12,13 @@ type dataset struct {
 	name      string
 	column    int   // index in the schema
 	length    int64 // values in a row
-	flat      bool  // of one dimension
+	flat      bool  // one value per row: one dimension
 	width     int64 // bytes of a value: 4 or 1
 	chunkRows int64
 
 	sizes     []uint32 // of the compressed chunks
 	addresses []int64  // of the chunks; head sets them
-	chunk     []byte   // the one that is written or read, uncompressed
+	chunk     []byte   // the chunk being written or read, uncompressed
 }
 
 // targetChunk is the size of a chunk before compression, unless a row is larger.
@@ -54,21 +54,22 @@ func (d *dataset) rank() int {
 	return 2
 }
 
-// nodeEntries is the largest number of children of a node of the B-trees: twice
-// the default of the specification for chunks, 32.
+// nodeEntries is the maximum number of children of a B-tree node: twice the specification's
+// default for chunks, 32.
 const nodeEntries = 64
 
-// keyBytes is the size of a key in a node: size and filter mask of the chunk, the
-// offset of its first element, and that in the element.
+// keyBytes is the size of a key in a node: 4 bytes each for the chunk's size and filter
+// mask, then 8 bytes for each dimension of the chunk's offset, plus 8 for the offset within
+// an element, 0.
 func (d *dataset) keyBytes() int64 { return 8 + 8*int64(d.rank()+1) }
 
-// nodeBytes is the size of a node, which does not depend on how full it is.
+// nodeBytes is the size of a node, which is the same for full and partly filled nodes.
 func (d *dataset) nodeBytes() int64 {
 	return 24 + nodeEntries*8 + (nodeEntries+1)*d.keyBytes()
 }
 
-// levels returns the number of nodes of each level of the B-tree of n chunks, the
-// root first. There is no tree without chunks.
+// levels returns the number of nodes in each level of a B-tree of n chunks, from the root
+// to the leaves. Without chunks there are no levels.
 func levels(n int64) (list []int64) {
 	for n > 0 {
 		n = (n + nodeEntries - 1) / nodeEntries
@@ -80,12 +81,12 @@ func levels(n int64) (list []int64) {
 	return list
 }
 
-// undefined is the address of nothing.
+// undefined is the address of an object that does not exist.
 const undefined = ^uint64(0)
 
 const superblockBytes = 48
 
-// A layout says where everything before the chunks is.
+// A layout holds the addresses of everything before the chunks.
 type layout struct {
 	sets    []*dataset
 	rows    int64
@@ -113,20 +114,20 @@ func newLayout(sets []*dataset, rows int64) *layout {
 
 func align(n int64) int64 { return (n + 7) &^ 7 }
 
-// sizeOf reads the size of a chunk of dataset i from its B-tree in what precedes
+// sizeOf reads the size of a chunk of dataset i from its B-tree. head is everything before
 // the chunks.
 func (l *layout) sizeOf(head []byte, i int, chunk int64) uint32 {
 	d := l.sets[i]
 	at := l.trees[i]
 	nodes := levels(d.count(l.rows))
-	for _, n := range nodes[:len(nodes)-1] { // to the leaves
+	for _, n := range nodes[:len(nodes)-1] { // skip to the leaves
 		at += n * d.nodeBytes()
 	}
 	at += chunk/nodeEntries*d.nodeBytes() + 24 + chunk%nodeEntries*(d.keyBytes()+8)
 	return binary.LittleEndian.Uint32(head[at:])
 }
 
-// head returns everything before the chunks, and sets the addresses of the chunks.
+// head returns everything before the chunks, and sets the addresses of the chunks in sets.
 func head(sets []*dataset, rows int64) []byte {
 	l := newLayout(sets, rows)
 	end := l.place()
@@ -149,8 +150,8 @@ func head(sets []*dataset, rows int64) []byte {
 	return append(b, make([]byte, l.chunks-int64(len(b)))...)
 }
 
-// place sets the address of each chunk, in the order in which a writer completes
-// them, and returns the end of the file.
+// place sets the address of each chunk and returns the end of the file. The chunks are in
+// the order in which a writer completes them.
 func (l *layout) place() int64 {
 	at := l.chunks
 	next := make([]int64, len(l.sets))
@@ -233,7 +234,8 @@ func (l *layout) header(i int) []byte {
 	kind = le.AppendUint16(le.AppendUint16(kind, 0), uint16(8*d.width))
 	m := message(nil, messageDataspace, space)
 	m = message(m, messageDatatype, kind)
-	m = message(m, messageFill, []byte{3, 0x0b}) // written incrementally, if set, not set
+	// Version 3: allocate incrementally; write the fill value if set; it is not set.
+	m = message(m, messageFill, []byte{3, 0x0b})
 	m = message(m, messageLayout, chunks)
 	// Version 2, one filter: deflate, optional, with one value, the level.
 	m = message(m, messageFilters, []byte{2, 1, 1, 0, 1, 0, 1, 0, zlibLevel, 0, 0, 0})
@@ -264,16 +266,16 @@ func (l *layout) appendTree(b []byte, i int) []byte {
 	return b
 }
 
-// A nodeOf is a node of a B-tree.
+// A nodeOf is a node of the B-tree of a dataset.
 type nodeOf struct {
 	*dataset
 	level    int   // 0: its children are chunks
-	from, to int64 // its children among all of their level
+	from, to int64 // range of its children in the level below
 	below    int64 // address of the first node of the level below
 }
 
-// appendNode appends a node: its head, then a key before each child and one after
-// the last.
+// appendNode appends a node: its header, then a key before each child and one after the
+// last child.
 func (l *layout) appendNode(b []byte, n nodeOf) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint16(append(b, 'T', 'R', 'E', 'E', 1, byte(n.level)), uint16(n.to-n.from))
@@ -283,7 +285,7 @@ func (l *layout) appendNode(b []byte, n nodeOf) []byte {
 	if n.from > 0 {
 		siblings[0] = self - size
 	}
-	span := int64(1) // chunks below a child
+	span := int64(1) // chunks below each child
 	for range n.level {
 		span *= nodeEntries
 	}
@@ -302,8 +304,8 @@ func (l *layout) appendNode(b []byte, n nodeOf) []byte {
 	return n.appendKey(b, min(n.to*span, n.count(l.rows)))
 }
 
-// appendKey appends the key of a chunk: of the first one below a child, or of the
-// end.
+// appendKey appends the key of a chunk, where chunk is the first one below a child, or the
+// number of chunks for the key at the end.
 func (d *dataset) appendKey(b []byte, chunk int64) []byte {
 	size := uint32(0)
 	if chunk < int64(len(d.sizes)) {

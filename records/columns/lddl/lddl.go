@@ -1,6 +1,5 @@
-// Package lddl reads and writes examples as the Parquet files of NVIDIA's LDDL
-// (Language Datasets and Data Loaders), with the words of the vocabulary instead of
-// ids:
+// Package lddl reads and writes examples as the Parquet files of NVIDIA's LDDL (Language
+// Datasets and Data Loaders). They contain tokens as text instead of ids:
 //
 //	for name in glob("DIR/*.parquet_*"):
 //		rows = pyarrow.parquet.read_table(name).to_pylist()
@@ -8,10 +7,10 @@
 //
 // # Format
 //
-// The examples of a part are in files by their length: STEM.parquet_0 has the
-// shortest quarter of lengths, STEM.parquet_3 the longest (see [binSize]); a file
-// without rows is not written. .num_samples.json has the number of rows of each
-// file. The columns, compressed with snappy:
+// The examples of a part are divided into files by length, with bins of equal width (see
+// [binSize]): STEM.parquet_0 has the shortest examples, STEM.parquet_3 the longest. A file
+// without rows is not written. .num_samples.json holds the number of rows of each file. The
+// columns, compressed with snappy:
 //
 //	A, B                 string  tokens of the segments, joined by a space, masks applied
 //	is_random_next       bool    the label
@@ -22,9 +21,9 @@
 //	row                  int64   number of the example in the part: the one column
 //	                             that LDDL does not have; its loaders ignore it
 //
-// as lddl/dask/bert/pretrain.py and binning.py write them. Only [records.Pairs] have
-// these columns. LDDL's loaders want files of equal numbers of rows in each bin, which
-// its own balance_dask_output makes from these.
+// lddl/dask/bert/pretrain.py and binning.py write the same columns, except row. Only
+// [records.Pairs] have these columns. LDDL's loaders need files with equal numbers of rows
+// in each bin; its program balance_dask_output makes such files from these.
 package lddl
 
 import (
@@ -47,16 +46,17 @@ import (
 // suffix is followed by the number of the bin.
 const suffix = ".parquet_"
 
-// indexName is the name of the list of files.
+// indexName is the name of the file with the number of rows of each file.
 const indexName = ".num_samples.json"
 
 // groupRows is the number of rows in a row group.
 const groupRows = 4096
 
-// bins is the number of bins of lengths, if max_seq_length is a multiple of it.
+// bins is the number of length bins if max_seq_length is a multiple of 4, else there is
+// one.
 const bins = 4
 
-// binSize returns how many lengths a bin has.
+// binSize returns the width of a length bin: the number of lengths in it.
 func binSize(maxSeqLength int) int {
 	if maxSeqLength%bins != 0 {
 		return maxSeqLength
@@ -116,11 +116,11 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 type writer struct {
 	*codec
 	create columns.Create
-	files  []*file // by bin; nil: no rows yet
+	files  []*file // by bin; nil while it has no rows
 	n      int64
 }
 
-// A file has the rows of one bin.
+// A file is an open file that holds the rows of one bin.
 type file struct {
 	out  io.WriteCloser
 	rows *parquet.GenericWriter[row]
@@ -196,14 +196,14 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 	}
 }
 
-// A reader merges the files of a part.
+// A reader merges the rows of all files of a part.
 type reader struct {
 	*codec
 	bins   []*bin
 	values []columns.Value
 }
 
-// A bin reads one file.
+// A bin reads the file of one bin.
 type bin struct {
 	name string
 	rows *parquet.GenericReader[row]
@@ -246,8 +246,8 @@ func newReader(p columns.Part, files []string, open columns.Open) (*reader, erro
 	return r, nil
 }
 
-// guard calls do and returns a panic as an error: the Parquet library panics at some
-// corrupt files.
+// guard calls do and returns a panic as an error, because the Parquet library panics on
+// some corrupt files.
 func guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -269,7 +269,7 @@ func (b *bin) read() error {
 	return err
 }
 
-// next sets the values to those of example n.
+// next decodes example n into r.values.
 func (r *reader) next(n int64) error {
 	for _, b := range r.bins {
 		if !b.have || b.next[0].Row != n {
@@ -283,13 +283,13 @@ func (r *reader) next(n int64) error {
 	return fmt.Errorf("no file has this row at its position")
 }
 
-// A codec turns rows of ids into rows of words, and back.
+// A codec converts rows of ids to rows of text, and back.
 type codec struct {
 	part     columns.Part
 	seq      int
 	ids      map[string]int32
 	cls, sep int32
-	got      []columns.Value // of encode, to compare
+	got      []columns.Value // buffer of encode, for comparison
 }
 
 func newCodec(p columns.Part) (*codec, error) {
@@ -301,14 +301,15 @@ func newCodec(p columns.Part) (*codec, error) {
 	for id := range int32(p.Vocab.Len()) {
 		token := p.Vocab.Token(id)
 		if _, twice := c.ids[token]; twice || token == "" || len(strings.Fields(token)) != 1 || strings.Fields(token)[0] != token {
-			token = fmt.Sprintf("\x00 %d", id) // no text has it: examples with this id are refused
+			token = fmt.Sprintf("\x00 %d", id) // no text has it, so examples with this id are rejected
 		}
 		c.ids[token] = id
 	}
 	return c, nil
 }
 
-// encode returns the row of an example. It must be one that decode gives back.
+// encode returns the LDDL row of an example. It fails if decode would not return the same
+// example.
 func (c *codec) encode(v []columns.Value) (row, error) {
 	ids, positions := v[0].Ints, v[3].Ints
 	n := 0
@@ -343,7 +344,7 @@ func (c *codec) encode(v []columns.Value) (row, error) {
 	return r, nil
 }
 
-// words returns tokens, joined by a space.
+// words returns the tokens of ids, joined by a space.
 func (c *codec) words(ids []int32) string {
 	var b strings.Builder
 	for i, id := range ids {
@@ -359,7 +360,7 @@ func (c *codec) words(ids []int32) string {
 	return b.String()
 }
 
-// lookup appends the ids of words to dst.
+// lookup appends the ids of the tokens in words to dst.
 func (c *codec) lookup(dst []int32, words string) ([]int32, error) {
 	if words == "" {
 		return dst, nil
@@ -374,7 +375,7 @@ func (c *codec) lookup(dst []int32, words string) ([]int32, error) {
 	return dst, nil
 }
 
-// decode sets v to the example of a row.
+// decode decodes an LDDL row into v.
 func (c *codec) decode(r row, v []columns.Value) error {
 	ids, err := c.lookup(append(make([]int32, 0, c.seq), c.cls), r.A)
 	if err != nil {
@@ -418,7 +419,7 @@ func (c *codec) decode(r row, v []columns.Value) error {
 	return nil
 }
 
-// appendNpy appends a .npy file of values as uint16.
+// appendNpy appends values to dst as a .npy file of uint16.
 func appendNpy(dst []byte, values []int32) []byte {
 	dst = append(dst, npy.Array("<u2", int64(len(values)))...)
 	for _, v := range values {
@@ -427,7 +428,7 @@ func appendNpy(dst []byte, values []int32) []byte {
 	return dst
 }
 
-// readNpy reads what appendNpy wrote.
+// readNpy reads the values that appendNpy wrote.
 func readNpy(b []byte) ([]int32, error) {
 	n := (len(b) - len(npy.Array("<u2", 0))) / 2
 	head := npy.Array("<u2", int64(max(0, n)))

@@ -10,15 +10,15 @@ import (
 	"pretext/records/columns"
 )
 
-// maxRowBytes is the largest row that is written or read.
+// maxRowBytes is the maximum size of a row, both for writing and for reading.
 const maxRowBytes = 1 << 30
 
-// A listWriter writes rows with lists of any length. The offsets of all rows stand
-// before the first, so it holds the rows of a file in memory.
+// A listWriter writes rows with lists of any length. It holds the rows of a file in memory,
+// since the file has the offsets of all rows before the first row.
 type listWriter struct {
 	*writer
 	rows []byte
-	ends []uint32 // of each row in rows
+	ends []uint32 // end of each row in rows
 }
 
 func (w *listWriter) Write(row []columns.Value) error {
@@ -43,12 +43,12 @@ func (w *listWriter) Write(row []columns.Value) error {
 	return nil
 }
 
-// size returns the size of the file before compression.
+// size returns the uncompressed size of the current file.
 func (w *listWriter) size() int {
 	return 4 + 4*(len(w.ends)+1) + len(w.head) + len(w.rows)
 }
 
-// flush writes the file of the rows in memory.
+// flush writes a file with the rows in memory.
 func (w *listWriter) flush() error {
 	if err := w.open(int64(w.size())); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (w *listWriter) Close() ([]columns.File, error) {
 	return w.writer.Close()
 }
 
-// appendRow appends a row with the sizes of its lists.
+// appendRow appends the sizes of the lists of a row, then its values.
 func (l *layout) appendRow(dst []byte, row []columns.Value) []byte {
 	for _, i := range l.order {
 		if l.schema[i].Len == 0 {
@@ -95,7 +95,8 @@ func (l *layout) appendRow(dst []byte, row []columns.Value) []byte {
 	return dst
 }
 
-// lengthBytes returns how many bytes the length of a list of n values takes.
+// lengthBytes returns the number of bytes in which the length of a list of n values is
+// stored.
 func lengthBytes(n int) int {
 	switch {
 	case n < 1<<8:
@@ -106,7 +107,7 @@ func lengthBytes(n int) int {
 	return 4
 }
 
-// appendShape appends the shape of an array of one dimension and n values.
+// appendShape appends the shape of an array with one dimension and n values.
 func appendShape(dst []byte, n int) []byte {
 	size := lengthBytes(n)
 	dst = append(dst, byte(1<<2|bits.TrailingZeros(uint(size))))
@@ -116,7 +117,7 @@ func appendShape(dst []byte, n int) []byte {
 	return dst
 }
 
-// listRows reads the rest of a file of n rows with lists.
+// listRows reads the rest of a file of n rows with lists, after the count.
 func (r *reader) listRows(b *bufio.Reader, n int64) error {
 	ends, err := r.listHead(b, n)
 	if err != nil {
@@ -146,8 +147,8 @@ func (r *reader) listRows(b *bufio.Reader, n int64) error {
 	return nil
 }
 
-// listHead reads what precedes the rows of a file of n rows, and returns where the
-// first begins and each ends.
+// listHead reads everything between the count and the rows of a file of n rows. It returns
+// n+1 offsets: the start of the first row and the end of each row.
 func (r *reader) listHead(b *bufio.Reader, n int64) (ends []uint32, err error) {
 	if n == 0 || n > r.want-r.rows {
 		return nil, fmt.Errorf("%w: %d rows in a file of a part with %d", columns.ErrCorrupt, n, r.want)
@@ -169,7 +170,8 @@ func (r *reader) listHead(b *bufio.Reader, n int64) (ends []uint32, err error) {
 	return ends, nil
 }
 
-// readRow reads size bytes. It allocates no more than twice what there is.
+// readRow reads size bytes. It allocates at most about twice the memory of the bytes that
+// in really has.
 func readRow(in io.Reader, row []byte, size int64) ([]byte, error) {
 	for size > 0 {
 		n := min(size, max(1<<20, int64(len(row))))
@@ -183,7 +185,7 @@ func readRow(in io.Reader, row []byte, size int64) ([]byte, error) {
 	return row, nil
 }
 
-// parseRow reads a row that appendRow wrote.
+// parseRow decodes a row that appendRow wrote. It returns false if the row is corrupt.
 func (r *reader) parseRow(row []byte, values []columns.Value) bool {
 	rest, ok := r.parseSizes(row, values)
 	if !ok {
@@ -202,8 +204,8 @@ func (r *reader) parseRow(row []byte, values []columns.Value) bool {
 	return true
 }
 
-// parseSizes reads the sizes of the lists of a row, gives the values their lengths and
-// returns the rest. ok is false unless the row has the size that they demand.
+// parseSizes reads the sizes of the lists of a row, resizes values to them and returns the
+// rest of row. ok is false if these sizes do not match the size of the row.
 func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok bool) {
 	left := len(row)
 	for _, c := range r.schema {
@@ -228,8 +230,8 @@ func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok
 	return rest, left == 0
 }
 
-// listLength returns the number of values of a list of size bytes with its shape; 0
-// if there is none.
+// listLength returns the number of values of a list whose shape and values take size bytes;
+// 0 if no list has this size.
 func listLength(size int) int {
 	for _, bytes := range []int{1, 2, 4} {
 		if n := (size - 1 - bytes) / 4; n > 0 && (size-1-bytes)%4 == 0 && lengthBytes(n) == bytes {

@@ -3,16 +3,16 @@
 //
 // # Format
 //
-// A part of the data is a sequence of files of at most [fileBytes] each, and
-// index.json lists those of all parts. A file, before compression:
+// A part is stored as a sequence of files of at most [fileBytes] each; index.json lists the
+// files of all parts. A file, before compression:
 //
 //	uint32         number of rows N
 //	N+1 × uint32   offset of each row in the file, and the end of the last
 //	JSON           names, types and sizes of the columns
 //	N rows         the columns in the order of their names, values little-endian
 //
-// A column has the type "ndarray:int32:LENGTH" or "ndarray:float32:LENGTH", or, for
-// lists of any length, "ndarray:int32" without one. A row of a schema with lists is
+// A column has the type "ndarray:int32:LENGTH" or "ndarray:float32:LENGTH"; lists of any
+// length have "ndarray:int32", without LENGTH. If a schema has such lists, a row is
 //
 //	uint32 × lists   size of each such column, in bytes
 //	columns          a list begins with its shape: a byte, 4 + log2 of the size of
@@ -41,18 +41,18 @@ import (
 	"pretext/records/columns"
 )
 
-// fileBytes is the largest size of a file before compression; MDSWriter's
-// default of size_limit.
+// fileBytes is the maximum size of a file before compression: MDSWriter's default of
+// size_limit.
 const fileBytes = 1 << 26
 
-// listFileBytes is that size for rows with lists, which are held in memory until
-// their file is complete.
+// listFileBytes is the maximum size of a file of rows with lists. It is smaller because
+// these rows are held in memory until their file is complete.
 const listFileBytes = 1 << 25
 
-// indexName is the name of the list of files.
+// indexName is the name of the file that lists all files.
 const indexName = "index.json"
 
-// Suffixes of the names of a file, before and after compression.
+// Suffixes of file names, before and after compression.
 const (
 	rawSuffix = ".mds"
 	zipSuffix = ".mds.zstd"
@@ -67,13 +67,13 @@ func (Format) About() columns.Description {
 		Usage:       `MosaicML streaming: StreamingDataset(local="DIR")`,
 		Library:     "MosaicML streaming",
 		Program:     "from streaming import StreamingDataset\n\nexamples = StreamingDataset(local={folder}, shuffle=False, batch_size=1)",
-		OneSplit:    true, // index.json has no names of splits
+		OneSplit:    true, // index.json does not distinguish splits
 		MaskedShare: 0.31,
 		IDsShare:    0.76,
 	}
 }
 
-// config is the description of the columns in each file and in the index.
+// config describes the columns, in each file and in the index.
 type config struct {
 	ColumnEncodings []string `json:"column_encodings"`
 	ColumnNames     []string `json:"column_names"`
@@ -85,14 +85,14 @@ type config struct {
 	Version         int      `json:"version"`
 }
 
-// A fileInfo is what the index says of a file.
+// A fileInfo describes a file in the index.
 type fileInfo struct {
 	Basename string            `json:"basename"`
 	Bytes    int64             `json:"bytes"`
 	Hashes   map[string]string `json:"hashes"`
 }
 
-// A shard is an entry of the index.
+// A shard is an entry of the index: one file.
 type shard struct {
 	config
 	RawData fileInfo `json:"raw_data"`
@@ -100,12 +100,12 @@ type shard struct {
 	ZipData fileInfo `json:"zip_data"`
 }
 
-// layout is how rows of a schema are stored.
+// layout describes how rows of a schema are stored.
 type layout struct {
 	schema   []columns.Column
-	order    []int // columns by name
-	lists    bool  // some are lists of any length
-	rowBytes int64 // of a row without lists
+	order    []int // columns sorted by name
+	lists    bool  // some columns are lists of any length
+	rowBytes int64 // size of a row without lists
 	config   config
 	head     []byte // config as JSON
 }
@@ -137,16 +137,16 @@ func newLayout(schema []columns.Column) layout {
 		l.config.ColumnSizes = append(l.config.ColumnSizes, &size)
 		l.rowBytes += int64(size)
 	}
-	l.head, _ = json.Marshal(l.config) // of strings and numbers: it cannot fail
+	l.head, _ = json.Marshal(l.config) // cannot fail: only strings and numbers
 	return l
 }
 
-// fileRows returns the number of rows of a full file.
+// fileRows returns the number of rows in a full file.
 func (l layout) fileRows() int64 {
 	return max(1, (fileBytes-8-int64(len(l.head)))/(l.rowBytes+4))
 }
 
-// rawBytes returns the size of a file with n rows before compression.
+// rawBytes returns the uncompressed size of a file with n rows.
 func (l layout) rawBytes(n int64) int64 {
 	return 4 + 4*(n+1) + int64(len(l.head)) + n*l.rowBytes
 }
@@ -183,8 +183,8 @@ type writer struct {
 	files  []columns.File
 
 	out      io.WriteCloser // nil between two files
-	raw, zip digest         // of the file
-	left     int64          // rows missing in the file
+	raw, zip digest         // digests of the current file
+	left     int64          // rows that the current file still lacks
 	written  int64          // rows of earlier files
 	row      []byte
 }
@@ -206,7 +206,7 @@ func (d *digest) info(name string) fileInfo {
 
 func (w *writer) name() string { return fmt.Sprintf("%s.%05d", w.part.Stem, len(w.files)) }
 
-// open creates the next file, of this size before compression.
+// open creates the next file. size is its size before compression.
 func (w *writer) open(size int64) (err error) {
 	if w.out, err = w.create(w.name() + zipSuffix); err != nil {
 		return err
@@ -315,7 +315,7 @@ type reader struct {
 	want    int64 // rows of the part
 	yield   func([]columns.Value, error) bool
 	rows    int64
-	stopped bool // by the receiver of the rows
+	stopped bool // the receiver of the rows has stopped
 }
 
 func (r *reader) file(in io.Reader) error {
@@ -366,5 +366,6 @@ func (r *reader) file(in io.Reader) error {
 	return nil
 }
 
-// broken makes an error of reading or decompression one of corrupt data.
+// broken converts an error of reading or decompression to one that matches
+// columns.ErrCorrupt.
 func broken(err error) error { return fmt.Errorf("%w: %v", columns.ErrCorrupt, err) }

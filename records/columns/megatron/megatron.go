@@ -1,4 +1,4 @@
-// Package megatron reads and writes token ids of documents as the two files that
+// Package megatron reads and writes the token ids of documents as the two files that
 // Megatron-LM trains from:
 //
 //	dataset = IndexedDataset("DIR/train-00000-of-00010")  # without .bin and .idx
@@ -18,9 +18,9 @@
 //	N × int64          first byte of each sequence in STEM.bin
 //	(N+1) × int64      first sequence of each document, and N
 //
-// as megatron/core/datasets/indexed_dataset.py of Megatron-LM writes it. Each
-// document is one sequence. The format has one list in a row, so it holds only
-// records of documents.
+// megatron/core/datasets/indexed_dataset.py of Megatron-LM writes the same format. Here
+// each document is one sequence. A row of the format is one list, so only records of
+// documents are supported.
 package megatron
 
 import (
@@ -36,19 +36,19 @@ import (
 	"pretext/records/columns"
 )
 
-// Suffixes of the names of the files of a part.
+// Suffixes of the file names of a part.
 const (
 	dataSuffix  = ".bin"
 	indexSuffix = ".idx"
 )
 
-// smallIDs is the size of the vocabulary from which on ids take four bytes, as in
+// smallIDs is the vocabulary size from which ids take four bytes, as in
 // DType.optimal_dtype.
 const smallIDs = 65500
 
 const magic = "MMIDIDX\x00\x00"
 
-// headBytes is the size of the index before the sizes of the sequences.
+// headBytes is the size of the index before the first table, the sizes of the sequences.
 const headBytes = int64(len(magic)) + 8 + 1 + 8 + 8
 
 // Format is the format of Megatron-LM. The zero value is ready for use.
@@ -69,7 +69,7 @@ func (Format) About() columns.Description {
 	}
 }
 
-// idBytes returns the size of an id.
+// idBytes returns the size of an id in bytes.
 func idBytes(p columns.Part) int64 {
 	if p.IDs > 0 && p.IDs < smallIDs {
 		return 2
@@ -178,10 +178,11 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 	}
 }
 
-// A reader reads the sequences, and their three entries in the index.
+// A reader reads the sequences from the data file, and the entries for each from the three
+// tables of the index.
 type reader struct {
 	data                io.Reader
-	size, at            int64 // of the data in bytes, read of it
+	size, at            int64 // of the data, in bytes: total, and read so far
 	idBytes             int64
 	sizes, starts, docs io.Reader
 	buf                 []byte

@@ -3,8 +3,8 @@
 //
 //	ids = numpy.load("train-00000-of-00010.input_ids.npy", mmap_mode="r")  # (rows, S)
 //
-// A column of lists of any length is one array of all values, and a second one of
-// where each list begins, of one more element than there are rows:
+// A column of lists of any length is stored as two arrays: all values, and the offset at
+// which each list begins. The offsets have one more element than there are rows:
 //
 //	ids = numpy.load("train-00000-of-00010.input_ids.npy", mmap_mode="r")
 //	at = numpy.load("train-00000-of-00010.input_ids.offsets.npy", mmap_mode="r")
@@ -18,8 +18,8 @@
 //	                    and a line feed so that the data begins at a multiple of 64
 //	values              little-endian: 4 bytes each, offsets 8
 //
-// as numpy/lib/format.py describes it. A column with one value in each row is an
-// array of one dimension.
+// numpy/lib/format.py describes the format. A column with one value in each row is an array
+// of one dimension.
 package npy
 
 import (
@@ -35,7 +35,7 @@ import (
 // Suffixes of the names of files, after the name of the column.
 const (
 	Suffix        = ".npy"
-	offsetsSuffix = ".offsets.npy" // of a column of lists
+	offsetsSuffix = ".offsets.npy" // for columns of lists
 )
 
 // Format is the format of NumPy arrays. The zero value is ready for use.
@@ -54,8 +54,8 @@ func (Format) About() columns.Description {
 	}
 }
 
-// Header returns everything before the values of an array of rows rows of column
-// c. If c has lists of any length, rows is the number of their values.
+// Header returns everything before the values in the file of column c, an array of the
+// given number of rows. If c has lists of any length, rows is the total number of values.
 func Header(c columns.Column, rows int64) []byte {
 	kind, shape := "<i4", fmt.Sprintf("(%d, %d)", rows, c.Len)
 	if c.Type == columns.Float32 {
@@ -77,22 +77,22 @@ func header(kind, shape string) []byte {
 	return append(append(b, text...), '\n')
 }
 
-// Array returns everything before the values of an array of one dimension and n
-// values of a NumPy type such as "<u2".
+// Array returns everything before the values in the file of an array with one dimension and
+// n values. kind is a NumPy type such as "<u2".
 func Array(kind string, n int64) []byte { return header(kind, fmt.Sprintf("(%d,)", n)) }
 
-// offsetsHeader returns everything before the values of an array of n offsets.
+// offsetsHeader returns everything before the values in a file of n offsets.
 func offsetsHeader(n int64) []byte { return Array("<i8", n) }
 
-// Values returns the number of values of a column of lists whose file has a size
-// in bytes. It does not check the header.
+// Values returns the number of values in a file of size bytes, which holds a column of
+// lists. It does not check the header.
 func Values(size int64, c columns.Column) int64 {
 	c.Len = 0
 	return (size - int64(len(Header(c, 0)))) / 4 // the padding makes all headers equally long
 }
 
-// NewWriter returns a writer of the files STEM.COLUMN.npy, and
-// STEM.COLUMN.offsets.npy of columns of lists.
+// NewWriter returns a writer of the files STEM.COLUMN.npy and, for columns of lists,
+// STEM.COLUMN.offsets.npy.
 func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
 	w := &writer{part: p, ends: make([]int64, len(p.Schema)), starts: make([]*array, len(p.Schema))}
 	for i, c := range p.Schema {
@@ -118,7 +118,7 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	return w, nil
 }
 
-// An array is a file that is written.
+// An array is an array file being written.
 type array struct {
 	io.WriteCloser
 	name string
@@ -127,7 +127,7 @@ type array struct {
 type writer struct {
 	part   columns.Part
 	values []*array // by column
-	starts []*array // by column; nil: not of lists
+	starts []*array // by column; nil if it has no lists
 	files  []columns.File
 	order  []*array
 	ends   []int64 // number of values by column
@@ -135,7 +135,7 @@ type writer struct {
 	buf    []byte
 }
 
-// add creates a file with a header.
+// add creates a file and writes its header.
 func (w *writer) add(name string, header []byte, create columns.Create) (*array, error) {
 	out, err := create(name)
 	if err != nil {
@@ -147,7 +147,7 @@ func (w *writer) add(name string, header []byte, create columns.Create) (*array,
 	return a, err
 }
 
-// offset writes where the next list of a column begins.
+// offset writes the offset of the next list of a column.
 func (w *writer) offset(column int) error {
 	_, err := w.starts[column].Write(binary.LittleEndian.AppendUint64(nil, uint64(w.ends[column])))
 	return err
@@ -219,14 +219,14 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 	}
 }
 
-// A reader reads the values of a column.
+// A reader reads the values of one column.
 type reader struct {
 	name   string
 	column columns.Column
 	values io.Reader
-	starts io.Reader // nil: all rows have the length of the column
-	at     int64     // where the next list begins
-	left   int64     // values that were not read yet, of a column of lists
+	starts io.Reader // offsets; nil if all rows have column.Len values
+	at     int64     // offset of the next list
+	left   int64     // unread values of a column of lists
 	buf    []byte
 }
 
@@ -263,7 +263,7 @@ func (r *reader) length() (int, error) {
 	return int(n), nil
 }
 
-// arrays opens the files of each column and checks their headers and sizes.
+// arrays opens the files of all columns and checks their headers and sizes.
 func arrays(p columns.Part, files []string, open columns.Open) (ins []*reader, err error) {
 	want := len(p.Schema)
 	for _, c := range p.Schema {
@@ -310,8 +310,8 @@ func (r *reader) openLists(rows int64, files []string, open columns.Open) (err e
 	return nil
 }
 
-// openArray opens a file and returns a reader of its values. form returns the
-// header and the number of bytes after it that a file of this size must have.
+// openArray opens a file and returns a reader of its values. form returns, for the size of
+// the file, the header that it must have and the number of bytes after that.
 func openArray(name string, open columns.Open, form func(size int64) (header []byte, data int64)) (io.Reader, error) {
 	f, size, err := open(name)
 	if err != nil {

@@ -1,14 +1,15 @@
-// Package parquetfile reads and writes examples as Apache Parquet files with a
-// list of numbers in each column, one file for each part, and the README.md from
-// which the datasets library of Hugging Face learns which files are which split:
+// Package parquetfile reads and writes examples as Apache Parquet files, one for each part,
+// with a list of numbers in each column. It also writes a README.md that tells the Hugging
+// Face library datasets which files belong to which split:
 //
 //	datasets.load_dataset("DIR", streaming=True)["train"]
 //
 // # Format
 //
-// The columns are LIST of required INT32 or FLOAT, or such a number where a row
-// has one value; in the order of their names. A row group has [groupRows] rows; with
-// lists of any length it ends earlier, at [groupBytes] of values. Pages are compressed with zstd. See parquet.apache.org/docs/file-format.
+// The columns are in the order of their names. A column is a LIST of required INT32 or
+// FLOAT, or a plain INT32 or FLOAT if each row has one value. A row group has [groupRows]
+// rows; with lists of any length it ends earlier if its values reach [groupBytes]. Pages
+// are compressed with zstd. See parquet.apache.org/docs/file-format.
 package parquetfile
 
 import (
@@ -26,15 +27,15 @@ import (
 	"pretext/records/columns"
 )
 
-// suffix ends the name of the file of a part.
+// suffix is the end of the file name of a part.
 const suffix = ".parquet"
 
-// groupRows is the number of rows in a row group: what a reader that streams
-// holds in memory, 8 MB of examples of 128 tokens and 34 MB of 512.
+// groupRows is the number of rows in a row group. A streaming reader holds one row group in
+// memory: 8 MB with examples of 128 tokens, 34 MB with 512.
 const groupRows = 4096
 
-// groupBytes is the size of the values of a row group with lists of any length, or
-// that of one row if that is more.
+// groupBytes is the maximum size of the values in a row group with lists of any length; a
+// longer row is a row group of its own.
 const groupBytes = 1 << 25
 
 // Format is the Parquet format. The zero value is ready for use.
@@ -68,7 +69,7 @@ func schemaOf(list []columns.Column) *parquet.Schema {
 	return parquet.NewSchema("example", group)
 }
 
-// order returns the columns by name, the order of the schema.
+// order returns the indexes of the columns, sorted by name as in the schema.
 func order(list []columns.Column) (order []int) {
 	for i := range list {
 		order = append(order, i)
@@ -94,8 +95,8 @@ type writer struct {
 	out   io.WriteCloser
 	rows  *parquet.GenericWriter[any]
 	n     int64
-	bytes int64 // of values in the row group, if there are lists of any length
-	group int   // rows in it
+	bytes int64 // size of the values in the row group, if there are lists of any length
+	group int   // rows in the row group
 	row   parquet.Row
 }
 
@@ -145,7 +146,7 @@ func (w *writer) Close() ([]columns.File, error) {
 	return []columns.File{{Name: w.part.Stem + suffix}}, w.out.Close()
 }
 
-// Index returns README.md, which names the files of each split.
+// Index returns README.md, which lists the files of each split.
 func (Format) Index(files []columns.File) (name string, content []byte, err error) {
 	var b bytes.Buffer
 	b.WriteString("---\nconfigs:\n- config_name: default\n  data_files:\n")
@@ -188,7 +189,8 @@ type reader struct {
 	yield  func([]columns.Value, error) bool
 }
 
-// read yields all rows. The Parquet library panics at some corrupt files.
+// read yields all rows. It returns a panic as an error, because the Parquet library panics
+// on some corrupt files.
 func (r *reader) read(f io.ReaderAt, size int64) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -213,7 +215,7 @@ func (r *reader) read(f io.ReaderAt, size int64) (err error) {
 	return nil
 }
 
-// group yields the rows of a row group; more is false if the receiver stopped.
+// group yields the rows of a row group. more is false if the receiver has stopped.
 func (r *reader) group(g parquet.RowGroup) (more bool, err error) {
 	rows := g.Rows()
 	defer rows.Close()

@@ -6,13 +6,13 @@
 //	...
 //	train-00003-of-00010-00000001.input_ids.npy
 //
-// The webdataset library joins files with the same name up to the first dot to
-// one sample and decodes *.npy to arrays:
+// The webdataset library combines the files whose names are equal up to the first dot into
+// one sample, and decodes *.npy to arrays:
 //
 //	for sample in webdataset.WebDataset(files, shardshuffle=False).decode():
 //		ids = sample["input_ids.npy"]  # (S,), or of any length in the form tokens; int32
 //
-// The tar headers have the form ustar, without time, owner or rights, so equal
+// The tar headers are in ustar format with mode 0644, without time or owner, so equal
 // examples give equal bytes.
 package webdataset
 
@@ -27,7 +27,7 @@ import (
 	"pretext/records/columns/npy"
 )
 
-// suffix ends the name of the file of a part.
+// suffix is the end of the file name of a part.
 const suffix = ".tar"
 
 // Format is the WebDataset format. The zero value is ready for use.
@@ -58,12 +58,12 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	return w, nil
 }
 
-// head returns the header of the array of n values of a column.
+// head returns the .npy header of an array with n values of a column.
 func head(c columns.Column, n int64) []byte {
 	return npy.Header(columns.Column{Name: c.Name, Type: c.Type, Len: 1}, n)
 }
 
-// member returns the name of a column of a row in the tar file.
+// member returns the file name, in the tar file, of a column of a row.
 func member(stem string, row int64, c columns.Column) string {
 	return fmt.Sprintf("%s-%08d.%s%s", stem, row, c.Name, npy.Suffix)
 }
@@ -136,7 +136,7 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 	}
 }
 
-// maxMember is the largest array of one example that a reader takes, in bytes.
+// maxMember is the maximum size in bytes of one array, for reading.
 const maxMember = 1 << 30
 
 type reader struct {
