@@ -7,16 +7,16 @@ import (
 	"pretext/records"
 )
 
-// Counts describes the result of a [Builder.Build]. It depends only on the
-// corpus, the options, the vocabulary and the seed.
+// Counts holds statistics of the result of [Builder.Build]. They depend only on the corpus,
+// the options, the vocabulary and the seed.
 type Counts struct {
 	Examples      int64 `json:"examples"`
 	RandomNext    int64 `json:"random_next"`             // examples whose next_sentence_labels is 1
 	Tokens        int64 `json:"tokens"`                  // tokens of all examples, with [CLS] and [SEP], without padding
 	Predictions   int64 `json:"predictions"`             // masked tokens
 	NoPredictions int64 `json:"no_predictions"`          // examples without masked tokens, possible only with whole-word masking
-	Pieces        int64 `json:"pieces,omitempty"`        // of rows, by a [Packer]
-	CutDocuments  int64 `json:"cut_documents,omitempty"` // documents that did not fit one record or row, by a [Packer] or [Splitter]
+	Pieces        int64 `json:"pieces,omitempty"`        // pieces in all rows; only by a [Packer]
+	CutDocuments  int64 `json:"cut_documents,omitempty"` // longer than a record or row; only by a [Packer] or [Splitter]
 }
 
 // Add returns the sum of c and d.
@@ -32,27 +32,27 @@ func (c Counts) Add(d Counts) Counts {
 	}
 }
 
-// A Record is one example as [Builder.Build] yields it.
+// A Record is one example that [Builder.Build] passes to yield.
 type Record struct {
 	Payload     []byte // serialized [records.Example], valid during the call
 	Tokens      int    // without padding
-	Pieces      int    // of a row of a [Packer]; 0 otherwise
-	Bin         int    // length to which it is padded, with LengthBins; 0 without
+	Pieces      int    // number of pieces in a row of a [Packer]; 0 otherwise
+	Bin         int    // length to which the example is padded; 0 without LengthBins
 	Predictions int
 	RandomNext  bool
 }
 
-// A Builder makes examples. It keeps its memory for the next [Builder.Build].
-// It must not be used by several goroutines at once.
+// A Builder makes examples. Each [Builder.Build] reuses the memory of the last one. A
+// Builder must not be used by several goroutines at once.
 type Builder struct {
 	opts  Options
 	vocab Vocab
 
 	rng      *pyrandom.Rand
 	masker   *masker
-	corpus   *Corpus                         // during Build
-	order    []uint32                        // of its documents
-	pass     func(ctx context.Context) error // makes the instances of one pass over the documents, with keep
+	corpus   *Corpus                         // the argument of Build
+	order    []uint32                        // shuffled numbers of the documents of corpus
+	pass     func(ctx context.Context) error // makes the instances of one pass; calls keep for each
 	store    *store
 	places   []uint64 // address of each instance (example before padding) in the store
 	current  instance // the instance under construction
@@ -63,10 +63,10 @@ type Builder struct {
 	memory   func(bin, n int) []byte // see [Builder.MakeIn]
 	counts   Counts
 	followed []Followed
-	touched  byte // result of store.touch, so that the compiler keeps its loads
+	touched  byte // result of store.touch, stored so that the compiler does not remove the reads
 }
 
-// newBuilder returns a Builder for a recipe with masks, without its pass.
+// newBuilder returns a Builder for a recipe with masks. The caller must set its field pass.
 func newBuilder(r Recipe, o Options, v Vocab, s Scratch) (*Builder, error) {
 	if err := r.validate(o, v); err != nil {
 		return nil, err
@@ -94,10 +94,10 @@ func newBuilder(r Recipe, o Options, v Vocab, s Scratch) (*Builder, error) {
 	}, nil
 }
 
-// Build makes all examples of a corpus, seeded like Python's
-// random.Random(seed), and calls yield for each, in their final order. It stops
-// at the first error of yield, of the scratch file or of ctx and returns it.
-// The corpus must have been made for a vocabulary of the size of the Builder's.
+// Build makes all examples of a corpus and calls yield for each, in their final order. seed
+// seeds the draws like Python's random.Random(seed). Build stops at the first error of
+// yield, of the scratch file or of ctx and returns it. The corpus must have been made for a
+// vocabulary of the same size as that of the Builder.
 func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (Counts, error) {
 	if err := corpus.fits(b.vocab); err != nil {
 		return Counts{}, err
@@ -108,8 +108,7 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 	b.rng.Seed(seed)
 	b.corpus = corpus
 	defer func() { b.corpus = nil }()
-	// The instances (examples before padding) go to the store in the order of the
-	// original script.
+	// Store the instances (examples before padding) in the order of the original script.
 	b.order = corpus.shuffled(b.rng, b.order)
 	var err error
 	for i := 0; i < b.opts.DupeFactor && err == nil; i++ {
@@ -128,7 +127,7 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 	return b.counts, err
 }
 
-// keep masks b.current, puts it into the store and counts it.
+// keep masks b.current, appends it to the store and updates the counts.
 func (b *Builder) keep() error {
 	in := &b.current
 	in.positions, in.labels = b.masker.apply(in.tokens, in.positions[:0], in.labels[:0])
@@ -151,12 +150,12 @@ func (b *Builder) keep() error {
 	return nil
 }
 
-// MakeIn sets where payloads are made. memory returns memory for a payload of up to n
-// bytes of a record of the given length bin, or nil. A writer can thus have payloads
-// where it needs them.
+// MakeIn sets a function that provides the memory for payloads, so that a writer can have
+// payloads encoded directly into its buffer. memory returns memory for a payload of up to n
+// bytes of a record with the given length bin, or nil.
 func (b *Builder) MakeIn(memory func(bin, n int) []byte) { b.memory = memory }
 
-// encode returns the payload of an example.
+// encode returns the payload of an example, in memory from b.memory if possible.
 func (b *Builder) encode(e *records.Encoder, bin int, p records.Parts) []byte {
 	if b.memory != nil {
 		if memory := b.memory(bin, e.Longest()); memory != nil {
@@ -167,12 +166,11 @@ func (b *Builder) encode(e *records.Encoder, bin int, p records.Parts) []byte {
 	return b.payload
 }
 
-// touchAhead is the number of instances that emit loads into the processor's
-// cache ahead. Each is at a random address, so one after the other would wait
-// for memory.
+// touchAhead is the number of instances that emit prefetches into the processor's cache.
+// Their addresses are random, so without prefetching, each read would wait for memory.
 const touchAhead = 16
 
-// ahead loads instances that are emitted after the one at index i.
+// ahead prefetches instances that emit needs after the one at index i.
 func (b *Builder) ahead(i int) {
 	switch {
 	case !canFetch:

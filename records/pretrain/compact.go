@@ -17,29 +17,30 @@ type instance struct {
 	randomNext bool
 }
 
-// The compact form is how an instance is stored until the final shuffle: six numbers,
-// then the three lists packed as in the wire format. Ids are packed once, while they
-// are in the processor's cache; the payload is then made by copying.
+// The compact form is the format in which instances are stored until the final shuffle: six
+// numbers, then the three lists, packed as in the wire format. So ids are packed once,
+// while they are in the processor's cache, and payloads are then made by copying.
 //
 //	tokens<<1 | randomNext, second, predictions,
 //	bytes of ids, bytes of positions, bytes of labels: four bytes each
 //	ids, positions, labels
 const compactHeader = 6 * 4
 
-// packSpare is the room behind its result that [records.AppendPacked] wants.
+// packSpare is the number of bytes that [records.AppendPacked] needs after the end of its
+// result.
 const packSpare = 64
 
-// maxCompactBytes returns the size in bytes of the memory in which the compact form of
-// an instance with these options and this vocabulary is made.
+// maxCompactBytes returns the size of the buffer in which putCompact writes an instance, in
+// bytes, for these options and this vocabulary.
 func maxCompactBytes(o Options, v Vocab) int {
-	const least = 3 // bytes of a number, for which AppendPacked reserves memory
+	const least = 3 // AppendPacked reserves so many bytes for each number
 	id := max(least, len(binary.AppendUvarint(nil, uint64(v.Size))))
 	position := max(least, len(binary.AppendUvarint(nil, uint64(o.MaxSeqLength))))
 	return compactHeader + o.MaxSeqLength*id + o.MaxPredictionsPerSeq*(id+position) + packSpare
 }
 
-// putCompact writes the compact form of in to place and returns its size. place must
-// have [maxCompactBytes].
+// putCompact writes the compact form of in to place and returns its size. place must have
+// at least [maxCompactBytes].
 func (in *instance) putCompact(place []byte) int {
 	lists := records.AppendPacked(place[:compactHeader], in.tokens)
 	ids := len(lists) - compactHeader
@@ -62,9 +63,9 @@ func (in *instance) putCompact(place []byte) int {
 
 var errScratch = errors.New("read scratch file: the example differs from the one written")
 
-// readCompact parses the compact form at the start of b. The result refers to
-// the memory of b. A scratch file may return corrupt data and the encoder does
-// not check it, so readCompact checks every number against the options.
+// readCompact parses the compact form at the start of b. The result refers to the memory of
+// b. readCompact checks every number against the options, because a scratch file may return
+// corrupt data and the encoder does not check its input.
 func readCompact(b []byte, o Options) (p records.Parts, err error) {
 	if len(b) < compactHeader {
 		return p, errScratch

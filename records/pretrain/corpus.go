@@ -9,18 +9,18 @@ import (
 	"pretext/internal/pyrandom"
 )
 
-// A Corpus holds the token ids of documents, divided into sentences, in a
-// compact form. It drops sentences without tokens and documents without
-// sentences, as the original script does.
+// A Corpus holds the token ids of documents, divided into sentences, in a compact form. It
+// drops sentences without tokens and documents without sentences, as the original script
+// does.
 //
 // It may be shared by several Builders, but must not be changed while a
 // [Builder] reads it.
 type Corpus struct {
 	vocabSize int
-	narrow    idStore[uint16] // the ids, if all possible ids fit 16 bits
-	wide      idStore[uint32] // the ids, if not
+	narrow    idStore[uint16] // the ids, if they all fit in 16 bits
+	wide      idStore[uint32] // the ids otherwise
 	isWide    bool
-	marked    bool // ids may have the flag Continues
+	marked    bool // ids may have the flag [Continues]
 
 	tokens       uint32
 	sentenceEnds []uint32 // end of each sentence, in tokens
@@ -30,29 +30,30 @@ type Corpus struct {
 	followed  []followed
 }
 
-// negatives describes the documents that random segments are taken from, with
+// negatives describes the documents from which random segments are drawn, with
 // [NegativesCorpus].
 type negatives struct {
 	begun  bool
-	own    int      // documents before the first that no examples are made from
-	marked []uint32 // of the corpus' own documents, those that random segments may be of
+	own    int      // number of documents from which examples are made: the first ones
+	marked []uint32 // those of the own documents from which random segments may be drawn
 }
 
-// MarkNegative adds the last document to those that random segments are taken from,
-// with [NegativesCorpus]. It must be called before [Corpus.BeginNegatives].
+// MarkNegative allows random segments from the last ended document, with [NegativesCorpus].
+// It must be called before [Corpus.BeginNegatives].
 func (c *Corpus) MarkNegative() {
 	c.negatives.marked = append(c.negatives.marked, uint32(c.Documents()-1))
 }
 
-// BeginNegatives ends the documents from which examples are made. With
-// [NegativesCorpus], random segments are taken from those that are added after it and
-// from the marked ones ([Corpus.MarkNegative]), from each as often. If there are none
-// but the document itself, they are taken from all of the corpus' own.
+// BeginNegatives states that the documents added so far are the corpus' own documents:
+// those from which examples are made. Documents added later only provide random segments,
+// with [NegativesCorpus]. Random segments are drawn with equal probability from the later
+// documents and the marked ones ([Corpus.MarkNegative]). If there are none besides the
+// document of the example, all own documents are used.
 func (c *Corpus) BeginNegatives() {
 	c.negatives.begun, c.negatives.own = true, len(c.documentEnds)
 }
 
-// Own returns the number of ended documents from which examples are made.
+// Own returns the number of the corpus' own documents, from which examples are made.
 func (c *Corpus) Own() int {
 	if c.negatives.begun {
 		return c.negatives.own
@@ -64,8 +65,9 @@ func (c *Corpus) Own() int {
 // [Corpus.Reset].
 func (c *Corpus) HasNegatives() bool { return c.negatives.begun }
 
-// other draws a document for a random segment from those other than the corpus' own.
-// ok is false if there is none.
+// other draws a document for a random segment, with [NegativesCorpus]: a marked one or one
+// that was added after BeginNegatives, but never the given document. If there is none, it
+// draws one of the own documents. ok is false if there is no other document at all.
 func (c *Corpus) other(document uint32, rng *pyrandom.Rand) (other uint32, ok bool) {
 	marked := c.negatives.marked
 	at, has := slices.BinarySearch(marked, document)
@@ -86,7 +88,8 @@ func (c *Corpus) other(document uint32, rng *pyrandom.Rand) (other uint32, ok bo
 	return uint32(c.Own() + i - len(marked)), true
 }
 
-// otherOwn draws one of the corpus' own documents other than the given one.
+// otherOwn draws one of the corpus' own documents, but not the given one. ok is false if
+// there is no other.
 func (c *Corpus) otherOwn(document uint32, rng *pyrandom.Rand) (other uint32, ok bool) {
 	if c.Own() == 1 {
 		return 0, false
@@ -116,9 +119,9 @@ func NewMarkedCorpus(vocabSize int) *Corpus {
 	return &Corpus{vocabSize: max(0, vocabSize), isWide: true, marked: true}
 }
 
-// AddSentence appends a sentence to the last document. It does not retain ids.
-// If an id is outside the vocabulary, or the corpus would have more than 2^32-1
-// tokens, it returns an error and does not add the sentence.
+// AddSentence appends a sentence to the current document. It does not retain ids. If an id
+// is outside the vocabulary, or the corpus would have more than 2^32-1 tokens, it returns
+// an error and does not add the sentence.
 func (c *Corpus) AddSentence(ids []int32) error {
 	if len(ids) == 0 {
 		return nil
@@ -145,9 +148,9 @@ func (c *Corpus) AddSentence(ids []int32) error {
 	return nil
 }
 
-// EndDocument ends the document that [Corpus.AddSentence] appends to. It must
-// also be called after the last document. It does nothing if no sentence was
-// added since the last call.
+// EndDocument ends the current document, to which [Corpus.AddSentence] appends. It must
+// also be called after the last document. It does nothing if no sentence was added since
+// the last call.
 func (c *Corpus) EndDocument() {
 	if n := uint32(len(c.sentenceEnds)); n > c.endedSentences() {
 		c.documentEnds = append(c.documentEnds, n)
@@ -195,7 +198,8 @@ func (c *Corpus) validate() error {
 	return nil
 }
 
-// fits returns an error if a builder with this vocabulary cannot read c.
+// fits returns an error if c was not made for the vocabulary v, or if its last document was
+// not ended.
 func (c *Corpus) fits(v Vocab) error {
 	if c.vocabSize != v.Size {
 		return fmt.Errorf("build examples: corpus was made for a vocabulary of %d tokens, want %d", c.vocabSize, v.Size)
@@ -209,8 +213,8 @@ func (c *Corpus) fits(v Vocab) error {
 	return nil
 }
 
-// shuffled returns the numbers of the corpus' own documents, shuffled. It reuses the memory
-// of order.
+// shuffled returns the numbers of the corpus' own documents in random order. It reuses the
+// memory of order.
 func (c *Corpus) shuffled(rng *pyrandom.Rand, order []uint32) []uint32 {
 	order = order[:0]
 	for document := range c.Own() {
@@ -220,28 +224,28 @@ func (c *Corpus) shuffled(rng *pyrandom.Rand, order []uint32) []uint32 {
 	return order
 }
 
-// document returns the tokens of a document.
+// document returns the range of tokens of a document.
 func (c *Corpus) document(document uint32) span {
 	first, end := c.sentences(document)
 	return span{c.tokenStart(first), c.sentenceEnds[end-1]}
 }
 
-// cut returns where to cut the text s of a document, which is longer than room
-// tokens: after its last sentence that ends within room and leaves at most slack
-// of it empty, or, if there is none, after room tokens.
+// cut returns the token index at which to cut s, which is text of a document and longer
+// than room tokens. This is the end of the last sentence that fits in room, if at most
+// slack tokens of room then stay empty. Otherwise it is s.from + room.
 func (c *Corpus) cut(document uint32, s span, room, slack int) uint32 {
 	first, end := c.sentences(document)
 	ends := c.sentenceEnds[first:end]
 	most := s.from + uint32(room)
-	i, _ := slices.BinarySearch(ends, most+1) // the first sentence that ends beyond
+	i, _ := slices.BinarySearch(ends, most+1) // index of the first end beyond room
 	if i == 0 || ends[i-1] <= s.from || int(most-ends[i-1]) > slack {
 		return most
 	}
 	return ends[i-1]
 }
 
-// sentences returns the index of a document's first sentence and the index
-// after its last.
+// sentences returns the range of a document's sentences: the index of the first, and the
+// index after the last.
 func (c *Corpus) sentences(document uint32) (first, end uint32) {
 	if document > 0 {
 		first = c.documentEnds[document-1]
@@ -271,18 +275,17 @@ type span struct{ from, to uint32 }
 
 func (s span) len() int { return int(s.to - s.from) }
 
-// An idStore is a long array of ids, stored in chunks so that it grows without
+// An idStore is a long array of ids. It is stored in chunks so that it grows without
 // copying.
 type idStore[T uint16 | uint32] struct {
 	chunks [][]T
 }
 
-// chunkIDs is the length of a chunk. Only the last chunk is partly unused, so a
+// chunkIDs is the number of ids in a chunk. Only the last chunk is partly unused, so a
 // small shard takes little memory.
 const chunkIDs = 1 << 15
 
-// append stores ids at the indexes from at on. at must be the number of ids
-// stored so far.
+// append stores ids at index at and after it. at must be the number of ids stored so far.
 func (s *idStore[T]) append(at uint32, ids []int32) {
 	for len(ids) > 0 {
 		n, offset := int(at/chunkIDs), int(at%chunkIDs)
@@ -309,7 +312,7 @@ func (s *idStore[T]) read(dst []int32, from uint32) {
 	}
 }
 
-// widen copies ids to dst, which is as long.
+// widen copies ids to dst, which has the same length.
 func widen[T uint16 | uint32](dst []int32, ids []T) {
 	if narrow, ok := any(ids).([]uint16); ok && hasWiden {
 		widenVector(dst, narrow)

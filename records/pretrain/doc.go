@@ -76,6 +76,6 @@
 // every 86 tokens: 16 MiB of text, 4 million tokens, become 480,000 examples in
 // 127 MB.
 //
-// A complete Corpus may be shared. A [Builder] reuses its memory in the next
-// Build and must not be used by several goroutines at once.
+// A Corpus that is no longer changed may be shared. A [Builder] reuses its memory in the
+// next Build and must not be used by several goroutines at once.
 package pretrain

@@ -2,32 +2,33 @@ package pretrain
 
 import "slices"
 
-// A Followed document counts the examples whose segment B is of it. From these counts
-// follows how well that document tells the label of an example.
+// Followed counts the examples whose segment B comes from one document. The counts show how
+// well a model could guess the label of an example by recognizing that document.
 type Followed struct {
 	ID uint64 `json:"id"`
 
-	// Examples are by half and label. Every other example is of the second half, so
-	// that the labels of one half can be guessed from those of the other.
+	// Examples is indexed by half and by label. Examples alternate between the two halves,
+	// so that the labels of one half can be guessed from those of the other.
 	Examples [2][2]int64 `json:"examples"`
 }
 
-// Follow makes a [Builder] count the examples whose segment B is of the last document.
+// Follow makes a [Builder] count the examples whose segment B comes from the last ended
+// document. id identifies the document in the result.
 func (c *Corpus) Follow(id uint64) {
 	c.followed = append(c.followed, followed{uint32(c.Documents() - 1), id})
 }
 
-// A followed document is its number in a corpus and its ID.
+// followed holds the number of a document in a corpus and its ID.
 type followed struct {
 	document uint32
 	id       uint64
 }
 
-// Followed returns the followed documents of the corpus of the last [Builder.Build],
-// valid until the next one.
+// Followed returns the counts of the last [Builder.Build] for the documents that were
+// passed to [Corpus.Follow]. The result is valid until the next Build.
 func (b *Builder) Followed() []Followed { return b.followed }
 
-// beginFollowing clears the counts.
+// beginFollowing resets the counts.
 func (b *Builder) beginFollowing(c *Corpus) {
 	b.followed = b.followed[:0]
 	for _, f := range c.followed {
@@ -35,7 +36,7 @@ func (b *Builder) beginFollowing(c *Corpus) {
 	}
 }
 
-// follow counts a pair.
+// follow counts a pair if segment B comes from a followed document.
 func (b *Builder) follow(p pair) {
 	at, ok := slices.BinarySearchFunc(b.corpus.followed, p.bDocument, func(f followed, document uint32) int { return int(f.document) - int(document) })
 	if !ok {

@@ -20,11 +20,11 @@ func googleRecipe() Recipe {
 	}
 }
 
-// maskSpecials are the special tokens of records with masks.
+// maskSpecials are the special tokens in records with masks.
 var maskSpecials = []string{tokenize.ClsToken, tokenize.SepToken, tokenize.MaskToken, tokenize.PadToken}
 
-// NewBuilder returns a Builder of the examples of the original script, or an
-// error that lists everything wrong with the options and the vocabulary.
+// NewBuilder returns a Builder of the examples of the original script, or an error that
+// lists all problems of the options and the vocabulary.
 func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 	b, err := newBuilder(googleRecipe(), o, v, s)
 	if err != nil {
@@ -49,7 +49,7 @@ func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 	return b, nil
 }
 
-// keepPair makes an instance of a pair: [CLS] A [SEP] B [SEP].
+// keepPair stores a pair as an instance: [CLS] A [SEP] B [SEP].
 func (b *Builder) keepPair(p pair) error {
 	if len(b.followed) > 0 {
 		b.follow(p)

@@ -13,8 +13,8 @@ type masker struct {
 	vocab Vocab
 	rng   *pyrandom.Rand
 	mask  uint64 // a random draw below this number makes a token [MASK]
-	keep  uint64 // if not, another draw below this number lets it stay
-	apart bool   // a word does not continue across a [SEP]
+	keep  uint64 // otherwise, another draw below this number keeps the token unchanged
+	apart bool   // a word never continues across a [SEP]
 
 	subword   []bool // by id: whether the token continues a word; nil without whole-word masking or with a marked corpus
 	continued []bool // by position: whether the token continues a word; nil without a marked corpus
@@ -57,10 +57,10 @@ func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
 // [MASK] stays.
 func (r Replacement) keepProb() float64 {
 	if r == DefaultReplacement {
-		return 0.5 // exactly, as in the original script
+		return 0.5 // exact, as in the original script
 	}
 	if r.MaskTokenProb >= 1 {
-		return 1 // never asked
+		return 1 // not used: the token always becomes [MASK]
 	}
 	return min(1, r.StayTokenProb()/(1-r.MaskTokenProb))
 }
@@ -100,7 +100,7 @@ func (m *masker) unmark(tokens []int32) {
 	}
 }
 
-// continues reports whether the token id at position at continues a word.
+// continues reports whether the token with the given id at position at continues a word.
 func (m *masker) continues(at int, id int32) bool {
 	if m.continued != nil {
 		return m.continued[at]
@@ -108,12 +108,11 @@ func (m *masker) continues(at int, id int32) bool {
 	return m.subword[id]
 }
 
-// special reports whether id is [CLS] or [SEP], which are never predicted. Like
-// the original script, it does so even where a "[SEP]" comes from the text
-// itself.
+// special reports whether id is [CLS] or [SEP], which are never predicted. Like the
+// original script, it does not distinguish a "[SEP]" that comes from the text itself.
 func (m *masker) special(id int32) bool { return id == m.vocab.CLS || id == m.vocab.SEP }
 
-// choosePieces chooses want random tokens, or all if there are fewer.
+// choosePieces chooses want random tokens to predict, or all candidates if there are fewer.
 func (m *masker) choosePieces(tokens []int32, want int) {
 	places := m.candidates(tokens)
 	want = min(want, len(places))
@@ -142,7 +141,7 @@ func (m *masker) choosePieces(tokens []int32, want int) {
 	m.rng.Skip(used)
 }
 
-// candidates returns the positions of the tokens that may be predicted.
+// candidates returns the positions of all tokens except [CLS] and [SEP].
 func (m *masker) candidates(tokens []int32) []uint16 {
 	if hasCompress {
 		places := m.places[:len(tokens)+compressSpare]
@@ -151,7 +150,7 @@ func (m *masker) candidates(tokens []int32) []uint16 {
 	return m.plainCandidates(tokens)
 }
 
-// plainCandidates is candidates without vector instructions.
+// plainCandidates implements candidates without vector instructions.
 func (m *masker) plainCandidates(tokens []int32) []uint16 {
 	places := m.places[:0]
 	for i, id := range tokens {
@@ -162,11 +161,11 @@ func (m *masker) plainCandidates(tokens []int32) []uint16 {
 	return places
 }
 
-// compressSpare is the number of elements after its result that putCandidates may
-// overwrite.
+// compressSpare is the number of elements that putCandidates may overwrite after the end of
+// its result.
 const compressSpare = 16
 
-// unmasked draws what a predicted token that does not become [MASK] becomes.
+// unmasked draws the replacement of a predicted token that does not become [MASK].
 func (m *masker) unmasked(id int32) int32 {
 	if m.rng.Bits53() < m.keep {
 		return id
@@ -174,9 +173,9 @@ func (m *masker) unmasked(id int32) int32 {
 	return int32(m.rng.Below(uint64(m.vocab.Size)))
 }
 
-// findWords returns the candidates and the words that they form. A piece that
-// continues a word belongs to the word before it, even across a [SEP] unless
-// m.apart.
+// findWords returns the candidate positions, and the words as ranges of these. A piece that
+// continues a word belongs to the word before it. With m.apart this is not so across a
+// [SEP].
 func (m *masker) findWords(tokens []int32) (places []uint16, words []word) {
 	places, words = m.places[:0], m.words[:0]
 	begins := true
@@ -195,8 +194,8 @@ func (m *masker) findWords(tokens []int32) (places []uint16, words []word) {
 	return places, words
 }
 
-// chooseWords chooses random whole words to mask, with at most want tokens in
-// all. It skips a word that would exceed want and tries the next.
+// chooseWords chooses random whole words to mask, with at most want tokens in all. It skips
+// words that would exceed want.
 func (m *masker) chooseWords(tokens []int32, want int) {
 	places, words := m.findWords(tokens)
 	for _, i := range m.rng.Permutation(len(words), len(words)) {
@@ -216,7 +215,7 @@ func (m *masker) chooseWords(tokens []int32, want int) {
 // choose marks the token at position at as predicted and draws its replacement.
 func (m *masker) choose(tokens []int32, at uint16) { m.become(tokens, at, m.draw()) }
 
-// A fate is what becomes of a predicted token.
+// A fate is the kind of replacement of a predicted token.
 type fate int
 
 const (
@@ -235,7 +234,8 @@ func (m *masker) draw() fate {
 	return fateRandom
 }
 
-// become marks the token at position at as predicted.
+// become marks the token at position at as predicted, and sets its replacement according to
+// f.
 func (m *masker) become(tokens []int32, at uint16, f fate) {
 	became := m.vocab.Mask
 	switch f {

@@ -7,7 +7,7 @@ import (
 	"pretext/records"
 )
 
-// mlmRecipe is the recipe of masked language modelling alone.
+// mlmRecipe is the recipe for masked language modelling without sentence pairs.
 func mlmRecipe() Recipe {
 	defaults := DefaultOptions()
 	defaults.ShortSeqProb = 0 // as RoBERTa does
@@ -21,9 +21,9 @@ func mlmRecipe() Recipe {
 	}
 }
 
-// NewMLMBuilder returns a Builder of examples for masked language modelling
-// alone, of the form [records.Masked]: [CLS] text [SEP], without sentence pairs.
-// This is how RoBERTa (Liu et al. 2019, arXiv 1907.11692) reads its data:
+// NewMLMBuilder returns a Builder of examples for masked language modelling without
+// sentence pairs, of the form [records.Masked]: [CLS] text [SEP]. It prepares data as
+// RoBERTa does (Liu et al. 2019, arXiv 1907.11692):
 //
 //   - Consecutive sentences fill an example until the next would not fit
 //     MaxSeqLength (DOC-SENTENCES). With CrossDocuments the sentences of the next
@@ -38,10 +38,10 @@ func mlmRecipe() Recipe {
 //     passes. A word does not continue across a [SEP].
 //   - At the end all examples are shuffled.
 //
-// With SpanMask the masks are SpanBERT's (Joshi et al. 2019, arXiv 1907.10529):
-// spans of whole words, their number drawn from a geometric distribution with p =
-// 0.2, cut off at 10; all tokens of a span become [MASK], or stay, or become
-// random entries together.
+// With SpanMask the masks are those of SpanBERT (Joshi et al. 2019, arXiv 1907.10529):
+// spans of whole words. The number of words of a span is drawn from a geometric
+// distribution with p = 0.2, cut off at 10. All tokens of a span have the same fate: they
+// all become [MASK], all stay, or all become random entries.
 func NewMLMBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 	b, err := newBuilder(mlmRecipe(), o, v, s)
 	if err != nil {
@@ -61,12 +61,12 @@ func NewMLMBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 type filler struct {
 	corpus *Corpus
 	rng    *pyrandom.Rand
-	room   int    // maximum number of tokens of an example besides [CLS] and the last [SEP]
+	room   int    // maximum number of tokens besides [CLS] and the last [SEP]
 	short  uint64 // a random draw below this number makes examples shorter
 	across bool   // an example may have text of several documents
 
-	target int    // the wanted number of tokens
-	used   int    // tokens in texts, and a [SEP] between each two
+	target int    // number of tokens after which the example is complete
+	used   int    // tokens in texts, plus one [SEP] between each two texts
 	texts  []span // of the example being filled, one for each document
 	emit   func(texts []span) error
 }
@@ -111,7 +111,7 @@ func (f *filler) pass(ctx context.Context, order []uint32, emit func(texts []spa
 	return f.emit(f.texts)
 }
 
-// aim draws the wanted length of the next examples.
+// aim draws the target length of the next examples.
 func (f *filler) aim() {
 	f.target = f.room
 	if f.rng.Bits53() < f.short {
@@ -119,7 +119,8 @@ func (f *filler) aim() {
 	}
 }
 
-// sentence adds a sentence; first is whether it begins a document.
+// sentence adds a sentence to the current example. first reports whether the sentence
+// begins a document.
 func (f *filler) sentence(s span, first bool) error {
 	gap := 0
 	if first && f.used > 0 {
@@ -139,14 +140,14 @@ func (f *filler) sentence(s span, first bool) error {
 	}
 	f.used += gap + s.len()
 	if last := len(f.texts) - 1; last >= 0 && !first {
-		f.texts[last].to = s.to // it follows the sentence before
+		f.texts[last].to = s.to // continues the text of the sentence before
 	} else {
 		f.texts = append(f.texts, s)
 	}
 	return nil
 }
 
-// close emits the example, if it has text, and begins the next.
+// close emits the current example, if it has text, and begins the next.
 func (f *filler) close() error {
 	if f.used == 0 {
 		return nil
@@ -159,7 +160,7 @@ func (f *filler) close() error {
 	return err
 }
 
-// keepTexts makes an instance of texts: [CLS] text [SEP] text [SEP] …
+// keepTexts stores texts as an instance: [CLS] text [SEP] text [SEP] …
 func (b *Builder) keepTexts(texts []span) error {
 	in := &b.current
 	tokens := append(in.tokens[:0], b.vocab.CLS)
@@ -169,6 +170,6 @@ func (b *Builder) keepTexts(texts []span) error {
 		b.corpus.read(tokens[at:], s)
 		tokens = append(tokens, b.vocab.SEP)
 	}
-	in.tokens, in.second, in.randomNext = tokens, len(tokens), false // all in segment 0
+	in.tokens, in.second, in.randomNext = tokens, len(tokens), false // all tokens are in segment 0
 	return b.keep()
 }

@@ -9,65 +9,65 @@ import (
 	"pretext/tokenize"
 )
 
-// Options configures example building. Start from [DefaultOptions] and change
-// fields; [Options.Validate] reports every problem at once. Names and defaults
-// are those of the flags of create_pretraining_data.py. The seed is an argument
-// of [Builder.Build].
+// Options configures example building. Start from [DefaultOptions] and change fields;
+// [Options.Validate] reports all problems at once. Names and defaults are those of the
+// flags of create_pretraining_data.py. The seed is an argument of [Builder.Build].
 type Options struct {
 	// MaxSeqLength is the length of an example in tokens, with [CLS] and both
 	// [SEP], in [5, 65535]. Below 5 there is no room for a token in each
 	// segment, and the original script fails.
 	MaxSeqLength int `json:"max_seq_length"`
 
-	// MaxPredictionsPerSeq is the maximum number of tokens to predict in an
-	// example, in [1, MaxSeqLength]. The original script also accepts more, and
-	// pads.
+	// MaxPredictionsPerSeq is the maximum number of tokens to predict in an example, in [1,
+	// MaxSeqLength]. The original script also accepts larger values; it pads the lists to
+	// them.
 	MaxPredictionsPerSeq int `json:"max_predictions_per_seq"`
 
-	// MaskedLMProb is the fraction of tokens to predict, in [0, 1]. At least
-	// one token is predicted, whatever the fraction.
+	// MaskedLMProb is the fraction of tokens to predict, in [0, 1]. At least one token is
+	// predicted, whatever the fraction.
 	MaskedLMProb float64 `json:"masked_lm_prob"`
 
 	// ShortSeqProb is the probability, drawn for each document and walk, that
 	// the examples are shorter than the maximum, in [0, 1].
 	ShortSeqProb float64 `json:"short_seq_prob"`
 
-	// DupeFactor is how often each document is walked, at least 1; each walk
-	// masks other tokens.
+	// DupeFactor is the number of passes over each document, at least 1; each pass masks
+	// other tokens.
 	DupeFactor int `json:"dupe_factor"`
 
 	// DoWholeWordMask predicts either all pieces of a word or none.
 	DoWholeWordMask bool `json:"do_whole_word_mask"`
 
-	// The options below are not those of the original script. Their zero values
-	// are its behaviour, and are left out of JSON.
+	// The original script does not have the options below. Their zero values give its
+	// behaviour and are omitted in JSON.
 
-	// Replace decides what predicted tokens become; nil is [DefaultReplacement].
+	// Replace determines what predicted tokens become; nil is [DefaultReplacement].
 	Replace *Replacement `json:"replace,omitempty"`
 
 	// SpanMask predicts spans of whole words, as SpanBERT does; see [NewMLMBuilder].
 	SpanMask bool `json:"span_mask,omitempty"`
 
-	// CrossDocuments fills an example of [NewMLMBuilder] with sentences of the
-	// next document when one ends.
+	// CrossDocuments makes [NewMLMBuilder] continue an example with sentences of the next
+	// document when a document ends.
 	CrossDocuments bool `json:"cross_documents,omitempty"`
 
-	// PackSlack is the fraction of a row of [NewPacker], in [0, 1), that may stay
-	// empty where a document is cut at the end of a sentence.
+	// PackSlack is the fraction of a row of [NewPacker], in [0, 1), that may stay empty so
+	// that a document can be cut at the end of a sentence.
 	PackSlack float64 `json:"pack_slack,omitempty"`
 
-	// NSPNegatives says from where [NewBuilder] takes random segments: "" as the
-	// original script does, or [NegativesCorpus].
+	// NSPNegatives selects the documents from which [NewBuilder] takes random segments: ""
+	// for those of the original script, or [NegativesCorpus].
 	NSPNegatives string `json:"nsp_negatives,omitempty"`
 
-	// LengthBins are the lengths to which examples are padded, each to the least
-	// that holds it; the last is MaxSeqLength. Nil: all to MaxSeqLength.
+	// LengthBins are the lengths to which examples are padded: each example to the smallest
+	// length that it fits in. The last length is MaxSeqLength. Nil pads all to
+	// MaxSeqLength.
 	LengthBins []int `json:"length_bins,omitempty"`
 }
 
-// NegativesCorpus is a value of Options.NSPNegatives: a random segment is never of
-// the document itself, and is taken from the documents that [Corpus.BeginNegatives]
-// names. If there is no other document, all labels are 0.
+// NegativesCorpus is a value of Options.NSPNegatives: a random segment never comes from the
+// document of the example, but from the documents described at [Corpus.BeginNegatives]. If
+// there is no other document, all labels are 0.
 const NegativesCorpus = "corpus"
 
 // PaddedLength returns the length to which an example of n tokens is padded.
@@ -78,18 +78,18 @@ func (o Options) PaddedLength(n int) int {
 	return o.MaxSeqLength
 }
 
-// A Replacement decides what a predicted token becomes: [MASK] with probability
-// MaskTokenProb, a random entry of the vocabulary with probability
-// RandomTokenProb, and otherwise it stays.
+// A Replacement determines what a predicted token becomes: [MASK] with probability
+// MaskTokenProb, a random entry of the vocabulary with probability RandomTokenProb;
+// otherwise it stays unchanged.
 type Replacement struct {
 	MaskTokenProb   float64 `json:"mask_token_prob"`
 	RandomTokenProb float64 `json:"random_token_prob"`
 }
 
-// DefaultReplacement is that of the original script.
+// DefaultReplacement is the Replacement of the original script.
 var DefaultReplacement = Replacement{MaskTokenProb: 0.8, RandomTokenProb: 0.1}
 
-// StayTokenProb returns the probability that a predicted token stays.
+// StayTokenProb returns the probability that a predicted token stays unchanged.
 func (r Replacement) StayTokenProb() float64 {
 	if r == DefaultReplacement {
 		return 0.1 // exactly
@@ -105,11 +105,11 @@ func (o Options) Replacement() Replacement {
 	return *o.Replace
 }
 
-// Limits of max_seq_length of recipes.
+// Limits of max_seq_length.
 const (
 	minPair      = 5     // [CLS] a [SEP] b [SEP]
 	minOneText   = 3     // [CLS] a [SEP]
-	maxSeqLength = 65535 // of a [Builder]: positions are stored in 16 bits
+	maxSeqLength = 65535 // for a [Builder]: positions are stored in 16 bits
 )
 
 // DefaultOptions returns the defaults of the original script's flags.
@@ -123,14 +123,13 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate reports everything that is wrong with o, as options of [NewBuilder],
-// joined by [errors.Join].
+// Validate returns all problems of o as options of [NewBuilder], joined by [errors.Join].
 func (o Options) Validate() error { return googleRecipe().Validate(o) }
 
-// maxBins is the maximum number of length bins: each is an open file.
+// maxBins is the maximum number of length bins, since each is an open file.
 const maxBins = 64
 
-// validateBins checks the length bins of records that have at least so many tokens.
+// validateBins checks the length bins. least is the minimum number of tokens of a record.
 func (o Options) validateBins(p *problems, least int) {
 	bins := o.LengthBins
 	switch {
@@ -143,7 +142,7 @@ func (o Options) validateBins(p *problems, least int) {
 	}
 }
 
-// problems collects what is wrong with options.
+// problems collects the problems of options.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
@@ -154,7 +153,7 @@ func (p *problems) fraction(name string, v float64) {
 	}
 }
 
-// validateMasks checks the options of builders that mask.
+// validateMasks checks the options of recipes with masks.
 func (o Options) validateMasks(p *problems) {
 	switch {
 	case o.MaxPredictionsPerSeq < 1:
@@ -179,12 +178,12 @@ func (o Options) validateMasks(p *problems) {
 	}
 }
 
-// WholeWords reports whether masks depend on where words begin.
+// WholeWords reports whether masks depend on word boundaries.
 func (o Options) WholeWords() bool { return o.DoWholeWordMask || o.SpanMask }
 
-// Predictions returns how many of the n tokens of an example (special tokens
-// included) are predicted. It equals min(max_predictions_per_seq, max(1,
-// int(round(n * masked_lm_prob)))) in Python.
+// Predictions returns the number of tokens to predict in an example of n tokens, special
+// tokens included. It equals min(max_predictions_per_seq, max(1, int(round(n *
+// masked_lm_prob)))) in Python.
 func (o Options) Predictions(n int) int {
 	return min(o.MaxPredictionsPerSeq, o.WantedPredictions(n))
 }
@@ -206,9 +205,9 @@ type Vocab struct {
 	// needed only for DoWholeWordMask, and is called once for each id.
 	IsSubword func(id int32) bool
 
-	// Marked means that the corpus comes from [NewMarkedCorpus]: the flag
-	// [Continues] of each token, not the vocabulary entry, shows what continues
-	// a word, as byte-level vocabularies need it. IsSubword is then not called.
+	// Marked means that the corpus comes from [NewMarkedCorpus]: the flag [Continues] of
+	// each token, not the vocabulary entry, marks the tokens that continue a word.
+	// Byte-level vocabularies need this. IsSubword is then not called.
 	Marked bool
 }
 
@@ -218,7 +217,7 @@ func NewVocab(v *tokenize.Vocab) Vocab {
 	return Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
 }
 
-// validate checks the part of v that the maker of records with these special tokens
+// validate checks the fields of v that a recipe with the given options and special tokens
 // needs.
 func (v Vocab) validate(o Options, specials []string) error {
 	var errs []error

@@ -37,20 +37,20 @@ func packedRecipe() Recipe {
 //     to fill the emptiest rows one after the other.
 //  5. Rows, and the pieces of each row, are shuffled.
 //
-// The window of the best fit is the whole corpus. Besides it, a Packer takes about
-// 30 bytes for each piece and row, and eight for each value of a row.
+// Best fit considers all rows of the corpus. Besides the corpus, a Packer takes about 30
+// bytes of memory for each piece and row, and eight for each value of a row.
 type Packer struct {
 	opts    Options
 	vocab   Vocab
 	rng     *pyrandom.Rand
 	encoder *records.Encoder
 	corpus  *Corpus
-	slack   int // tokens of a row that may stay empty at a cut
+	slack   int // maximum number of tokens of a row that stay empty at a cut
 
 	order  []uint32
 	fixed  []piece // documents and full parts
 	rests  []piece
-	sorted []piece // buffer of bySize
+	sorted []piece // buffer for the result of bySize
 	counts []uint32
 
 	placed []placed // pieces that were placed in rows
@@ -71,24 +71,24 @@ type piece struct {
 	document uint32
 }
 
-// size returns the number of values of the piece in a row.
+// size returns the number of values of the piece in a row, with [CLS] and [SEP].
 func (p piece) size() int { return p.text.len() + 2 } // [CLS], [SEP]
 
-// A placed piece is part of the list of its row.
+// A placed piece is an element of the linked list of its row.
 type placed struct {
 	text span
 	next uint32 // index of the next piece, plus 1; 0 for none
 }
 
-// A row is a list of pieces.
+// A row is a linked list of pieces.
 type row struct {
 	first uint32 // index of its first piece, plus 1
-	left  int32  // number of values without a piece
-	below uint32 // next row with as much room in roomIndex, plus 1
+	left  int32  // number of values that are still empty
+	below uint32 // index of the next row with the same room in roomIndex, plus 1
 }
 
-// NewPacker returns a Packer, or an error that lists everything wrong with the
-// options and the vocabulary.
+// NewPacker returns a Packer, or an error that lists all problems of the options and the
+// vocabulary.
 func NewPacker(o Options, v Vocab) (*Packer, error) {
 	if err := packedRecipe().validate(o, v); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (b *Packer) Build(ctx context.Context, corpus *Corpus, seed int64, yield fu
 	return b.made, err
 }
 
-// divide makes pieces of a document.
+// divide divides a document, p, into pieces that fit in a row.
 func (b *Packer) divide(p piece) {
 	if p.size() <= b.opts.MaxSeqLength {
 		b.fixed = append(b.fixed, p)
@@ -146,7 +146,8 @@ func (b *Packer) divide(p piece) {
 	b.rests = append(b.rests, p)
 }
 
-// cut cuts off a part of p, which is too long, for room values of a row.
+// cut cuts p, which is too long, into a part that fits in room values of a row, and the
+// rest.
 func (b *Packer) cut(p piece, room int) (part, rest piece) {
 	at := b.corpus.cut(p.document, p.text, room-2, b.slack)
 	part, rest = p, p
@@ -154,8 +155,8 @@ func (b *Packer) cut(p piece, room int) (part, rest piece) {
 	return part, rest
 }
 
-// bySize sorts pieces by size, the longest first; equal ones stay in order. The
-// result is valid until the next call.
+// bySize sorts pieces by size, the longest first; pieces of equal size keep their order.
+// The result is valid until the next call.
 func (b *Packer) bySize(pieces []piece) []piece {
 	clear(b.counts)
 	most := b.opts.MaxSeqLength
@@ -177,7 +178,7 @@ func (b *Packer) bySize(pieces []piece) []piece {
 	return out
 }
 
-// place puts p into the row with the least room that suffices, or into a new one.
+// place puts p into the row with the least room that suffices, or into a new row.
 func (b *Packer) place(p piece) {
 	r, ok := b.room.take(b.rows, p.size())
 	if !ok {
@@ -187,7 +188,8 @@ func (b *Packer) place(p piece) {
 	b.put(r, p)
 }
 
-// put puts p into row r, which is not in the index, and adds the row to it.
+// put puts p into row r, which must not be in the index b.room, and adds the row to the
+// index.
 func (b *Packer) put(r uint32, p piece) {
 	row := &b.rows[r]
 	b.placed = append(b.placed, placed{p.text, row.first})
@@ -196,7 +198,8 @@ func (b *Packer) put(r uint32, p piece) {
 	b.room.add(b.rows, r)
 }
 
-// pour places the rest of a document; it cuts it to fill rows if it fits none.
+// pour places p, the rest of a document. If no row has room for it but all together do, it
+// cuts p to fill rows.
 func (b *Packer) pour(p piece) {
 	for {
 		if r, ok := b.room.take(b.rows, p.size()); ok {
@@ -214,7 +217,7 @@ func (b *Packer) pour(p piece) {
 	}
 }
 
-// emit calls yield for every row, in random order.
+// emit calls yield for every row as a Record, in random order.
 func (b *Packer) emit(ctx context.Context, yield func(Record) error) error {
 	order := b.order[:0]
 	for r := range b.rows {

@@ -6,8 +6,8 @@ import (
 	"pretext/internal/pyrandom"
 )
 
-// otherDocumentTries is how often another document is drawn before the same
-// document is accepted. The original script has this number.
+// otherDocumentTries is the number of draws for another document after which the same
+// document is accepted, as in the original script.
 const otherDocumentTries = 10
 
 // A walker divides documents into pairs of segments. It makes the same random
@@ -17,16 +17,16 @@ type walker struct {
 	corpus *Corpus
 	rng    *pyrandom.Rand
 	order  []uint32 // document numbers, shuffled
-	room   int      // maximum number of tokens of both segments together
+	room   int      // maximum total number of tokens of both segments
 	short  uint64   // a random draw below this number makes the examples of a document shorter
 
-	rightLabels bool // [NegativesCorpus]; else random segments are those of the original script
+	rightLabels bool // [NegativesCorpus]; otherwise as in the original script
 }
 
 // A pair holds the two segments of an example.
 type pair struct {
 	a, b       span
-	bDocument  uint32 // of segment B
+	bDocument  uint32 // document of segment B
 	randomNext bool
 }
 
@@ -60,14 +60,14 @@ func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) err
 	return nil
 }
 
-// checkEvery is how many pairs or records are made between two checks of the
+// checkEvery is the number of pairs or records that are made between two checks of the
 // context.
 const checkEvery = 256
 
-// pair makes a pair from the given sentences of the document w.order[place]. used
-// is the number of sentences, from the first, that the pair contains; the caller
-// uses the rest again. target is the wanted length of the pair in tokens. Segment B
-// is empty, and the pair of no use, only with rightLabels.
+// pair makes a pair from the given sentences of the document w.order[place]. target is the
+// wanted length of the pair in tokens. used is the number of sentences, from the first,
+// that the pair contains; the caller uses the others again. With rightLabels, segment B may
+// be empty; the caller must then discard the pair.
 func (w *walker) pair(place int, sentences span, target int) (p pair, used uint32) {
 	start, gathered := sentences.from, sentences.to-sentences.from
 	used = 1
@@ -83,8 +83,9 @@ func (w *walker) pair(place int, sentences span, target int) (p pair, used uint3
 		p.b = span{p.a.to, w.corpus.tokenStart(sentences.to)}
 		used = gathered
 	}
-	// A sentence that is alone and has no other document to be paired with is cut in two:
-	// B is its end, from a random token on. Of a single token no pair can be made.
+	// With rightLabels, a single sentence may have no other document to be paired with. It
+	// is then cut in two at a random token, and B is its end. From a single token no pair
+	// can be made.
 	if n := p.a.len(); p.b.len() == 0 && n > 1 {
 		p.b = span{p.a.from + uint32(w.rng.RandInt(1, int64(n)-1)), p.a.to}
 		p.a.to = p.b.from
@@ -93,11 +94,11 @@ func (w *walker) pair(place int, sentences span, target int) (p pair, used uint3
 	return p, used
 }
 
-// elsewhere makes segment B of p a random passage of whole sentences from a document other
-// than w.order[place]. The passage begins at a random sentence and ends as soon as it
-// has want tokens, or at the end of the document. With rightLabels, ok is false if
-// there is no other document; else the passage is then of the same document, and also
-// if that is drawn ten times.
+// elsewhere sets segment B of p to a random passage of whole sentences from another
+// document than w.order[place]. The passage begins at a random sentence and ends as soon as
+// it has want tokens, or at the end of the document. If there is no other document, ok is
+// false with rightLabels. Without rightLabels, the same document is used if ten draws find
+// no other.
 func (w *walker) elsewhere(place, want int, p *pair) (ok bool) {
 	var other uint32
 	if w.rightLabels {
@@ -125,10 +126,10 @@ func (w *walker) elsewhere(place, want int, p *pair) (ok bool) {
 	return true
 }
 
-// truncate removes tokens from the longer segment (B if they are equal) until
-// both together fit w.room. Each token is removed at the front or the end, by a
-// random draw. While the same segment stays the longer one, only the number of
-// tokens removed at the front matters, so many draws are made at once.
+// truncate removes tokens from the longer segment (B if they are equal) until both together
+// fit in w.room. A random draw decides for each token whether it is removed at the front or
+// at the end. While the same segment stays the longer one, only the number of tokens
+// removed at the front matters, so these draws are made at once.
 func (w *walker) truncate(p *pair) {
 	for {
 		a, b := p.a.len(), p.b.len()

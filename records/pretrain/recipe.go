@@ -12,60 +12,61 @@ import (
 	"pretext/records"
 )
 
-// A Recipe is an algorithm that makes records of documents, and all that the
-// programs must know of it: flags, plans, checks and descriptions ask the recipe.
-// Each is in a file of its own, and [Recipes] lists all.
+// A Recipe is an algorithm that makes records from documents, with everything that the
+// programs need to know about it for flags, plans, checks and descriptions. Each recipe is
+// in its own file; [Recipes] lists all.
 type Recipe struct {
 	Name   string       // value of --recipe and of the manifest's option recipe
-	About  string       // what its records are, for help texts
-	Record string       // what a record is called, in the singular
+	About  string       // description of its records, for help texts
+	Record string       // name of one record, in the singular
 	Form   records.Form // the features of its records
 
 	Defaults Options
-	Options  []string // names of the [SomeOptions] that it has
-	Least    int      // the smallest max_seq_length
-	Most     int      // the largest
+	Options  []string // names of those [SomeOptions] that the recipe has
+	Least    int      // minimum max_seq_length
+	Most     int      // maximum max_seq_length
 
 	// Specials are the special tokens in its records.
 	Specials []string
 
-	// WholeTexts: a tokenizer.json tokenizes the text of a document as it is, white
-	// space between sentences included; otherwise each sentence alone.
+	// WholeTexts means that a tokenizer.json tokenizes the text of a document as a whole,
+	// including white space between sentences. Otherwise it tokenizes each sentence alone.
 	WholeTexts bool
 
-	// Unsplit: no sentences are looked for in a document of at most max_seq_length
-	// tokens, whatever the tokenizer.
+	// Unsplit means that a document of at most max_seq_length tokens is not split into
+	// sentences, whatever the tokenizer.
 	Unsplit bool
 
-	// Original: without nsp_negatives its examples are those of the original script.
+	// Original means that, without nsp_negatives, the examples are those of the original
+	// script.
 	Original bool
 
-	// New returns the maker of the records, or an error that lists everything wrong
-	// with the options and the vocabulary. Examples wait in the scratch where the
-	// recipe shuffles them.
+	// New returns the maker of the records, or an error that lists all problems of the
+	// options and the vocabulary. If the recipe shuffles its examples, they wait in the
+	// Scratch.
 	New func(Options, Vocab, Scratch) (Maker, error)
 
-	// Expect returns about how many records a pass over documents gives, which have
-	// so many tokens in all.
+	// Expect returns the approximate number of records from one pass over the given number
+	// of documents, which have the given number of tokens in all.
 	Expect func(o Options, tokens, documents float64) float64
 
-	// Check returns what is wrong with a record that the rules find sound, as one that
-	// New's maker made; nil: nothing more can be known.
+	// Check returns why New's maker cannot have made a record that passed the rules, or
+	// nil. If Check itself is nil, there are no such conditions.
 	Check func(o Options, rules records.Rules, e *records.Example) error
 }
 
-// A Maker makes the records of a corpus, seeded like Python's random.Random(seed),
-// and calls yield for each. Equal arguments give equal records.
+// A Maker makes the records of a corpus and calls yield for each. seed seeds the draws like
+// Python's random.Random(seed). Equal arguments give equal records.
 type Maker interface {
 	Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (Counts, error)
 }
 
-// Recipes returns all recipes. The first is the default, and stands for its form
-// where the recipe of records is not known, as each does that is the first of a form.
+// Recipes returns all recipes. The first one is the default. Where only the form of records
+// is known, the first recipe of that form is assumed; see [RecipeOf].
 var Recipes = sync.OnceValue(func() []Recipe { return []Recipe{googleRecipe(), mlmRecipe(), tokensRecipe(), packedRecipe()} })
 
-// RecipeNames returns the names of the recipes of which has is true, all if it is
-// nil.
+// RecipeNames returns the names of the recipes for which has returns true, or of all
+// recipes if has is nil.
 func RecipeNames(has func(Recipe) bool) (names []string) {
 	for _, r := range Recipes() {
 		if has == nil || has(r) {
@@ -75,14 +76,14 @@ func RecipeNames(has func(Recipe) bool) (names []string) {
 	return names
 }
 
-// RecipeByName returns the recipe with a name. If there is none, known is false and
+// RecipeByName returns the recipe with the given name. If there is none, known is false and
 // the recipe is the default one.
 func RecipeByName(name string) (r Recipe, known bool) {
 	i := slices.IndexFunc(Recipes(), func(r Recipe) bool { return r.Name == name })
 	return Recipes()[max(0, i)], i >= 0
 }
 
-// RecipeOf returns the recipe that stands for a form.
+// RecipeOf returns the first recipe whose records have the given form.
 func RecipeOf(f records.Form) Recipe {
 	i := slices.IndexFunc(Recipes(), func(r Recipe) bool { return r.Form == f })
 	return Recipes()[max(0, i)]
@@ -91,7 +92,7 @@ func RecipeOf(f records.Form) Recipe {
 // An Option is an option that not every recipe has.
 type Option struct {
 	Name string // as in JSON
-	Lack string // why a recipe does not have it
+	Lack string // reason why other recipes do not have it
 }
 
 // SomeOptions are the options that not every recipe has.
@@ -112,13 +113,14 @@ var SomeOptions = []Option{
 // maskOptions are the options of recipes whose records have masks.
 var maskOptions = []string{"max_predictions_per_seq", "masked_lm_prob", "short_seq_prob", "dupe_factor", "do_whole_word_mask", "span_mask", "replace", "length_bins"}
 
-// Lacks reports whether an option is one of [SomeOptions] that r does not have.
+// Lacks reports whether r does not have the given option, which must be one of
+// [SomeOptions].
 func (r Recipe) Lacks(option string) bool {
 	return !slices.Contains(r.Options, option) && slices.ContainsFunc(SomeOptions, func(o Option) bool { return o.Name == option })
 }
 
-// Complete sets the options in o that were not given, and those that r lacks, to their
-// defaults.
+// Complete sets the options in o that were not given, and those that r lacks, to the
+// defaults of r.
 func (r Recipe) Complete(o *Options, given func(option string) bool) {
 	eachOption(o, &r.Defaults, func(name string, value, ours reflect.Value) {
 		if r.Lacks(name) || !given(name) {
@@ -127,8 +129,7 @@ func (r Recipe) Complete(o *Options, given func(option string) bool) {
 	})
 }
 
-// Validate reports everything that is wrong with the options of r, joined by
-// [errors.Join].
+// Validate returns all problems of o as options of r, joined by [errors.Join].
 func (r Recipe) Validate(o Options) error {
 	var p problems
 	if o.MaxSeqLength < r.Least || o.MaxSeqLength > r.Most {
@@ -156,13 +157,13 @@ func (r Recipe) Validate(o Options) error {
 	return errors.Join(p...)
 }
 
-// validate is Validate for options with a vocabulary.
+// validate checks options and vocabulary.
 func (r Recipe) validate(o Options, v Vocab) error {
 	return errors.Join(r.Validate(o), v.validate(o, r.Specials))
 }
 
-// eachOption calls do for each field of o and the same one of ours, with its name in
-// JSON.
+// eachOption calls do for each field of o, with the same field of ours and the field's name
+// in JSON.
 func eachOption(o, ours *Options, do func(name string, value, ours reflect.Value)) {
 	a, b := reflect.ValueOf(o).Elem(), reflect.ValueOf(ours).Elem()
 	for i := range a.NumField() {
@@ -171,18 +172,18 @@ func eachOption(o, ours *Options, do func(name string, value, ours reflect.Value
 	}
 }
 
-// fillOfExample is the fraction of an example's positions that hold tokens if documents
-// are long: 0.83 to 0.94, measured. Each document adds one partly filled example.
+// fillOfExample is the fraction of an example's positions that hold tokens if documents are
+// long: 0.83 to 0.94, measured. In addition, each document makes one partly filled example.
 const fillOfExample = 0.85
 
-// expectExamples is the Expect function of recipes that pad their examples.
+// expectExamples is [Recipe.Expect] for recipes that pad their examples.
 func expectExamples(o Options, tokens, documents float64) float64 {
 	return tokens/(fillOfExample*float64(o.MaxSeqLength)) + documents
 }
 
-// checkPredictions is Check of recipes whose masks a [Builder] makes. The options and
-// the length of the example determine the number of predictions exactly; with
-// whole-word masking it may be lower.
+// checkPredictions is [Recipe.Check] for recipes whose masks a [Builder] makes. The options
+// and the length of the example determine the number of predictions exactly; with
+// whole-word masking the number may be lower.
 func checkPredictions(o Options, rules records.Rules, e *records.Example) error {
 	want, got := o.Predictions(e.Tokens()), e.Predictions()
 	if got > want {
@@ -191,7 +192,7 @@ func checkPredictions(o Options, rules records.Rules, e *records.Example) error 
 	if got == want || o.WholeWords() {
 		return nil
 	}
-	candidates := got // those predicted are no special tokens: the rules say so
+	candidates := got // the rules ensure that no special token is predicted
 	next := 0
 	for i, id := range e.InputIDs[:e.Tokens()] {
 		if next < got && int(e.MaskedLMPositions[next]) == i {

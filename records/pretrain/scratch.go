@@ -5,16 +5,16 @@ import (
 	"io"
 )
 
-// Scratch configures where examples are stored until the final shuffle. The
-// zero value keeps all of them in memory.
+// Scratch configures where examples are stored until the final shuffle. The zero value
+// stores all of them in memory.
 type Scratch struct {
-	// MemoryBytes is the memory for examples if Create is set. It is rounded up
-	// to whole MiB; one more MiB is the file's write buffer.
+	// MemoryBytes is the memory for examples if Create is set. It is rounded up to whole
+	// MiB; the write buffer of the file takes one more MiB.
 	MemoryBytes int64
 
-	// Create returns an empty file for the examples beyond MemoryBytes. Build
-	// calls it at most once, and closes the file at its end but does not remove
-	// it. An unlinked temporary file needs no removal.
+	// Create returns an empty file for the examples that exceed MemoryBytes. Build calls it
+	// at most once, and closes the file at the end but does not remove it. An unlinked
+	// temporary file needs no removal.
 	Create func() (ScratchFile, error)
 }
 
@@ -26,14 +26,13 @@ type ScratchFile interface {
 	io.Closer
 }
 
-// chunkBytes is the size of a chunk of the store. No instance crosses a chunk
-// border. The longest possible instance takes 852,043 bytes: 65,535 tokens of
-// five bytes each, all of them predicted.
+// chunkBytes is the size of a chunk of the store. No instance crosses the border between
+// two chunks. The longest possible instance takes 852,043 bytes: 65,535 tokens of five
+// bytes each, all of them predicted.
 const chunkBytes = 1 << 20
 
-// A store holds instances, in chunks, each at the address that reserve
-// returned; addresses ascend from 0. The first chunks are in memory, the rest
-// in a file.
+// A store holds instances in chunks. The address of an instance is returned by reserve;
+// addresses ascend from 0. The first chunks are in memory, the others in a file.
 type store struct {
 	config Scratch
 	chunks [][]byte // in memory; reused by the next Build
@@ -58,8 +57,8 @@ func newStore(config Scratch) *store {
 	return s
 }
 
-// reserve returns a buffer of at least size bytes for the next instance, and
-// its address. The caller must then call commit.
+// reserve returns a buffer of size bytes for the next instance, and its address. The caller
+// must then call commit.
 func (s *store) reserve(size int) (place []byte, address uint64, err error) {
 	if s.used+size > chunkBytes {
 		if err := s.flush(); err != nil {
@@ -114,9 +113,8 @@ func (s *store) flush() error {
 
 func (s *store) fileOffset(chunk int) int64 { return int64(chunk-s.limit) * chunkBytes }
 
-// read returns the bytes from an address on, at least size of them unless the
-// store ends before. They are valid until the next call. The last chunk must
-// have been flushed.
+// read returns size bytes from an address on, or fewer at the end of a chunk or of the
+// store. They are valid until the next call. The last chunk must have been flushed.
 func (s *store) read(address uint64, size int) ([]byte, error) {
 	chunk, offset := int(address/chunkBytes), int(address%chunkBytes)
 	size = min(size, chunkBytes-offset)
@@ -133,7 +131,8 @@ func (s *store) read(address uint64, size int) ([]byte, error) {
 	return s.buf[:n], nil
 }
 
-// fetch begins to load the instance at an address that is in memory.
+// fetch begins to load the instance at an address into the processor's cache, if it is in
+// memory.
 func (s *store) fetch(address uint64) {
 	if chunk := int(address / chunkBytes); s.inMemory(chunk) {
 		fetch(&s.chunks[chunk][address%chunkBytes])
@@ -158,7 +157,7 @@ func (s *store) touch(addresses []uint64) (x byte) {
 	return x
 }
 
-// reset drops all instances and closes the file, but keeps the memory.
+// reset drops all instances and closes the file, but keeps the memory for reuse.
 func (s *store) reset() error {
 	s.chunk, s.used = 0, 0
 	if s.file == nil {

@@ -4,13 +4,13 @@ import "pretext/internal/pyrandom"
 
 // Lengths of spans in words, as in SpanBERT (section 3.1).
 const (
-	spanProb  = 0.2 // of the geometric distribution
+	spanProb  = 0.2 // p of the geometric distribution
 	spanWords = 10  // maximum length
 )
 
-// spanTries limits the draws of spans for an example: so many for each word.
-// With the usual fractions of masks, an example takes far fewer draws than it has
-// words.
+// spanTries is the maximum number of spans that are drawn for an example, divided by its
+// number of words. With the usual fractions of masks, an example takes far fewer draws than
+// it has words.
 const spanTries = 4
 
 // spanThresholds[i] is the threshold below which a draw gives a span of at most
@@ -32,10 +32,10 @@ var spanThresholds = func() (t [spanWords - 1]uint64) {
 	return t
 }()
 
-// chooseSpans chooses spans of whole words, with at most want tokens in all. It
-// draws the length of a span, then the word that it begins with. A span ends
-// before a word that is chosen already, that does not follow at once, or that
-// would exceed want. What becomes of its tokens is drawn once for all.
+// chooseSpans chooses spans of whole words, with at most want tokens in all. It draws the
+// length of a span, then its first word. A span ends before a word that is already chosen,
+// that is not adjacent, or that would exceed want. One draw decides the fate of all tokens
+// of a span.
 func (m *masker) chooseSpans(tokens []int32, want int) {
 	places, words := m.findWords(tokens)
 	for tries := spanTries * len(words); want > 0 && tries > 0; tries-- {
@@ -60,8 +60,8 @@ func (m *masker) chooseSpans(tokens []int32, want int) {
 	}
 }
 
-// free reports whether the word to may be added to the span that begins with the
-// word from.
+// free reports whether the span that begins with the word from, and ends before the word
+// to, can be extended by the word to.
 func (m *masker) free(places []uint16, words []word, from, to int) bool {
 	at := places[words[to].from]
 	if m.chosen[at/64]&(1<<(at%64)) != 0 {

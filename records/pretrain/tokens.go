@@ -8,7 +8,7 @@ import (
 	"pretext/records"
 )
 
-// tokensRecipe is the recipe of documents as they are.
+// tokensRecipe is the recipe for whole documents without special tokens and masks.
 func tokensRecipe() Recipe {
 	return Recipe{
 		Name: "tokens", About: "ids of documents, no masks", Record: "tokenized document", Form: records.Tokens,
@@ -21,14 +21,13 @@ func tokensRecipe() Recipe {
 	}
 }
 
-// A Splitter makes records of the form [records.Tokens]: the token ids of each
-// document, without special tokens and masks, for readers that cut, pack and
-// mask when they make a batch.
+// A Splitter makes records of the form [records.Tokens]: the token ids of each document,
+// without special tokens and masks. They are for readers that cut, pack and mask when they
+// make a batch.
 //
-// Documents are shuffled once. A document of more than MaxSeqLength tokens is cut
-// into several records, one after the other: at the last end of a sentence that
-// fits, or, in a sentence longer than a record, after MaxSeqLength tokens. Every
-// token is in one record.
+// Documents are shuffled once. A document of more than MaxSeqLength tokens is cut into
+// several consecutive records: at the last end of a sentence that fits, or, in a sentence
+// longer than a record, after MaxSeqLength tokens. Every token is in one record.
 type Splitter struct {
 	opts    Options
 	vocab   Vocab
@@ -40,8 +39,8 @@ type Splitter struct {
 	payload []byte
 }
 
-// NewSplitter returns a Splitter, or an error that lists everything wrong with
-// the options and the vocabulary.
+// NewSplitter returns a Splitter, or an error that lists all problems of the options and
+// the vocabulary.
 func NewSplitter(o Options, v Vocab) (*Splitter, error) {
 	if err := tokensRecipe().validate(o, v); err != nil {
 		return nil, err

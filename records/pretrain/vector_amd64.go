@@ -2,28 +2,29 @@ package pretrain
 
 import "golang.org/x/sys/cpu"
 
-// Vector instructions of this processor: those of widen and those of putCandidates.
+// hasWiden and hasCompress report whether this processor has the vector instructions of
+// widenVector and putCandidates.
 var (
 	hasWiden    = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
 	hasCompress = hasWiden && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasPOPCNT
 )
 
-// putCandidates writes the indexes of the tokens that are neither a nor b to places
-// and returns their number. places must be compressSpare longer than tokens.
+// putCandidates writes the indexes of the tokens that are neither a nor b to places and
+// returns their number. places must be compressSpare elements longer than tokens.
 //
 //go:noescape
 func putCandidates(places []uint16, tokens []int32, a, b int32) int
 
-// widenVector is widen with AVX-512. src must be as long as dst.
+// widenVector implements widen with AVX-512. src must be as long as dst.
 //
 //go:noescape
 func widenVector(dst []int32, src []uint16)
 
-// canFetch reports that fetch can be called: every processor can.
+// canFetch reports whether fetch can be called, which every amd64 processor can.
 const canFetch = true
 
-// fetch begins to load the 384 bytes at p into the processor's cache and does not wait
-// for them. They need not be memory of the program.
+// fetch begins to load the 384 bytes at p into the processor's cache, without waiting. The
+// address may be outside the memory of the program.
 //
 //go:noescape
 func fetch(p *byte)

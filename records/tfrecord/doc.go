@@ -45,9 +45,8 @@
 //	+----------------+-----------------+--------------+---------------+
 //
 // crc is a masked CRC-32C (Castagnoli): the checksum rotated right by 15 bits plus
-// 0xa282ead8 (tensorflow/core/lib/hash/crc32c.h). The mask
-// is for payloads that contain checksums themselves: the CRC of data with embedded CRCs is
-// a poor checksum.
+// 0xa282ead8 (tensorflow/core/lib/hash/crc32c.h). The mask is for payloads that contain
+// checksums themselves: the CRC of data with embedded CRCs is a poor checksum.
 //
 // A file that was truncated between two records looks complete. Only a count or
 // hash stored elsewhere, such as in a manifest, can prove that no record is
