@@ -1,20 +1,20 @@
-// Package counts declares what finished data counts. A count is declared once, as
-// a variable of the package that counts it:
+// Package counts declares the counts that manifests of finished data contain. Each count is
+// declared once, as a variable of the package that counts it:
 //
 //	var Pages = counts.Declare("pages", counts.About{Meaning: "pages of dumps"})
 //
-// and is counted and read through that variable:
+// That variable is used to add to the count and to read it:
 //
 //	c := counts.Counts{}
 //	Pages.Add(c, 3)
 //	n := Pages.Of(c)
 //
-// [Counts] are part of manifests and side-cars, a JSON object of names and numbers,
-// sorted by name. Only a declaration makes a [Key], so that a misspelt name does not
-// compile. A stage says with [Stage] which counts its manifests may have; whoever
-// shows counts walks [OfStage].
+// [Counts] are part of manifests and side-cars: a JSON object of names and numbers, sorted
+// by name. Only a declaration creates a [Key], so a misspelt name does not compile. A stage
+// registers with [Stage] the counts that its manifests may have; code that displays counts
+// iterates over [OfStage].
 //
-// Counts are not safe for concurrent use; declarations are values.
+// Counts are not safe for concurrent use; declarations are immutable values.
 package counts
 
 import (
@@ -27,8 +27,8 @@ import (
 // A Key is the name of a count.
 type Key struct{ name string }
 
-// KeyOf returns the key of a name that comes from elsewhere, such as JSON. Code that
-// knows which count it means uses the declaration.
+// KeyOf returns the key for a name from outside, such as from JSON. Code for one particular
+// count uses its declaration instead.
 func KeyOf(name string) Key { return Key{name} }
 
 func (k Key) String() string                   { return k.name }
@@ -59,40 +59,40 @@ func (c Counts) All() iter.Seq2[Key, int64] {
 	}
 }
 
-// A Place is where a count is shown, besides the manifest and the report, which have
-// all counts.
+// A Place is a place where a count is displayed, in addition to the manifest and the
+// report, which contain all counts.
 type Place uint8
 
 // Places, which may be combined.
 const (
-	Summary Place = 1 << iota // what a stage prints at its end
-	Stats                     // prepare-data stats, if it is not 0
-	Card                      // the dataset card, if it is not 0
+	Summary Place = 1 << iota // summary that a stage prints at its end
+	Stats                     // prepare-data stats, unless the count is 0
+	Card                      // dataset card, unless the count is 0
 )
 
 // Units of counts.
 const (
-	things Unit = iota // what the name says
+	things Unit = iota // the things that the name of the count states
 	Bytes
 )
 
-// A Unit is what a count is measured in.
+// A Unit is the unit of a count.
 type Unit uint8
 
 // About describes a count.
 type About struct {
-	Meaning string // for docs/file-format.md
-	Label   string // what it is called where it is shown; "": its name
+	Meaning string // description in docs/file-format.md
+	Label   string // displayed name; "": the key
 	Unit    Unit
 	In      Place
 
-	// Sparse counts are left out where they are 0, because data from before they were
-	// counted has the same bytes.
+	// Sparse counts are omitted if they are 0. So data without them keeps the bytes that it
+	// had before the count was introduced.
 	Sparse bool
-	// Whole counts are made from all files together: they are in the totals of a
-	// manifest and in no side-car. All others are sums over the files.
+	// Whole counts refer to all files together: they are in the totals of a manifest but
+	// not in side-cars. All other counts are sums over the files.
 	Whole bool
-	// Family counts are several, named KEY.MEMBER.
+	// Family means several counts, named KEY.MEMBER.
 	Family bool
 }
 
@@ -102,10 +102,10 @@ type Count struct {
 	About
 }
 
-// Declare declares a count. Its value belongs into a variable.
+// Declare declares a count. Assign the result to a package variable.
 func Declare(name string, about About) Count { return Count{Key{name}, about} }
 
-// Name returns what the count is called where it is shown.
+// Name returns the displayed name of the count.
 func (k Count) Name() string {
 	if k.Label == "" {
 		return k.name
@@ -113,23 +113,24 @@ func (k Count) Name() string {
 	return k.Label
 }
 
-// Of returns the count in c.
+// Of returns the value of the count in c.
 func (k Count) Of(c Counts) int64 { return c[k.Key] }
 
-// Add adds n to the count in c. A sparse count that is 0 stays out of it.
+// Add adds n to the count in c. If n is 0 and the count is sparse, it does not create an
+// entry.
 func (k Count) Add(c Counts, n int64) {
 	if n != 0 || !k.Sparse {
 		c[k.Key] += n
 	}
 }
 
-// Has reports whether a key is that of the count, or of a member of the family.
+// Has reports whether key is the key of this count or of a member of this family.
 func (k Count) Has(key Key) bool {
 	return key == k.Key || k.Family && strings.HasPrefix(key.name, k.name+".")
 }
 
-// A Family is the declaration of counts that differ in a member of their name, such
-// as the reason of a reject: reject.redirect.
+// A Family declares counts whose names differ only in a member, such as the reason of a
+// reject: reject.redirect.
 type Family[Member ~string] struct{ Count }
 
 // DeclareFamily declares a family.
@@ -138,17 +139,17 @@ func DeclareFamily[Member ~string](name string, about About) Family[Member] {
 	return Family[Member]{Declare(name, about)}
 }
 
-// Member returns the key of a member.
+// Member returns the key of a member of the family.
 func (f Family[Member]) Member(m Member) Key { return Key{f.name + "." + string(m)} }
 
-// AddAll adds counts by member to c.
+// AddAll adds the count of each member to c.
 func (f Family[Member]) AddAll(c Counts, members map[Member]int64) {
 	for m, n := range members {
 		c[f.Member(m)] += n
 	}
 }
 
-// Members yields the members in c that are not 0, sorted.
+// Members yields the members whose count in c is above 0, sorted by name.
 func (f Family[Member]) Members(c Counts) iter.Seq2[Member, int64] {
 	return func(yield func(Member, int64) bool) {
 		for k, n := range c.All() {
@@ -159,11 +160,11 @@ func (f Family[Member]) Members(c Counts) iter.Seq2[Member, int64] {
 	}
 }
 
-// stages are the counts of each stage, in the order in which they are shown.
+// stages holds the counts of each stage, in display order.
 var stages = map[string][]Count{}
 
-// Stage says which counts the manifests of a stage may have, in the order in which
-// they are shown. It panics if two have the same name. It is for init functions.
+// Stage registers the counts that the manifests of a stage may have, in display order. It
+// panics if two have the same name. It is for init functions.
 func Stage(name string, list []Count) {
 	for i, k := range list {
 		if slices.ContainsFunc(list[:i], func(o Count) bool { return o.Key == k.Key }) {
@@ -173,10 +174,11 @@ func Stage(name string, list []Count) {
 	stages[name] = list
 }
 
-// Stages returns the names of all stages of this program, sorted.
+// Stages returns the names of all registered stages, sorted.
 func Stages() []string { return slices.Sorted(maps.Keys(stages)) }
 
-// Shown yields the counts of a stage that are shown at a place and are not 0 in c.
+// Shown yields the counts of a stage that are displayed at the given place and are not 0 in
+// c.
 func Shown(stage string, in Place, c Counts) iter.Seq2[Count, int64] {
 	return func(yield func(Count, int64) bool) {
 		for _, k := range stages[stage] {
@@ -187,6 +189,6 @@ func Shown(stage string, in Place, c Counts) iter.Seq2[Count, int64] {
 	}
 }
 
-// OfStage returns the counts of a stage in the order in which they are shown; none
-// for a stage that this program does not have.
+// OfStage returns the counts of a stage in display order; none if the stage is not
+// registered.
 func OfStage(name string) []Count { return stages[name] }

@@ -6,17 +6,17 @@ type lowerRange struct {
 	first, last, step, delta rune
 }
 
-// adapt changes the rules for options that the class table does not cover:
-// lower-casing without removing accents, removing accents without lower-casing,
-// and not separating ideographs. The table describes text for which both or
-// neither of lower-casing and removing accents are done.
+// adapt changes the rules for options that the class table does not cover: lower-casing
+// without removing accents, removing accents without lower-casing, and not separating
+// ideographs. The class table covers only text that is both lower-cased and stripped of
+// accents, or neither.
 func (r *rules) adapt(o Options) {
 	strip := o.StripsAccents()
 	if o.DoLowerCase == strip && o.ideographsAlone() {
 		return
 	}
 	lower := map[rune]string{}
-	action := func(_ rune, was class) class { return was } // for lowerMask
+	action := func(_ rune, was class) class { return was } // keeps lowerMask
 	switch {
 	case o.DoLowerCase && !strip:
 		action = r.lowerOnly(lower)
@@ -27,7 +27,7 @@ func (r *rules) adapt(o Options) {
 	}
 	r.rebuild(func(c rune, was class) class {
 		if !o.ideographsAlone() && was&kindMask == kindCJK {
-			was &^= kindMask // kindKeep
+			was &^= kindMask // becomes kindKeep
 		}
 		return was&^lowerMask | action(c, was)&lowerMask
 	})
@@ -45,7 +45,7 @@ func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
 	}
 	lower['İ'] = "i\u0307" // the only character whose lower case has two characters
 	for c, to := range r.lower {
-		lower[c] = to // capitals of the profile that are newer than UnicodeVersion
+		lower[c] = to // capitals of the profile that UnicodeVersion does not have yet
 	}
 	return func(c rune, was class) class {
 		if _, ok := lower[c]; ok && was&lowerMask != lowerSame {
@@ -55,9 +55,9 @@ func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
 	}
 }
 
-// stripOnly returns a function that maps a character and its class to the
-// action to use if accents are removed and case is kept: that of the class
-// table, except for capitals. It fills lower with the capitals without their
+// stripOnly returns a function that maps a character and its class to the action to use if
+// accents are removed and case is kept: the action of the class table, except for capitals.
+// It fills lower with the capitals that have accents, mapped to these capitals without
 // accents.
 func (r *rules) stripOnly(lower map[rune]string) func(c rune, was class) class {
 	capitals := map[rune]bool{}

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// A wordCache maps words of at most 15 bytes to at most 4 ids each. A word is
-// kept in one of the two slots of its set, which is a cache line. 65,536 sets
-// make 4 MiB; a larger cache is hardly faster.
+// A wordCache maps words of at most 15 bytes to at most 4 ids each. A hash selects the set
+// of a word; a set is a cache line with two slots. 65,536 sets make 4 MiB; a larger cache
+// is hardly faster.
 type wordCache [1 << setBits]wordSet
 
 const setBits = 16
@@ -20,21 +20,20 @@ const (
 	lowBytes     = 1<<(8*7) - 1 // mask of the bytes of cacheSlot.hi that belong to the word
 )
 
-// A wordSet holds two words. A new word replaces the second one. When that is
-// looked up again, the two change places, so that a word that occurred twice is
-// not lost to words that occur once.
+// A wordSet holds two words. A new word replaces the second one. When the second word is
+// looked up again, the two change places. So a word that occurred twice is not evicted by
+// words that occur once.
 type wordSet [2]cacheSlot
 
 // A cacheSlot holds a word and its ids. Words contain no zero bytes, so the
 // length need not be stored, and a slot of zeros is empty.
 type cacheSlot struct {
-	lo, hi uint64 // the wordKey; the highest byte of hi is the number of ids
+	lo, hi uint64 // lo and hi as in wordKey; the highest byte of hi is the number of ids
 	ids    [maxCachedIDs]int32
 }
 
-// golden is the fraction of the golden ratio. Multiplying by it mixes the bits
-// of a number into the highest ones (Knuth, The Art of Computer Programming
-// 6.4).
+// golden is the fractional part of the golden ratio, times 2^64. Multiplying by it mixes
+// all bits of a number into the highest ones (Knuth, The Art of Computer Programming 6.4).
 const golden = 0x9e3779b97f4a7c15
 
 // set returns the number of the word's set in a wordCache.
@@ -45,8 +44,7 @@ func (k wordKey) set() uint16 {
 // has reports whether the slot holds the word.
 func (s *cacheSlot) has(k wordKey) bool { return s.lo == k.lo && s.hi&lowBytes == k.hi }
 
-// find moves a word to the first slot of the set. It returns false if neither
-// slot holds it.
+// find reports whether the set holds a word, and moves it to the first slot.
 func (s *wordSet) find(k wordKey) bool {
 	if s[0].has(k) {
 		return true
@@ -68,7 +66,7 @@ func (e *Encoder) appendQueue(dst []int32, n int) []int32 {
 			dst = slices.Grow(e.appendNew(dst, set, key), maxCachedIDs*(n-i))
 			continue
 		}
-		// Copying all ids is faster than asking how many there are.
+		// Copying all ids is faster than checking their number first.
 		at := len(dst)
 		dst = dst[:at+maxCachedIDs]
 		*(*[maxCachedIDs]int32)(dst[at:]) = set[0].ids
@@ -86,8 +84,8 @@ func (e *Encoder) appendCached(dst []int32, key wordKey) []int32 {
 	return append(dst, set[0].ids[:set[0].hi>>56&7]...)
 }
 
-// appendNew appends the ids of a word that is not in its set, and puts it there
-// if it has at most maxCachedIDs.
+// appendNew appends the ids of a word that is not in its set. It adds the word to the set
+// if it has at most maxCachedIDs ids.
 func (e *Encoder) appendNew(dst []int32, set *wordSet, key wordKey) []int32 {
 	var word [16]byte
 	binary.LittleEndian.PutUint64(word[:], key.lo)
@@ -110,13 +108,12 @@ func (e *Encoder) appendNew(dst []int32, set *wordSet, key wordKey) []int32 {
 	return dst
 }
 
-// A pieceCache maps pieces of text to their ids. A piece is the text between
-// two ASCII white space or punctuation characters, before normalization; it may
-// be several words, or none. The cache holds pieces that do not fit a
-// wordCache, mostly with characters beyond ASCII: in scripts with two bytes for
-// each letter, words are longer than 15 bytes, and small vocabularies split
-// them into single letters. 32,768 slots of 128 bytes make 4 MiB, of which
-// English text uses little.
+// A pieceCache maps pieces of text to their ids. A piece is the text between two ASCII
+// white space or punctuation characters, before normalization; it may consist of several
+// words, or none. The cache is for pieces that do not fit in a wordCache, mostly with
+// characters beyond ASCII: in scripts with two bytes for each letter, words are longer than
+// 15 bytes, and small vocabularies split them into single letters. 32,768 slots of 128
+// bytes make 4 MiB, of which English text uses little.
 type pieceCache [1 << pieceBits]pieceSlot
 
 const pieceBits = 15
@@ -143,7 +140,7 @@ func (k *pieceKey) slot() uint16 {
 	return uint16(h >> (64 - pieceBits))
 }
 
-// keep stores the ids of a piece in the slot, unless there are too many.
+// keep stores a piece and its ids in the slot, unless there are more than maxPieceIDs ids.
 func (s *pieceSlot) keep(key pieceKey, ids []int32) {
 	if len(ids) > maxPieceIDs {
 		return

@@ -2,24 +2,22 @@ package tokenize
 
 import "strings"
 
-// maxCapitals is the fraction of the tokens with letters that may contain a
-// capital in an uncased vocabulary. In BERT's cased vocabularies, 31 %
-// (English) and 25 % (multilingual) of the tokens with ASCII letters have a
-// capital. In the uncased ones none have; a user may have added a few.
+// maxCapitals is the maximum fraction, in an uncased vocabulary, of the tokens with letters
+// that contain a capital. In BERT's cased vocabularies, 31 % (English) and 25 %
+// (multilingual) of the tokens with ASCII letters contain a capital. In the uncased ones
+// none do; a user may have added a few.
 const maxCapitals = 0.01
 
-// LooksUncased guesses from the tokens whether a vocabulary was trained on
-// lower-cased text, so that text must be lower-cased before tokenization
-// ([Options.DoLowerCase]). Prefer what the model's own configuration files say.
+// LooksUncased guesses from the tokens whether a vocabulary was trained on lower-cased
+// text, so that text must be lower-cased before tokenization ([Options.DoLowerCase]). If
+// the model has configuration files, prefer their setting.
 //
-// ASCII letters decide: a vocabulary is cased if more than 1 % of the tokens
-// with ASCII letters have a capital. Letters beyond ASCII do not count, because
-// lower-casing leaves some capitals unchanged (ℝ is entry 1579 of
-// bert-base-uncased) and others only under an old version of Unicode. If no
-// token has ASCII letters, a vocabulary is cased if more than 1 % of the tokens
-// cannot come from lower-cased text without accents: capitals, accents, Hangul
-// syllables. Names in brackets such as [CLS], [unused7] and <S> are not
-// counted.
+// ASCII letters decide: a vocabulary is cased if more than 1 % of the tokens with ASCII
+// letters contain a capital. Letters beyond ASCII are ignored, because lower-casing leaves
+// some capitals unchanged (ℝ is entry 1579 of bert-base-uncased) and others only under an
+// old version of Unicode. If no token has ASCII letters, a vocabulary is cased if more than
+// 1 % of the tokens cannot come from lower-cased text without accents: capitals, accents,
+// Hangul syllables. Names in brackets such as [CLS], [unused7] and <S> are ignored.
 //
 // A vocabulary without such evidence is taken as uncased, the default of BERT.
 func (v *Vocab) LooksUncased() bool {
@@ -29,8 +27,8 @@ func (v *Vocab) LooksUncased() bool {
 	return v.reachableUncased()
 }
 
-// Capitals returns the number of tokens with an ASCII capital and of tokens
-// with an ASCII letter. Names in brackets such as [CLS] are not counted.
+// Capitals returns the number of tokens with an ASCII capital, and the number of tokens
+// with any ASCII letter. Names in brackets such as [CLS] are ignored.
 func (v *Vocab) Capitals() (capitals, letters int) {
 	for _, token := range v.tokens {
 		if inBrackets(token) {

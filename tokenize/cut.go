@@ -2,44 +2,41 @@ package tokenize
 
 import "math/bits"
 
-// cuts is a stretch of text and its parts: the words of ASCII letters and
-// digits, the other runs of characters without ASCII white space and
-// punctuation between them, and the ASCII punctuation characters. The positions
-// of all parts are found before the first is looked up, 64 bytes at a time, so
-// that the processor need not guess where a word ends.
+// cuts holds a stretch of text and the positions of its parts. A part is a word of ASCII
+// letters and digits, an ASCII punctuation character, or a run of other characters between
+// ASCII white space and punctuation. All positions are found before the first part is
+// looked up, 64 bytes at a time, so that the processor has no branches to predict.
 type cuts struct {
-	// text holds the stretch, in lower case if the options say so (ASCII only),
-	// and white space up to the end of the last block. Bytes behind that are
-	// undefined.
+	// text holds the stretch, with ASCII letters in lower case if the options require that,
+	// and white space up to the end of the last block. Bytes after that are undefined.
 	text [stretchBytes + 2*blockBytes]byte
 
-	// others has a bit for each byte of the blocks that is neither an ASCII letter
-	// or digit nor ASCII white space or punctuation, and a set bit after the last
-	// block.
+	// others has a set bit for each byte that is neither an ASCII letter or digit nor ASCII
+	// white space or punctuation. It also has a set bit after the last block.
 	others [stretchBytes/blockBytes + 2]uint64
 
-	// starts and ends are the positions of the first nStarts and nEnds parts, in
-	// order. A part that reaches the end of the last block has no end.
+	// starts and ends are the positions of the parts in order; nStarts and nEnds are their
+	// numbers. A part that reaches the end of the last block has no end.
 	starts, ends   [stretchBytes + blockBytes]uint16
 	nStarts, nEnds int
 
 	controls bool // whether a byte is an ASCII control character other than white space
 
 	queue [queueLength]wordKey // words to be looked up
-	sets  [queueLength]uint16  // set in the wordCache of each piece
+	sets  [queueLength]uint16  // set of each word of queue in the wordCache
 
-	slots [fetchAhead]uint16 // slots of the pieceCache that were fetched last
+	slots [fetchAhead]uint16 // slots of the pieceCache that were prefetched last
 }
 
 const (
 	stretchBytes = 1024 // maximum length of a stretch
 	blockBytes   = 64
 	queueLength  = 64
-	fetchAhead   = 16 // maximum number of parts whose slots are fetched together
+	fetchAhead   = 16 // maximum number of parts whose slots are prefetched together
 )
 
-// The first bytes of the characters that are mostly found in Tokenizer.wide. A
-// part that begins with another byte beyond ASCII is a piece for the pieceCache.
+// The first UTF-8 bytes of the characters for which Tokenizer.wide has ids. A part that
+// begins with another byte beyond ASCII is looked up in the pieceCache.
 const (
 	firstWideLead = 0xe0 | wideFirst>>12
 	lastWideLead  = 0xe0 | wideLast>>12
@@ -49,14 +46,14 @@ const (
 // holds its first eight bytes, hi the rest.
 type wordKey struct{ lo, hi uint64 }
 
-// blockOfSpaces ends the last part of a text.
+// blockOfSpaces is appended to the text to end its last part.
 const blockOfSpaces = "                                                                "
 
-// take cuts the beginning of s, which must not be empty, into parts. lower is
-// 0x20 in every byte if letters become lower-case, else 0. It returns the number
-// of complete parts, and how much of the text they take. A part that touches the end
-// of the stretch is complete only if s ends there, too; if not, the next stretch
-// begins with it.
+// take copies the beginning of s, which must not be empty, to c and cuts it into parts.
+// lower is 0x20 in every byte if letters become lower-case, else 0. It returns the number
+// of complete parts, and the length of the text that they cover. A part that touches the
+// end of the stretch is complete only if s ends there, too; otherwise the next stretch
+// begins with that part.
 func take[T bytestring](c *cuts, s T, lower uint64) (parts, length int) {
 	n := copy(c.text[:stretchBytes], s)
 	blocks := n / blockBytes
@@ -74,10 +71,10 @@ func take[T bytestring](c *cuts, s T, lower uint64) (parts, length int) {
 	return c.nEnds, n
 }
 
-// cut sets the fields of c from the first blocks of c.text.
+// cut finds the parts in the first blocks of c.text and sets the fields of c.
 func (c *cuts) cut(blocks int, lower uint64) {
 	c.nStarts, c.nEnds, c.controls = 0, 0, false
-	var openBefore, aloneBefore uint64 // 1 if the last byte of the block before was inside a run, punctuation
+	var openBefore, aloneBefore uint64 // 1 if the block before ended in a run, with punctuation
 	for k := range blocks {
 		at := k * blockBytes
 		word, visible, space, beyond := c.classify(c.text[at:at+blockBytes], lower)
@@ -98,9 +95,9 @@ func (c *cuts) cut(blocks int, lower uint64) {
 	}
 }
 
-// classify returns masks with a bit for each byte of a block: letters and
-// digits, visible characters, white space, all of ASCII, and bytes beyond ASCII.
-// It makes letters lower-case.
+// classify returns masks with a bit for each byte of a block: ASCII letters and digits,
+// visible ASCII characters, ASCII white space, and bytes beyond ASCII. If lower is set, it
+// makes letters lower-case.
 func (c *cuts) classify(block []byte, lower uint64) (word, visible, space, beyond uint64) {
 	for i := 0; i < blockBytes; i += 8 {
 		x := load8(block, i)
@@ -119,14 +116,14 @@ func (c *cuts) classify(block []byte, lower uint64) (word, visible, space, beyon
 	return word, visible, space, beyond
 }
 
-// equal returns an integer that has the highest bit of a byte set if that byte
-// of x is b; the other bits are undefined.
+// equal returns an integer in which the highest bit of a byte is set if that byte of x is
+// b; the other bits are undefined.
 func equal(x uint64, b byte) uint64 {
 	x ^= uint64(b) * bytes01
 	return ^(x&bytes7f + bytes7f | x)
 }
 
-// nextOther returns the position of the first bit of c.others at or after at.
+// nextOther returns the position of the first set bit of c.others at or after at.
 func (c *cuts) nextOther(at int) int {
 	k := at / blockBytes
 	x := c.others[k] &^ (1<<(at%blockBytes) - 1)
@@ -137,10 +134,9 @@ func (c *cuts) nextOther(at int) int {
 	return k*blockBytes + bits.TrailingZeros64(x)
 }
 
-// fill puts words into c.queue, from part k on, up to a part that has one of
-// the others, of which the next is at position other, or that does not fit a
-// wordKey. It returns the number of words. It asks the processor to fetch what
-// cache has about them.
+// fill puts words into c.queue, beginning with part k. It stops before a part that does not
+// fit in a wordKey, or that contains the byte at position other, the next one marked in
+// c.others. It returns the number of words, and prefetches their sets in cache.
 func (c *cuts) fill(k, parts, other int, cache *wordCache) (n int) {
 	if n = fillVector(c, k, parts, other, cache); n >= 0 {
 		return n
@@ -148,7 +144,7 @@ func (c *cuts) fill(k, parts, other int, cache *wordCache) (n int) {
 	return c.fillPlain(k, parts, other)
 }
 
-// fillPlain is fill without vector instructions.
+// fillPlain implements fill without vector instructions and without prefetching.
 func (c *cuts) fillPlain(k, parts, other int) (n int) {
 	for ; k < parts && n < queueLength; k++ {
 		from, to := int(c.starts[k]), int(c.ends[k])
@@ -163,16 +159,15 @@ func (c *cuts) fillPlain(k, parts, other int) (n int) {
 	return n
 }
 
-// fetch asks the processor to fetch what pieces has about the parts from k on, of
-// which there are parts. It returns the first part that it leaves.
+// fetch prefetches the slots in pieces for up to fetchAhead of the parts from k to parts.
+// It returns the index of the first part that was not handled.
 func (c *cuts) fetch(k, parts int, pieces *pieceCache) int {
 	end := min(k+fetchAhead, parts)
 	fetchVector(c, k, end, pieces)
 	return end
 }
 
-// keyMasks are the masks that keep the first bytes of a wordKey or a pieceKey,
-// by the number of bytes.
+// keyMasks[n] is the mask that keeps the first n bytes of a wordKey or a pieceKey.
 var keyMasks = makeKeyMasks()
 
 func makeKeyMasks() (masks [maxPiece + 1][4]uint64) {

@@ -2,11 +2,11 @@ package tokenize
 
 import "golang.org/x/sys/cpu"
 
-// hasVector reports whether the processor has what cutBlocks and fillQueue need.
+// hasVector reports whether the processor has the instructions that cutBlocks, fillQueue
+// and fetchSlots use.
 var hasVector = cpu.X86.HasAVX2 && cpu.X86.HasBMI1
 
-// cutVector is [cuts.cut] with AVX2. It returns false if the processor does not
-// have that.
+// cutVector implements [cuts.cut] with AVX2. It returns false if the processor lacks it.
 func cutVector(c *cuts, blocks int, lower uint64) bool {
 	if hasVector {
 		cutBlocks(c, blocks, lower)
@@ -14,8 +14,8 @@ func cutVector(c *cuts, blocks int, lower uint64) bool {
 	return hasVector
 }
 
-// fillVector is [cuts.fill] with AVX. It returns -1 if the processor does not
-// have that.
+// fillVector implements [cuts.fill] with vector instructions. It returns -1 if the
+// processor lacks them.
 func fillVector(c *cuts, k, parts, other int, cache *wordCache) int {
 	if !hasVector {
 		return -1
@@ -23,9 +23,9 @@ func fillVector(c *cuts, k, parts, other int, cache *wordCache) int {
 	return fillQueue(c, k, parts, other, cache, &keyMasks)
 }
 
-// fetchVector asks the processor to fetch the slots in pieces of those of the
-// parts from k up to parts that probably are looked up there, puts their numbers
-// into c.slots, and returns how many they are.
+// fetchVector prefetches the slots in pieces for those of the parts from k up to parts that
+// are probably looked up there. It stores the slot numbers in c.slots and returns how many
+// there are.
 func fetchVector(c *cuts, k, parts int, pieces *pieceCache) int {
 	if !hasVector {
 		return 0

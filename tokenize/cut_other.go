@@ -2,11 +2,11 @@
 
 package tokenize
 
-// cutVector returns false: there are no vector instructions for it.
+// cutVector returns false: this architecture has no vector implementation.
 func cutVector(*cuts, int, uint64) bool { return false }
 
-// fillVector returns -1: there are no vector instructions for it.
+// fillVector returns -1: this architecture has no vector implementation.
 func fillVector(*cuts, int, int, int, *wordCache) int { return -1 }
 
-// fetchVector returns 0: there is no instruction for it.
+// fetchVector returns 0: this architecture has no vector implementation.
 func fetchVector(*cuts, int, int, *pieceCache) int { return 0 }

@@ -4,9 +4,9 @@ import (
 	"unicode/utf8"
 )
 
-// An Encoder turns text into token ids. It caches the words it has seen, in 8
-// MiB. It must not be used by several goroutines at once; make one for each
-// with [Tokenizer.NewEncoder].
+// An Encoder turns text into token ids. Its caches of words take 8 MiB. An Encoder must not
+// be used by several goroutines at once; make one for each goroutine with
+// [Tokenizer.NewEncoder].
 type Encoder struct {
 	*Tokenizer
 
@@ -15,8 +15,8 @@ type Encoder struct {
 	lower  uint64 // 0x20 in every byte if DoLowerCase, else 0
 	cache  *wordCache
 	pieces *pieceCache
-	ids    []int32 // scratch of AppendTokens
-	valid  []byte  // scratch of appendKeeping
+	ids    []int32 // buffer of AppendTokens
+	valid  []byte  // buffer for text without invalid UTF-8
 }
 
 // NewEncoder returns an encoder with empty caches.
@@ -55,8 +55,7 @@ func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 }
 
 // AppendTokens appends the tokens of text to dst, as FullTokenizer.tokenize of
-// google-research/bert returns them. A word that the vocabulary cannot express
-// is "[UNK]".
+// google-research/bert returns them. A word that cannot be composed of tokens is "[UNK]".
 func (e *Encoder) AppendTokens(dst []string, text string) []string {
 	e.ids = e.AppendIDs(e.ids[:0], text)
 	for _, id := range e.ids {
@@ -65,12 +64,11 @@ func (e *Encoder) AppendTokens(dst []string, text string) []string {
 	return dst
 }
 
-// appendIDs appends the ids of the words of s, none of which is a special
-// token.
+// appendIDs appends the ids of the words of s. Special tokens in s are treated as text.
 func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	for i := 0; i < len(s); {
 		parts, length := take(&e.cuts, s[i:], e.lower)
-		if length == 0 { // one part, longer than a stretch
+		if length == 0 { // the first part is longer than a stretch
 			dst, i = appendLong(e, dst, s, i)
 			continue
 		}
@@ -81,9 +79,9 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	return dst
 }
 
-// appendParts appends the ids of the first parts of e.cuts, which was taken at
-// s[i]. It returns the end of the last word in the text of e.cuts if that is
-// after the parts: characters that are deleted join words.
+// appendParts appends the ids of the first parts of e.cuts, whose text begins at s[i].
+// Words can extend beyond the parts, because deleted characters join words. In this case it
+// returns the end of the last word, as a position in the text of e.cuts.
 func appendParts[T bytestring](e *Encoder, dst []int32, s T, i, parts int) ([]int32, int) {
 	c := &e.cuts
 	other, end, fetched := c.nextOther(0), 0, 0
@@ -110,9 +108,9 @@ func appendParts[T bytestring](e *Encoder, dst []int32, s T, i, parts int) ([]in
 	return dst, end
 }
 
-// appendRun appends the ids of part k of e.cuts, which was taken at s[base]. It
-// returns the end of the last word in the text of e.cuts, which may be after
-// the part.
+// appendRun appends the ids of part k of e.cuts, whose text begins at s[base]. It returns
+// the end of the last word, as a position in the text of e.cuts. This may be after the
+// part.
 func appendRun[T bytestring](e *Encoder, dst []int32, s T, base, k int) ([]int32, int) {
 	c := &e.cuts
 	from, to := int(c.starts[k]), int(c.ends[k])
@@ -136,8 +134,8 @@ func appendRun[T bytestring](e *Encoder, dst []int32, s T, base, k int) ([]int32
 	return dst, from
 }
 
-// appendPiece appends the ids of a piece of text, which does not depend on its
-// neighbours, and puts them into its slot of the pieceCache.
+// appendPiece appends the ids of a piece of text that does not depend on its neighbours,
+// and stores them in slot.
 func appendPiece[T bytestring](e *Encoder, dst []int32, slot *pieceSlot, key pieceKey, piece T) []int32 {
 	start := len(dst)
 	for i := 0; i < len(piece); {
@@ -148,9 +146,9 @@ func appendPiece[T bytestring](e *Encoder, dst []int32, slot *pieceSlot, key pie
 	return dst
 }
 
-// appendLong appends the ids of the three-byte characters that are words by
-// themselves at s[i], or else those of one word. It returns the position after
-// that.
+// appendLong appends the ids of the text at s[i]: of all three-byte characters that are
+// words by themselves, or, if there are none, of one word. It returns the position after
+// that text.
 func appendLong[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, int) {
 	dst, next := appendWide(e, dst, s, i)
 	if next > i {
@@ -196,9 +194,9 @@ func hasSigma[T bytestring](s T, from, to int) bool {
 	return false
 }
 
-// pieceAt returns n bytes of c.text as a key for the pieceCache. The ids of a
-// run without white space and punctuation of ASCII do not depend on its context,
-// unless it contains a capital sigma or a character that is deleted.
+// pieceAt returns n bytes of c.text as a key for the pieceCache. The ids of a run without
+// ASCII white space and punctuation do not depend on its context, unless it contains a
+// capital sigma or a deleted character.
 func (c *cuts) pieceAt(at, n int) pieceKey {
 	text, mask := c.text[at:], &keyMasks[n]
 	return pieceKey{load8(text, 0) & mask[0], load8(text, 8) & mask[1], load8(text, 16) & mask[2], load8(text, 24) & mask[3]}
@@ -219,8 +217,8 @@ func load8[T bytestring](s T, i int) uint64 {
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// loadTail returns the bytes of s at i, of which there are fewer than sixteen,
-// zero-padded to sixteen.
+// loadTail returns the bytes of s from i to its end as little-endian integers, zero-padded
+// to sixteen bytes. There must be fewer than sixteen.
 func loadTail[T bytestring](s T, i int) (lo, hi uint64) {
 	rest := len(s) - i
 	switch {
@@ -235,18 +233,18 @@ func loadTail[T bytestring](s T, i int) (lo, hi uint64) {
 	return lo, 0
 }
 
-// letters returns an integer that has the highest bit of a byte set if that
-// byte of x is an ASCII letter; all other bits are 0. Each comparison is an
-// addition that moves a byte above 0x7f if it is at least some value. The
-// highest bits are cleared before, so nothing carries into the next byte.
+// letters returns an integer in which the highest bit of a byte is set if that byte of x is
+// an ASCII letter; all other bits are 0. Each comparison is an addition that moves a byte
+// above 0x7f if it is at least some value. The highest bits are cleared first, so nothing
+// carries into the next byte.
 func letters(x uint64) uint64 {
 	l := x&bytes7f | bytes20
 	return (l + (0x80-'a')*bytes01) &^ (l + (0x7f-'z')*bytes01) &^ x & bytes80
 }
 
-// others returns an integer that has the highest bit of a byte set if that byte
-// of x is neither an ASCII letter nor a digit; all other bits are 0. The
-// parameter letters is the result of the function letters for x.
+// others returns an integer in which the highest bit of a byte is set if that byte of x is
+// neither an ASCII letter nor a digit; all other bits are 0. The parameter letters is the
+// result of the function letters for x.
 func others(x, letters uint64) uint64 {
 	d := x & bytes7f
 	digits := (d + (0x80-'0')*bytes01) &^ (d + (0x7f-'9')*bytes01) &^ x

@@ -11,9 +11,9 @@ type Span struct {
 	Start, End int
 }
 
-// AppendOffsets appends the token ids of text to ids, as [Encoder.AppendIDs]
-// does, and the location of each token in text to spans. A span reaches from
-// the first to the last character of which the token was made:
+// AppendOffsets appends the token ids of text to ids, as [Encoder.AppendIDs] does, and the
+// location of each token in text to spans. A span reaches from the first to the last
+// character from which the token was made:
 //
 //   - It includes characters that were removed inside the token, but not those
 //     removed before or after it, such as a soft hyphen at the end of a word or
@@ -64,20 +64,19 @@ type aligner struct {
 	e     *Encoder
 	ids   []int32
 	spans []Span
-	chars []Span     // origin of each character of the current word
+	chars []Span     // span in the text of each character of the current word
 	run   []runPlace // buffer for a run of non-starters
 }
 
-// A runPlace is the location of a non-starter (a character with a
-// Canonical_Combining_Class other than 0) that waits to be put in canonical
-// order.
+// A runPlace is the location of a non-starter (a character with a Canonical_Combining_Class
+// other than 0) that is still to be put in canonical order.
 type runPlace struct {
 	combiningClass uint8
 	span           Span
 }
 
-// alignKeeping appends the ids and spans of s, which must be valid UTF-8, to a.
-// Special tokens are kept whole where the profile keeps them.
+// alignKeeping appends the ids and spans of s, which must be valid UTF-8, to a. Special
+// tokens become one id where the profile keeps them whole.
 func alignKeeping(a *aligner, s string) {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -96,8 +95,7 @@ func alignKeeping(a *aligner, s string) {
 	alignWords(a, s[start:], start)
 }
 
-// alignWords appends the tokens and spans of s, which begins at offset base of
-// the text.
+// alignWords appends the tokens and spans of s to a. base is the offset of s in the text.
 func alignWords(a *aligner, s string, base int) {
 	w := &a.e.words
 	for i := 0; i < len(s); {
@@ -113,8 +111,8 @@ func alignWords(a *aligner, s string, base int) {
 	}
 }
 
-// cut appends the spans of the tokens of one word. ids are the tokens, a.chars
-// the origin of each character of the word, and base the offset to add.
+// cut appends the spans of the tokens of one word, whose ids are given. a.chars has the
+// span of each character of the word; base is added to all spans.
 func (a *aligner) cut(ids []int32, base int) {
 	rest := a.chars
 	for _, id := range ids {
@@ -126,7 +124,7 @@ func (a *aligner) cut(ids []int32, base int) {
 			}
 		}
 		span := rest[0]
-		for _, c := range rest[1:n] { // not ascending if non-starters were reordered
+		for _, c := range rest[1:n] { // spans may not ascend, if non-starters were reordered
 			span.Start, span.End = min(span.Start, c.Start), max(span.End, c.End)
 		}
 		a.spans = append(a.spans, Span{base + span.Start, base + span.End})
@@ -134,9 +132,9 @@ func (a *aligner) cut(ids []int32, base int) {
 	}
 }
 
-// placeWord sets a.chars to the origin of each character of the word that
-// nextWord read from s[from:to]. It repeats the steps of nextWord. Characters
-// beyond the maximum word length are recorded too.
+// placeWord sets a.chars to the span in s of each character of the word that nextWord read
+// from s[from:to]. It repeats the steps of nextWord. Characters beyond the maximum word
+// length are included.
 func (a *aligner) placeWord(s string, from, to int) {
 	w := &a.e.words
 	a.chars = a.chars[:0]
@@ -170,9 +168,9 @@ func (a *aligner) placeWord(s string, from, to int) {
 	}
 }
 
-// placeRun adds the origins of a run of non-starters, which begins at s[i], to
-// a.chars in the order in which addReordered adds the characters. It returns
-// the position after the run.
+// placeRun appends the spans of a run of non-starters, which begins at s[i], to a.chars in
+// the order in which addReordered adds the characters. It returns the position after the
+// run.
 func (a *aligner) placeRun(s string, i int) int {
 	w := &a.e.words
 	a.run = a.run[:0]

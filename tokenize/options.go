@@ -13,11 +13,11 @@ const (
 	maxMaxChars     = 1 << 16 // keeps an encoder's buffers small
 )
 
-// Options configures how text becomes tokens. Start from [DefaultOptions] and
-// change fields; [Options.Validate] reports every problem at once.
+// Options configures how text becomes tokens. Start from [DefaultOptions] and change
+// fields; [Options.Validate] reports all problems at once.
 type Options struct {
-	// DoLowerCase lower-cases text and, unless StripAccents says otherwise,
-	// removes accents. Uncased vocabularies need it.
+	// DoLowerCase lower-cases text and removes accents, unless StripAccents is set. Uncased
+	// vocabularies need it.
 	DoLowerCase bool `json:"do_lower_case"`
 
 	// StripAccents removes accents (general category Mn, after canonical
@@ -45,7 +45,7 @@ func DefaultOptions() Options {
 	return Options{DoLowerCase: true, Profile: ProfileGoogle}
 }
 
-// Validate reports every problem of o.
+// Validate returns all problems of o, joined by [errors.Join].
 func (o Options) Validate() error {
 	var errs []error
 	if o.Profile != "" && !slices.Contains(Profiles(), o.Profile) {

@@ -11,8 +11,8 @@ package tokenize
 //	                                           between white space
 //	Unicode                       15.0.0       15.0.0              mixed, see below
 //
-// On prose all three give the same ids, except for a final sigma, special
-// tokens in the text, and words of more than 100 characters.
+// On prose all three give the same ids, except for a final sigma, special tokens in the
+// text, and words of more than 100 characters.
 type Profile string
 
 const (
@@ -39,8 +39,7 @@ const (
 // Profiles lists all profiles, the default first.
 func Profiles() []Profile { return []Profile{ProfileGoogle, ProfileNVIDIA, ProfileHF} }
 
-// rules are the character tables that a [WordSplitter] needs for a profile and
-// its options.
+// rules are the character tables that a [WordSplitter] needs for its profile and options.
 type rules struct {
 	classes    classTable
 	lower      map[rune]string // lower-case forms that differ from mappingOf
@@ -63,7 +62,7 @@ func (t *classTable) of(r rune) class {
 type classRange struct {
 	first, last rune
 	class       class
-	value       rune // lowerMap: the mapping of a single code point; lowerReorder: the Canonical_Combining_Class
+	value       rune // lowerMap: the mapping, one code point; lowerReorder: the Canonical_Combining_Class
 }
 
 // combiningClass returns the Canonical_Combining_Class of c that the profile
@@ -108,8 +107,8 @@ func (r *rules) patch(ranges []classRange) {
 	})
 }
 
-// rebuild calls change for every code point, in ascending order, and replaces
-// its class by the result.
+// rebuild calls change for every code point, in ascending order, and replaces the class by
+// the result.
 func (r *rules) rebuild(change func(c rune, was class) class) {
 	page, pages := new([len(classPage)]uint8), []uint8(nil)
 	known := map[[256]uint8]uint8{}
@@ -133,8 +132,8 @@ func (r *rules) rebuild(change func(c rune, was class) class) {
 	r.classes = classTable{page, pages}
 }
 
-// note records the lower-case form or combining class of the code point c, if
-// the range d has one.
+// note stores the lower-case form or combining class of the code point c, if the range d
+// has one.
 func (r *rules) note(c rune, d classRange) {
 	switch d.class & lowerMask {
 	case lowerMap:

@@ -17,8 +17,8 @@ func (v *Vocab) specials() []specialToken {
 	return out
 }
 
-// appendValid appends s without invalid UTF-8. Special tokens are searched in
-// the result, because invalid bytes may be inside one.
+// appendValid appends s without invalid UTF-8 to dst. The caller searches for special
+// tokens in the result, because invalid bytes may be inside a token.
 func appendValid[T bytestring](dst []byte, s T) []byte {
 	for i := 0; i < len(s); {
 		r, size := decodeRune(s, i)
@@ -30,10 +30,10 @@ func appendValid[T bytestring](dst []byte, s T) []byte {
 	return dst
 }
 
-// appendKeeping appends the ids of s, which must be valid UTF-8. A special
-// token in s becomes its own id where the profile keeps it. Special tokens
-// begin with "[" and contain no other "[", so the searches from two brackets
-// hardly overlap and time is linear.
+// appendKeeping appends the ids of s, which must be valid UTF-8. A special token in s
+// becomes its own id if the profile keeps it whole. Special tokens begin with "[" and
+// contain no other "[", so searches that begin at different brackets hardly overlap, and
+// time is linear.
 func appendKeeping[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -51,8 +51,8 @@ func appendKeeping[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	return appendIDs(e, dst, s[start:])
 }
 
-// specialEnd returns the position after the special token at s[i], or 0 if the
-// profile does not keep token there.
+// specialEnd returns the position after the given special token, if it begins at s[i] and
+// the profile keeps it whole there. Otherwise it returns 0.
 func specialEnd[T bytestring](e *Encoder, s T, i int, token string) int {
 	if e.options.Profile == ProfileHF {
 		if len(s)-i >= len(token) && string(s[i:i+len(token)]) == token {
@@ -67,8 +67,8 @@ func specialEnd[T bytestring](e *Encoder, s T, i int, token string) int {
 	return end
 }
 
-// cleanPrefix returns the position after token if s[i:] begins with it,
-// ignoring characters that cleaning deletes. Otherwise it returns 0.
+// cleanPrefix returns the position after token if s[i:] begins with it, ignoring characters
+// that cleaning deletes. Otherwise it returns 0.
 func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
 	for n := 0; n < len(token); {
 		if i == len(s) {
@@ -88,9 +88,8 @@ func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
 	return i
 }
 
-// endsAt reports whether a word that ends before s[i] stands alone there: the
-// next character that is not deleted is white space or an ideograph, or there
-// is none.
+// endsAt reports whether a word that ends before s[i] has a border there: the next
+// character that is not deleted is white space or an ideograph, or the text ends.
 func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
 	for i < len(s) {
 		r, size := decodeRune(s, i)
@@ -102,9 +101,9 @@ func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
 	return true
 }
 
-// endsBefore reports whether a word that begins at s[i] stands alone there: the
-// last character before it that is not deleted is white space or an ideograph,
-// or there is none.
+// endsBefore reports whether a word that begins at s[i] has a border there: the last
+// character before it that is not deleted is white space or an ideograph, or the text
+// begins there.
 func endsBefore[T bytestring](w *WordSplitter, s T, i int) bool {
 	for i > 0 {
 		r, size := decodeLastRune(s, i)

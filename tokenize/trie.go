@@ -12,20 +12,20 @@ import (
 // double-array trie over bytes. The child of state s for byte b is the state c
 // = nodes[s].base+b, which exists only if nodes[c].parent is s.
 //
-// Walking it is waiting for memory, so the nodes are packed into a third of the
-// bytes if the vocabulary allows: packed[s] has the byte that leads to s in bits
-// 0 to 7, whether a piece ends at s in bit 8, and the base above. No two states
-// with children have the same base, so a byte leads to c only from c's parent.
+// Most time is spent waiting for memory, so nodes are packed into a third of the bytes if
+// the vocabulary is small enough. In packed[s], bits 0 to 7 are the byte that leads to s,
+// bit 8 states whether a piece ends at s, and the bits above are the base. No two states
+// with children have the same base, so a byte leads to a state c only from c's parent.
 type trie struct {
 	nodes  []trieNode // nil if packed
 	packed []uint32
-	ids    []int32 // by state, for packed: the id of the piece that ends there
+	ids    []int32 // if packed, by state: the id of the piece that ends there
 }
 
 const (
-	pieceEnds = 1 << 8 // in trie.packed
+	pieceEnds = 1 << 8 // flag in trie.packed
 	baseShift = 9
-	maxPacked = 1 << (32 - baseShift) // number of states that can be packed
+	maxPacked = 1 << (32 - baseShift) // maximum number of states that can be packed
 )
 
 type trieNode struct {
@@ -42,7 +42,7 @@ const (
 	noPiece     = -1
 )
 
-// subwordPrefix begins the pieces that continue a word.
+// subwordPrefix is the prefix of tokens that continue a word.
 const subwordPrefix = "##"
 
 // newTrie returns the trie of a vocabulary without duplicates. Entries that
@@ -101,8 +101,8 @@ type trieRange struct {
 type trieBuilder struct {
 	nodes []trieNode
 	used  []uint64    // one bit for each state: whether it is in use; longer than nodes
-	bases []uint64    // as used: whether it is a base
-	stack []trieRange // states whose children are not placed yet
+	bases []uint64    // one bit for each state: whether it is a base
+	stack []trieRange // states whose children have no place yet
 	bytes []byte      // buffer: labels of the children to place
 }
 
@@ -149,8 +149,8 @@ func (b *trieBuilder) place(r trieRange) {
 	}
 }
 
-// searchStates is the number of states before the end in which findBase
-// searches for gaps. Searching all states would take quadratic time.
+// searchStates is the number of states at the end of nodes in which findBase searches for
+// gaps. Searching all states would take quadratic time.
 const searchStates = 4096
 
 // findBase returns an unused base at which the states for all labels in b.bytes
@@ -234,7 +234,7 @@ func (t *trie) appendPieces(dst []int32, word []byte, unk int32) []int32 {
 	return dst
 }
 
-// appendPlain is appendPieces for t.nodes.
+// appendPlain implements appendPieces for t.nodes.
 func (t *trie) appendPlain(dst []int32, word []byte, unk int32) []int32 {
 	start := len(dst)
 	root := int32(rootWord)

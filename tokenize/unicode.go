@@ -76,8 +76,8 @@ func combiningClass(r rune) uint8 {
 	return 0
 }
 
-// bytestring is text as a string or bytes. Functions over it are compiled
-// twice. Since methods cannot be generic, the first parameter of these
+// bytestring is text as a string or a byte slice. Functions with this type parameter are
+// compiled twice. Since methods cannot have type parameters, the first parameter of these
 // functions stands for the receiver.
 type bytestring interface{ string | []byte }
 

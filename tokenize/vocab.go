@@ -14,8 +14,8 @@ import (
 	"pretext/internal/pyspace"
 )
 
-// The special tokens of BERT. A vocabulary contains them at any id; see
-// [ReadVocabWith] for one that lacks some.
+// The special tokens of BERT. A vocabulary may have them at any ids; see [ReadVocabWith]
+// for vocabularies that lack some.
 const (
 	PadToken  = "[PAD]"
 	UnkToken  = "[UNK]"
@@ -66,15 +66,15 @@ func LoadVocab(r io.Reader) (*Vocab, error) {
 //   - a missing special token; the reference fails later or never
 //   - a byte order mark, invalid UTF-8, or an empty file
 //
-// The error lists the problems by line, each with name in front. It is marked as damaged
-// data (package internal/failure).
+// The error lists the problems by line, each with name in front. Package internal/failure
+// recognizes it as damaged data.
 func ReadVocab(name string, data []byte) (*Vocab, error) {
 	return ReadVocabWith(name, data, SpecialTokens()...)
 }
 
-// ReadVocabWith is [ReadVocab] for a vocabulary that must contain only the given
-// special tokens, such as [UnkToken], without which no text can be encoded. If it
-// lacks another one, the id of that is -1.
+// ReadVocabWith is [ReadVocab] for a vocabulary that must contain only the given special
+// tokens, such as [UnkToken], without which no text can be encoded. The ids of missing
+// special tokens are -1.
 func ReadVocabWith(name string, data []byte, needed ...string) (*Vocab, error) {
 	if len(data) > maxVocabBytes {
 		return nil, vocabError{fmt.Errorf("%s: more than %d bytes: not a vocabulary", name, maxVocabBytes)}
@@ -93,12 +93,12 @@ func ReadVocabWith(name string, data []byte, needed ...string) (*Vocab, error) {
 	return v, nil
 }
 
-// A vocabError is the error of a file that is no vocabulary.
+// A vocabError is the error for a file that is not a vocabulary.
 type vocabError struct{ error }
 
 func (e vocabError) Unwrap() error { return e.error }
 
-// Damaged marks the error for exit codes.
+// Damaged marks the error as damaged data, which determines the exit code.
 func (vocabError) Damaged() bool { return true }
 
 // NewVocab returns the vocabulary of the given tokens, under the rules of
@@ -136,8 +136,8 @@ func readTokens(data []byte, problems *problemList) []string {
 	return tokens
 }
 
-// index sets all fields that are derived from v.tokens, and adds duplicates and
-// missing special tokens that are needed to problems.
+// index sets all fields that are derived from v.tokens. It adds duplicates, and needed
+// special tokens that are missing, to problems.
 func (v *Vocab) index(needed []string, problems *problemList) {
 	v.ids = make(map[string]int32, len(v.tokens))
 	v.subword = make([]bool, len(v.tokens))
@@ -198,8 +198,8 @@ func (v *Vocab) SEP() int32 { return v.sep }
 // MASK returns the id of [MASK]; -1 if there is none.
 func (v *Vocab) MASK() int32 { return v.mask }
 
-// A problemList collects the problems of a file. It keeps the first
-// maxVocabProblems and counts the rest.
+// A problemList collects the problems of a file. It stores the first maxVocabProblems and
+// counts the others.
 type problemList struct {
 	name string
 	errs []error
@@ -221,8 +221,8 @@ func (p *problemList) err() error {
 	return errors.Join(p.errs...)
 }
 
-// Decode returns the text of ids without padding, [CLS] and [SEP]: words with a space
-// between them, each of its pieces.
+// Decode returns the text of ids without padding, [CLS] and [SEP]. It joins the pieces of
+// each word, and puts a space between words.
 func (v *Vocab) Decode(ids []int32) string {
 	var b strings.Builder
 	for _, id := range ids {

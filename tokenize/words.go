@@ -18,14 +18,14 @@ import (
 //
 // A WordSplitter must not be used by several goroutines at once.
 type WordSplitter struct {
-	changes class // bits of a class that decide whether a character changes: all are 0 if not
+	changes class // bits of a class that, if all are 0, mean that a character stays unchanged
 	limit   int   // maximum number of characters in word
 	rules   *rules
 	classes classTable // copy of rules.classes, for speed
 
 	word  []byte // current word, normalized, valid UTF-8
 	chars int    // number of characters of the current word; word holds only the first limit of them
-	run   []rune // scratch for canonical ordering
+	run   []rune // buffer for canonical ordering
 }
 
 // NewWordSplitter returns a splitter for the given options.
@@ -69,8 +69,8 @@ func (w *WordSplitter) AppendWords(dst []string, text string) []string {
 	return dst
 }
 
-// nextWord reads the next word of s at or after i into w and returns the
-// position after it. At the end of s the word is empty.
+// nextWord reads the next word of s at or after i into w and returns the position after it.
+// At the end of s the word is empty.
 //
 // The reference cleans the whole text, then separates ideographs, splits at
 // white space, lower-cases, decomposes and removes accents, and splits at
@@ -116,7 +116,7 @@ func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 	return i
 }
 
-// appendChar appends the UTF-8 bytes of one character.
+// appendChar appends char, the UTF-8 bytes of one character.
 func appendChar[T bytestring](dst []byte, char T) []byte {
 	switch len(char) {
 	case 1:
@@ -137,8 +137,8 @@ func (w *WordSplitter) add(r rune) {
 	w.chars++
 }
 
-// addAlone adds an ideograph or punctuation character r, which is a word by
-// itself, in its uncased form if the options ask for it. c is the class of r.
+// addAlone adds r, an ideograph or punctuation character that is a word by itself. In
+// uncased mode it adds the uncased form. c is the class of r.
 func (w *WordSplitter) addAlone(r rune, c class) {
 	if c&w.changes&lowerMask == lowerSame {
 		w.add(r)
@@ -163,8 +163,8 @@ func (w *WordSplitter) addLowered(r rune, c class) {
 	}
 }
 
-// Hangul syllables are numbered by their jamo (letters). Each has one of 28
-// trailing consonants, of which the first means none.
+// Hangul syllables are numbered by their jamo (letters). Each syllable has one of 28
+// trailing consonants; the first of these means that there is none.
 const (
 	firstSyllable = 0xac00
 	trailers      = 28
@@ -212,8 +212,8 @@ func addReordered[T bytestring](w *WordSplitter, s T, i int) int {
 	return i
 }
 
-// addToRun adds r to the run that endRun will order. Characters beyond the word
-// limit are counted but not kept.
+// addToRun adds r to the run that endRun will order. Characters beyond the word limit are
+// counted but not stored.
 func (w *WordSplitter) addToRun(r rune) {
 	if w.chars+len(w.run) < w.limit {
 		w.run = append(w.run, r)
