@@ -9,28 +9,28 @@ import (
 	"pretext/tokenize/internal/hfunicode"
 )
 
-// An addedToken is a token that the encoder finds in the text before the model
-// sees the rest.
+// An addedToken is a token that the encoder searches for in the text before it passes the
+// rest to the model.
 type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
-	SingleWord bool   `json:"single_word"` // only between characters that are no word characters
+	SingleWord bool   `json:"single_word"` // only if no word character is next to the token
 	LStrip     bool   `json:"lstrip"`      // also consumes the white space before the token
 	RStrip     bool   `json:"rstrip"`      // also consumes the white space after the token
-	Normalized bool   `json:"normalized"`  // is found in the normalized text, by its normalized form
+	Normalized bool   `json:"normalized"`  // is searched in the normalized text, in its normalized form
 	Special    bool   `json:"special"`
 }
 
-// A finder finds added tokens in a text: of all that begin at the first possible
-// place the longest.
+// A finder finds added tokens in a text: the leftmost one first, and the longest of those
+// that begin at the same position.
 type finder struct {
 	tokens []addedToken
-	begins [256]bool // by byte: whether a token begins with it
+	begins [256]bool // by byte: whether any token begins with it
 	forms  *bytetrie.Trie
 }
 
-// newFinder returns a finder of tokens by the given forms; nil if there are
-// none.
+// newFinder returns a finder of tokens; forms has the text to search for each. It returns
+// nil if there are no tokens.
 func newFinder(tokens []addedToken, forms []string) (*finder, error) {
 	if len(tokens) == 0 {
 		return nil, nil
@@ -51,7 +51,7 @@ func newFinder(tokens []addedToken, forms []string) (*finder, error) {
 	return f, nil
 }
 
-// at returns the longest token with which s begins and its length, or nil.
+// at returns the longest token at the beginning of s, and its length; nil if there is none.
 func (f *finder) at(b *budget, s string) (token *addedToken, length int) {
 	node, i := bytetrie.Root, 0
 	for i < len(s) {
@@ -67,8 +67,8 @@ func (f *finder) at(b *budget, s string) (token *addedToken, length int) {
 	return token, length
 }
 
-// split cuts the added tokens out of p and appends all pieces to dst. A nil
-// finder finds none.
+// split divides p into the added tokens that f finds and the text between them, and appends
+// all pieces to dst. f may be nil and then finds none.
 func (f *finder) split(b *budget, dst []piece, p piece) []piece {
 	if p.text == "" {
 		return dst
@@ -76,7 +76,7 @@ func (f *finder) split(b *budget, dst []piece, p piece) []piece {
 	if f == nil {
 		return append(dst, p)
 	}
-	last := 0 // end of the token before, with the white space it consumes
+	last := 0 // end of the last token, with the white space that it consumes
 	for i := 0; i < len(p.text); {
 		if !f.begins[p.text[i]] {
 			i++
@@ -109,8 +109,9 @@ func (f *finder) split(b *budget, dst []piece, p piece) []piece {
 	return dst
 }
 
-// strip returns the place of a token in a text with the white space around it
-// that it consumes, from the end of the token before.
+// strip returns the range of a token with the white space around it that the token
+// consumes. last is the end of the token before, start and end are the range without white
+// space.
 func (t *addedToken) strip(text string, last, start, end int) (from, to int) {
 	isSpace := hfunicode.Get("rust:space").Has
 	if t.LStrip && start > last {
@@ -122,8 +123,8 @@ func (t *addedToken) strip(text string, last, start, end int) (from, to int) {
 	return max(start, last), end
 }
 
-// alone reports whether the text from start to end stands between characters
-// that are no word characters.
+// alone reports whether neither the character before start nor the one after end is a word
+// character.
 func alone(text string, start, end int) bool {
 	word := hfunicode.Get("rust:word")
 	before, n := utf8.DecodeLastRuneInString(text[:start])

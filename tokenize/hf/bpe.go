@@ -10,17 +10,17 @@ import (
 type bpe struct {
 	vocab  map[string]int32
 	merges *pairTable
-	cuts   *cuts // nil: words are not cut
+	cuts   *cuts // nil if words are not cut
 
 	unk          int32 // noToken if there is none
 	fuseUnk      bool
 	ignoreMerges bool
-	prefix       string           // of every symbol but the first of a word
+	prefix       string           // prefix of every symbol except the first of a word
 	suffix       string           // of the last symbol of a word
-	bytes        []int32          // byte_fallback, by byte: its token; nil without
-	raw          *[256][]byte     // set if the model gets the bytes of ByteLevel as they are: by byte, its character
+	bytes        []int32          // with byte_fallback, by byte: the id of its token; else nil
+	raw          *[256][]byte     // set if ByteLevel passes raw bytes to the model; by byte, its character
 	rawIDs       [256]int32       // with raw, by byte: the id of its character, or noToken
-	words        map[string]int32 // with raw and ignoreMerges: the vocabulary by the bytes of its tokens
+	words        map[string]int32 // with raw and ignoreMerges: the vocabulary, with raw bytes as keys
 }
 
 // A pair holds the ids of two neighbouring symbols of a word.
@@ -30,8 +30,8 @@ type pair struct{ left, right int32 }
 // the new symbol. The pair with the lowest rank is merged first.
 type merged struct{ rank, id int32 }
 
-// useRaw makes the model take the bytes that the pre-tokenizer ByteLevel leaves
-// as they are, and reports whether it can.
+// useRaw makes the model accept raw bytes, so that the pre-tokenizer ByteLevel need not
+// replace them by characters. It returns false if the model cannot.
 func (b *bpe) useRaw() bool {
 	if b.prefix != "" || b.suffix != "" {
 		return false
@@ -68,7 +68,7 @@ tokens:
 	return true
 }
 
-// appendIDs appends the ids of a word.
+// appendIDs appends the ids of a word to dst.
 func (b *bpe) appendIDs(m *worker, dst []int32, word string) []int32 {
 	if b.ignoreMerges {
 		vocab := b.vocab
@@ -82,7 +82,7 @@ func (b *bpe) appendIDs(m *worker, dst []int32, word string) []int32 {
 	return b.appendPart(m, dst, word)
 }
 
-// appendCut appends the ids of a word, part by part.
+// appendCut cuts a word into parts that no merge crosses and appends the ids of all parts.
 func (b *bpe) appendCut(m *worker, dst []int32, word string) []int32 {
 	for n := b.cuts.next(word); n < len(word); n = b.cuts.next(word) {
 		dst = m.appendCached(dst, word[:n], b.appendPart)
@@ -91,10 +91,10 @@ func (b *bpe) appendCut(m *worker, dst []int32, word string) []int32 {
 	return m.appendCached(dst, word, b.appendPart)
 }
 
-// appendPart appends the ids of a word, or of a part that no merge leaves.
+// appendPart appends the ids of a word, or of a part of a word that no merge crosses.
 func (b *bpe) appendPart(m *worker, dst []int32, word string) []int32 {
 	m.symbols = m.symbols[:0]
-	var unknown bool // an unknown symbol waits to be added
+	var unknown bool // an unknown symbol is still to be added
 	if b.raw != nil {
 		unknown = b.addBytes(m, word)
 	} else {
@@ -106,8 +106,8 @@ func (b *bpe) appendPart(m *worker, dst []int32, word string) []int32 {
 	return m.appendMerged(dst, b)
 }
 
-// addBytes adds the symbols of a word of bytes, and reports whether an unknown
-// symbol waits to be added.
+// addBytes adds the symbols of a word of raw bytes. unknown reports whether the unknown
+// token is still to be added.
 func (b *bpe) addBytes(m *worker, word string) (unknown bool) {
 	for i := range len(word) {
 		if id := b.rawIDs[word[i]]; id != noToken {
@@ -119,8 +119,8 @@ func (b *bpe) addBytes(m *worker, word string) (unknown bool) {
 	return unknown
 }
 
-// addCharacters adds the symbols of a word, and reports whether an unknown symbol
-// waits to be added.
+// addCharacters adds the symbols of a word. unknown reports whether the unknown token is
+// still to be added.
 func (b *bpe) addCharacters(m *worker, word string) (unknown bool) {
 	for i, r := range word {
 		if b.cuts != nil {
@@ -146,8 +146,8 @@ func (b *bpe) addCharacters(m *worker, word string) (unknown bool) {
 	return unknown
 }
 
-// affixed returns a symbol with the prefix unless it is the first of a word, and with
-// the suffix if it is the last.
+// affixed returns a symbol with the prefix, unless it is the first of a word, and with the
+// suffix, if it is the last.
 func (b *bpe) affixed(s string, first, last bool) string {
 	if !first {
 		s = b.prefix + s
@@ -158,7 +158,8 @@ func (b *bpe) affixed(s string, first, last bool) string {
 	return s
 }
 
-// known adds a symbol, and before it the unknown symbol that waits.
+// known adds a symbol of the vocabulary, after the pending unknown token if unknown is
+// true. It returns false: nothing is pending then.
 func (b *bpe) known(m *worker, unknown bool, id int32) bool {
 	if unknown {
 		m.add(b.unk)
@@ -167,9 +168,10 @@ func (b *bpe) known(m *worker, unknown bool, id int32) bool {
 	return false
 }
 
-// missing adds a symbol that the vocabulary does not have: its bytes, or the
-// unknown token. As in the library, an unknown symbol that waits comes after
-// the bytes of the next one, and without an unknown token the symbol is lost.
+// missing handles a symbol that the vocabulary does not have: it adds the tokens of its
+// bytes, or makes the unknown token pending. It returns whether an unknown token is
+// pending. As in the library, a pending unknown token comes after the bytes of the next
+// symbol, and without an unknown token the symbol is lost.
 func (b *bpe) missing(m *worker, unknown bool, s string) bool {
 	if b.bytes != nil {
 		all := true
@@ -193,8 +195,7 @@ func (b *bpe) missing(m *worker, unknown bool, s string) bool {
 	return true
 }
 
-// newBPE returns the model of a file, or an error that names what is not
-// supported.
+// newBPE returns the model in a file, or an error that names the unsupported part.
 func newBPE(m *modelFile) (*bpe, error) {
 	vocab, err := m.ids()
 	if err != nil {
@@ -222,7 +223,7 @@ func newBPE(m *modelFile) (*bpe, error) {
 	return b, b.readMerges(m)
 }
 
-// byteTokens returns, by byte, the id of the token <0x00> to <0xFF>, or noToken.
+// byteTokens returns, by byte, the id of its token <0x00> to <0xFF>, or noToken.
 func byteTokens(vocab map[string]int32) []int32 {
 	out := make([]int32, 256)
 	for i := range out {
@@ -241,7 +242,7 @@ func text(s *string) string {
 	return *s
 }
 
-// readMerges resolves the merges.
+// readMerges resolves the merges and sets b.merges and b.cuts.
 func (b *bpe) readMerges(m *modelFile) error {
 	pairs, err := m.pairs()
 	if err != nil {
@@ -263,7 +264,7 @@ func (b *bpe) readMerges(m *modelFile) error {
 	return nil
 }
 
-// resolveMerges returns the ids and ranks of merges of tokens with a
+// resolveMerges returns the rank and the result of each merge in pairs. prefix is the
 // continuing_subword_prefix, or "".
 func resolveMerges(vocab map[string]int32, prefix string, pairs [][2]string) (map[pair]merged, error) {
 	merges := make(map[pair]merged, len(pairs))

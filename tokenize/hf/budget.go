@@ -7,23 +7,23 @@ import (
 	"pretext/tokenize/internal/onig"
 )
 
-// ErrBudget is the error of [Encoder.Err] for a text for which a tokenizer.json asks
-// for more work or memory than any ordinary one: see the package comment.
+// ErrBudget is the error of [Encoder.Err] if a tokenizer.json needs far more work or memory
+// for a text than ordinary tokenizers: see the package comment.
 var ErrBudget = failure.Damaged("the tokenizer is damaged or hostile")
 
-// Limits of the work for a text. Those of ordinary tokenizers are below a tenth.
+// Limits for one text. Ordinary tokenizers need less than a tenth of them.
 const (
-	maxSteps        = 1 << 26 // of matching and of looking at bytes
-	maxStepsPerByte = 256     // further ones
+	maxSteps        = 1 << 26 // steps of matching and of reading bytes
+	maxStepsPerByte = 256     // additional steps for each byte of the text
 	maxGrowth       = 1 << 18 // bytes that normalizers and pre-tokenizers add, and ids
-	growthPerByte   = 16      // further ones
+	growthPerByte   = 16      // additional ones for each byte of the text
 )
 
-// A budget is what a tokenizer may spend on a text.
+// A budget limits the work and memory that a tokenizer may use for one text.
 type budget struct {
 	steps  onig.Budget
 	growth int    // bytes and ids that may still be added
-	text   string // for the error
+	text   string // beginning of the text, for the error
 	size   int    // bytes of the text
 }
 
@@ -33,27 +33,28 @@ func newBudget(text string) *budget {
 	return b
 }
 
-// reset makes b the budget of a text.
+// reset sets b to the full budget of a text.
 func (b *budget) reset(text string) {
 	b.steps = *onig.NewBudget(maxSteps + maxStepsPerByte*len(text))
 	b.growth = maxGrowth + growthPerByte*len(text)
 	b.text, b.size = text[:min(len(text), 40)], len(text)
 }
 
-// take spends steps and reports whether there were enough.
+// take uses up steps and reports whether enough were left.
 func (b *budget) take(steps int) bool { return b.steps.Take(steps) }
 
-// grow counts what is added to the text and reports whether that is allowed.
+// grow subtracts bytes or ids that are added to a text and reports whether they are
+// allowed.
 func (b *budget) grow(bytes int) bool {
 	b.growth -= max(bytes, 0)
 	return b.growth >= 0
 }
 
-// spent reports whether there was not enough of anything. All that is made of the
-// text is then incomplete.
+// spent reports whether any limit was exceeded. All results for the text are then
+// incomplete.
 func (b *budget) spent() bool { return b.growth < 0 || b.steps.Spent() }
 
-// err returns nil if b is not spent.
+// err returns an error that is [ErrBudget] if b is spent, else nil.
 func (b *budget) err() error {
 	if !b.spent() {
 		return nil

@@ -11,26 +11,27 @@ import (
 	"pretext/tokenize/internal/onig"
 )
 
-// Limits of the normalizers and of the pre-tokenizers of a file, far above those in use.
+// Limits of the normalizers and pre-tokenizers in a file, far above those in use.
 const (
-	maxNested   = 32      // Sequence inside Sequence
-	maxParts    = 256     // of either kind
+	maxNested   = 32      // depth of Sequence inside Sequence
+	maxParts    = 256     // number of normalizers, and of pre-tokenizers
 	maxPatterns = 1 << 15 // bytes of the patterns of Split and Replace
 )
 
-// A place is where a part of a file is, with what the file may still have.
+// A place is the nesting depth of a component in a file, with the number of parts and of
+// pattern bytes that the file may still have.
 type place struct {
 	depth           int
 	parts, patterns *int
 }
 
-// topPlace returns the place of a file's normalizer or pre-tokenizer.
+// topPlace returns the place of the outermost normalizer or pre-tokenizer of a file.
 func topPlace() place {
 	parts, patterns := maxParts, maxPatterns
 	return place{0, &parts, &patterns}
 }
 
-// inside returns the place of the parts of a Sequence.
+// inside returns the place of the components in a Sequence at p.
 func (p place) inside() (place, error) {
 	if p.depth++; p.depth > maxNested {
 		return p, fmt.Errorf("more than %d inside each other", maxNested)
@@ -38,7 +39,7 @@ func (p place) inside() (place, error) {
 	return p, nil
 }
 
-// part counts a part.
+// part counts a component. It returns an error if there are too many.
 func (p place) part() error {
 	if *p.parts--; *p.parts < 0 {
 		return fmt.Errorf("more than %d parts", maxParts)
@@ -74,14 +75,14 @@ type fields struct {
 	Length           *int              `json:"length"`
 }
 
-// patternFile is what Split and Replace look for: a text or a regular
+// patternFile is the pattern that Split and Replace search for: a text or a regular
 // expression.
 type patternFile struct {
 	String *string `json:"String"`
 	Regex  *string `json:"Regex"`
 }
 
-// compile returns the expression of a part at a place.
+// compile compiles the pattern of a component at the given place.
 func (p *patternFile) compile(at place) (*onig.Regexp, error) {
 	if p == nil || (p.String == nil) == (p.Regex == nil) {
 		return nil, fmt.Errorf("pattern: want String or Regex")
@@ -96,8 +97,8 @@ func (p *patternFile) compile(at place) (*onig.Regexp, error) {
 	return onig.Compile(*p.Regex)
 }
 
-// parseFields returns the fields of a component, nil if there is none. part
-// names it in errors.
+// parseFields parses the fields of a component; nil if there is none. part is its name for
+// errors.
 func parseFields(part string, raw json.RawMessage) (*fields, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -364,8 +365,8 @@ func oneCharacter(field string, s *string) (rune, error) {
 	return r, nil
 }
 
-// scriptNumbers are the numbers of scripts for UnicodeScripts, by character; 0
-// for those that join any script.
+// scriptNumbers returns the number of the script of each character for UnicodeScripts; 0
+// for characters that may occur in any script.
 var scriptNumbers = sync.OnceValue(func() map[rune]uint8 {
 	numbers := map[rune]uint8{}
 	for n, name := range hfunicode.Names("scripts:") {

@@ -21,7 +21,7 @@ type config struct {
 	PostProcessor json.RawMessage `json:"post_processor"`
 }
 
-// modelFile is the model as the file has it.
+// modelFile holds the fields of the model in the file.
 type modelFile struct {
 	Type            string            `json:"type"`
 	Vocab           json.RawMessage   `json:"vocab"` // map of tokens to ids; for Unigram a list of tokens and scores
@@ -63,8 +63,8 @@ func (m *modelFile) kind() string {
 	return ""
 }
 
-// maxID is one more than the largest id accepted; real vocabularies are far
-// smaller.
+// maxID is the number of ids that are accepted: the largest id is maxID-1. Real
+// vocabularies are far smaller.
 const maxID = 1 << 24
 
 // ids returns the vocabulary of a model other than Unigram.
@@ -84,8 +84,8 @@ func (m *modelFile) ids() (map[string]int32, error) {
 	return vocab, nil
 }
 
-// pairs returns the merges, each a list of two tokens or, in older files, a
-// string in which a space separates them.
+// pairs returns the merges. In the file, each is a list of two tokens or, in older files, a
+// string with a space between them.
 func (m *modelFile) pairs() ([][2]string, error) {
 	var out [][2]string
 	for i, raw := range m.Merges {
@@ -107,7 +107,7 @@ func (m *modelFile) pairs() ([][2]string, error) {
 	return out, nil
 }
 
-// bertNormalizer are the options of a BertNormalizer.
+// bertNormalizer holds the options of a BertNormalizer.
 type bertNormalizer struct {
 	Type               string `json:"type"`
 	CleanText          *bool  `json:"clean_text"`
@@ -116,12 +116,12 @@ type bertNormalizer struct {
 	Lowercase          *bool  `json:"lowercase"`
 }
 
-// maxCharsPerWord limits max_input_chars_per_word of a BERT tokenizer; it is 100 as a rule.
-// Package tokenize needs up to its square for a word.
+// maxCharsPerWord limits max_input_chars_per_word of a BERT tokenizer, which is usually
+// 100. For a word of n characters, package tokenize may need n² steps.
 const maxCharsPerWord = 256
 
-// bert returns the tokenizer of package tokenize if the file is a BERT
-// tokenizer, or nil if it is another WordPiece.
+// bert returns the file's tokenizer as one of package tokenize, if it is a BERT tokenizer
+// that this package supports exactly, else nil.
 func (c *config) bert() *tokenize.Tokenizer {
 	var n bertNormalizer
 	var p struct {
@@ -160,8 +160,8 @@ func (c *config) bert() *tokenize.Tokenizer {
 	return t
 }
 
-// options returns the normalizer's options as those of package tokenize; its
-// fields are set.
+// options converts the normalizer's options to those of package tokenize. CleanText,
+// HandleChineseChars and Lowercase must be set.
 func (n *bertNormalizer) options() tokenize.Options {
 	o := tokenize.Options{DoLowerCase: *n.Lowercase, Profile: tokenize.ProfileHF}
 	if n.StripAccents != nil && *n.StripAccents != *n.Lowercase {

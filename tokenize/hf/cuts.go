@@ -2,24 +2,25 @@ package hf
 
 import "unicode/utf8"
 
-// cuts finds places in a word that no merge crosses: between two characters of
-// the vocabulary, for which no merge has a left token that ends with the one and
-// a right token that begins with the other. The parts of the word are then
-// encoded alone, most of them from the cache: without a pre-tokenizer a word is
-// the whole text, and few merges cross a space.
+// cuts finds positions in a word that no merge crosses. Such a position is between two
+// characters of the vocabulary, where no merge has a left token that ends with the first
+// character and a right token that begins with the second. The parts of the word between
+// these positions are encoded separately, most of them from the cache. This matters without
+// a pre-tokenizer, where a word is the whole text and few merges cross a space.
 type cuts struct {
-	ascii   [utf8.RuneSelf][utf8.RuneSelf]bool // by left and right character: no merge crosses
-	crossed *pairTable                         // of characters, unless both are ASCII
-	known   *pairTable                         // of a character and 0: its id
-	bytes   *[256][256]bool                    // in place of all, for words of bytes
+	ascii   [utf8.RuneSelf][utf8.RuneSelf]bool // by left and right character: whether no merge crosses
+	crossed *pairTable                         // pairs of characters that a merge crosses; not used if both are ASCII
+	known   *pairTable                         // characters of the vocabulary: pairs of a character and 0, with the id
+	bytes   *[256][256]bool                    // used instead of all above for words of raw bytes
 }
 
-// minCut is the length in bytes of the shortest word that is cut. Words of a
-// pre-tokenizer are shorter and in the cache as they are.
+// minCut is the minimum length in bytes of a word that is cut. Words from a pre-tokenizer
+// are usually shorter, and are cached whole.
 const minCut = 24
 
-// newCuts returns the cuts of a model, or nil if its symbols are not characters
-// of the text or if a whole word can have an id of its own.
+// newCuts returns the cuts of a model. crossing has the pairs of characters that a merge
+// crosses. The result is nil if the model's symbols are not characters of the text, or if a
+// whole word can be a token without merges.
 func newCuts(b *bpe, crossing map[[2]rune]bool) *cuts {
 	if b.prefix != "" || b.suffix != "" || b.ignoreMerges {
 		return nil
@@ -46,8 +47,8 @@ func (c *cuts) has(r rune) bool {
 	return ok
 }
 
-// useRaw makes c cut words of bytes, which have the given ids and stand for
-// characters of ByteLevel.
+// useRaw makes c cut words of raw bytes. ids has the id of the character of ByteLevel for
+// each byte.
 func (c *cuts) useRaw(ids *[256]int32) {
 	c.bytes = new([256][256]bool)
 	for left := range c.bytes {
@@ -58,7 +59,8 @@ func (c *cuts) useRaw(ids *[256]int32) {
 	}
 }
 
-// next returns the length of the first part of a word.
+// next returns the length of the first part of a word: the first position that no merge
+// crosses, or the end.
 func (c *cuts) next(word string) int {
 	if c.bytes != nil {
 		for i := 1; i < len(word); i++ {
@@ -87,7 +89,8 @@ func (c *cuts) next(word string) int {
 	return len(word)
 }
 
-// addCrossing adds the characters between which a merge of two tokens joins.
+// addCrossing adds to crossing the pair of characters at the border between left and right,
+// two tokens that a merge joins.
 func addCrossing(crossing map[[2]rune]bool, left, right string) {
 	x, _ := utf8.DecodeLastRuneInString(left)
 	y, _ := utf8.DecodeRuneInString(right)

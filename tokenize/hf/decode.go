@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// spaceMark stands for a space in vocabularies of SentencePiece.
+// spaceMark represents a space in SentencePiece vocabularies.
 const spaceMark = "\u2581"
 
-// Decode returns the text of ids, without padding, [CLS] and [SEP]. It joins tokens
-// as is usual for the kind of model, whatever decoder the file names:
+// Decode returns the text of ids, without padding, [CLS] and [SEP]. It joins tokens as is
+// usual for the type of model, and ignores the decoder in the file:
 //
 //   - byte-level BPE: the bytes of all tokens, with U+FFFD for bytes that are not UTF-8
 //   - WordPiece: words with a space between them
@@ -37,7 +37,7 @@ func (t *Tokenizer) Decode(ids []int32) string {
 	return strings.Join(tokens, " ")
 }
 
-// joinPieces joins tokens of WordPiece, of which those with the prefix continue a word.
+// joinPieces joins tokens of WordPiece. Tokens with the prefix continue a word.
 func joinPieces(tokens []string, prefix string) string {
 	var b strings.Builder
 	for _, token := range tokens {
@@ -53,8 +53,8 @@ func joinPieces(tokens []string, prefix string) string {
 	return b.String()
 }
 
-// joinBytes joins tokens of byte-level BPE. A token with characters that do not stand
-// for bytes is an added one and is text itself.
+// joinBytes joins tokens of byte-level BPE. A token with characters that do not represent
+// bytes is an added token, and is used as text.
 func joinBytes(tokens []string) string {
 	var b []byte
 	for _, token := range tokens {
@@ -70,7 +70,8 @@ func joinBytes(tokens []string) string {
 	return strings.ToValidUTF8(string(b), "\ufffd")
 }
 
-// joinSpaced joins tokens in which spaceMark, or suffix at the end, stands for a space.
+// joinSpaced joins tokens. spaceMark anywhere in a token, and suffix at its end, represent
+// a space.
 func joinSpaced(tokens []string, suffix string) string {
 	var b []byte
 	for _, token := range tokens {

@@ -14,7 +14,7 @@ type form struct {
 	tables  *formTables
 	compat  bool           // NFKD, NFKC
 	compose bool           // NFC, NFKC
-	same    *hfunicode.Set // characters that do not change and do not touch what is before them
+	same    *hfunicode.Set // characters that do not change and do not combine with the character before them
 }
 
 // formTables are the tables of all forms.
@@ -105,15 +105,15 @@ func newForm(name string) *form {
 
 func (f *form) normalize(b *budget, text string, zero int) (string, int) {
 	var out []byte
-	done, newZero := 0, zero // text before done is in out
+	done, newZero := 0, zero // out has the result for text[:done]
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		if f.same.Has(r) {
 			at += size
 			continue
 		}
-		// From the character before, to which this one may be added, to the next
-		// that does not change.
+		// Normalize from the character before, which may combine with this one, up to the
+		// next character that does not change.
 		start := at
 		if f.compose && at > done {
 			_, before := utf8.DecodeLastRuneInString(text[:at])
@@ -140,7 +140,7 @@ func (f *form) normalize(b *budget, text string, zero int) (string, int) {
 	return string(out), newZero
 }
 
-// slow appends the form of text, by the algorithm of the standard.
+// slow appends the normalized form of text, by the algorithm of the standard.
 func (f *form) slow(dst []byte, text string) []byte {
 	var chars []rune
 	for _, c := range text {
@@ -185,11 +185,12 @@ func (f *form) decompose(dst []rune, c rune) []rune {
 	return append(dst, []rune(d)...)
 }
 
-// composed composes decomposed and ordered characters, in place.
+// composed applies canonical composition, in place, to characters that are decomposed and
+// ordered.
 func (f *form) composed(chars []rune) []rune {
 	out := chars[:0]
-	starter := -1 // index in out
-	last := 0     // class of the character before, since the starter; 0 if it directly follows
+	starter := -1 // index of the last starter in out; -1 if none
+	last := 0     // class of the previous character after the starter; 0 if there is none
 	for _, c := range chars {
 		class := int(f.tables.classes[c])
 		if starter >= 0 && (last < class || last == 0 && len(out) == starter+1) {

@@ -10,7 +10,7 @@
 //
 // # Supported files
 //
-// [Load] reads what the library's own trainers and today's models have:
+// [Load] supports the components that the library's own trainers and today's models use:
 //
 //   - models: BPE (without dropout), Unigram, WordPiece, WordLevel
 //   - normalizers: BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD,
@@ -26,17 +26,17 @@
 // Ids are those of the text alone. The caller adds the special tokens that a
 // post-processor would add, as with package tokenize.
 //
-// Ids equal those of tokenizers 0.23.3 for every text that is valid UTF-8,
-// including its deviations from Unicode: properties of characters are read from
-// its answers, regular expressions match as Oniguruma's do. A BERT tokenizer
-// (BertNormalizer, BertPreTokenizer and WordPiece, without further added
-// tokens) is encoded by package tokenize with [tokenize.ProfileHF].
+// Ids equal those of tokenizers 0.23.3 for every text that is valid UTF-8, including its
+// deviations from Unicode: the character properties were derived from the library's output,
+// and regular expressions match as Oniguruma's do. A BERT tokenizer (BertNormalizer,
+// BertPreTokenizer and WordPiece, without further added tokens) is encoded by package
+// tokenize with [tokenize.ProfileHF].
 //
 // # Words
 //
-// For whole-word masks, a word is what the pre-tokenizer splits a text into
-// (word_ids in the library); an added token is a word. With a BERT tokenizer it
-// is a token without ## and those with ## after it.
+// For whole-word masks, a word is one of the pieces into which the pre-tokenizer splits a
+// text (word_ids in the library); an added token is also a word. With a BERT tokenizer, a
+// word is a token without ## and all tokens with ## after it.
 //
 // # Concurrency and cost
 //
@@ -46,10 +46,11 @@
 // longer. Memory is the tables, a word cache of a few MB, and some 20 times the
 // text.
 //
-// A file can ask for any amount of work and memory: an expression that nests loops, a
-// chain of Replace steps of which each doubles the text. Every text has a budget: steps
-// of matching and of looking at bytes, and bytes and ids that are added to it. It is
-// many times what ordinary files need. [Encoder.Err] returns an error when it is spent.
+// A malicious file can require any amount of work and memory: an expression with nested
+// loops, or a chain of Replace steps that each double the text. So every text has a budget
+// of steps (of matching and of reading bytes) and of bytes and ids that are added to it. It
+// is many times what ordinary files need. If the budget is exceeded, [Encoder.Err] returns
+// an error.
 package hf
 
 import (
@@ -70,10 +71,10 @@ const maxFile = 128 << 20
 
 // A Tokenizer is a parsed tokenizer.json. It is immutable and may be shared.
 type Tokenizer struct {
-	bert     *tokenize.Tokenizer // set if package tokenize encodes the text; then the fields up to model are not
-	raw      *finder             // added tokens to find in the text as it is
+	bert     *tokenize.Tokenizer // if set, package tokenize encodes the text, and the fields up to words are not set
+	raw      *finder             // finds added tokens in the original text
 	normal   normalizer          // nil if there is none
-	changed  *finder             // added tokens to find in the normalized text
+	changed  *finder             // finds added tokens in the normalized text
 	words    pretokenizer        // nil if there is none
 	model    wordModel
 	kind     string   // type of the model
@@ -82,11 +83,11 @@ type Tokenizer struct {
 	missing  error // why specials cannot be used; nil if they can
 }
 
-// ErrUnsupported is the error of [Load] for a file of JSON that it cannot encode
-// text with; the message names the part.
+// ErrUnsupported is the error of [Load] for a valid JSON file with a part that is not
+// supported; the message names the part.
 var ErrUnsupported = errors.New("unsupported tokenizer")
 
-// unsupported is an error that is [ErrUnsupported].
+// unsupported wraps an error so that it is [ErrUnsupported].
 type unsupported struct{ error }
 
 func (e *unsupported) Is(target error) bool { return target == ErrUnsupported }
@@ -111,7 +112,7 @@ func Load(name string, data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// tokenizer returns the tokenizer of the file, without its special tokens.
+// tokenizer returns the tokenizer in the file, without its special tokens.
 func (c *config) tokenizer() (*Tokenizer, error) {
 	if c.Version != nil && *c.Version != "1.0" {
 		return nil, fmt.Errorf("version %.40q: not supported, only 1.0 is", *c.Version)
@@ -181,7 +182,8 @@ func (c *config) load(t *Tokenizer) (vocab map[string]int32, err error) {
 	return nil, fmt.Errorf("model %.40q: not supported, only BPE, Unigram, WordPiece and WordLevel are", t.kind)
 }
 
-// lastByteLevel returns the pre-tokenizer ByteLevel that p ends with, or nil.
+// lastByteLevel returns p, or the last pre-tokenizer of the sequence p, if that is
+// ByteLevel; else nil.
 func lastByteLevel(p pretokenizer) *byteLevel {
 	switch p := p.(type) {
 	case *byteLevel:
@@ -194,13 +196,12 @@ func lastByteLevel(p pretokenizer) *byteLevel {
 	return nil
 }
 
-// checkAdded returns an error if the library would give an added token another
-// id than the file says: it numbers those that are not in the vocabulary
-// without gaps.
+// checkAdded returns an error if the library would give an added token an id other than the
+// one in the file: the library numbers tokens that are not in the vocabulary consecutively.
 func (c *config) checkAdded(t *Tokenizer, vocab map[string]int32) error {
 	next := int32(len(vocab))
 	if u, ok := t.model.(*unigram); ok {
-		next = int32(len(u.scores)) // tokens given twice count
+		next = int32(len(u.scores)) // includes duplicate tokens
 	}
 	seen := map[string]bool{}
 	for _, a := range c.AddedTokens {
@@ -222,7 +223,7 @@ func (c *config) checkAdded(t *Tokenizer, vocab map[string]int32) error {
 	return nil
 }
 
-// findAdded makes the finders of t.
+// findAdded sets the finders of t.
 func (c *config) findAdded(t *Tokenizer) (err error) {
 	var raw, changed []addedToken
 	var rawForms, changedForms []string
@@ -254,8 +255,8 @@ func (t *Tokenizer) Len() int { return len(t.tokens) }
 // unused id. The id must be between 0 and Len()-1.
 func (t *Tokenizer) Token(id int32) string { return t.tokens[id] }
 
-// Model returns the kind of model, as manifests name it: wordpiece,
-// byte-level-bpe, bpe, unigram or wordlevel.
+// Model returns the type of the model as manifests name it: wordpiece, byte-level-bpe, bpe,
+// unigram or wordlevel.
 func (t *Tokenizer) Model() string {
 	if m, ok := t.model.(*bpe); ok && m.raw != nil {
 		return "byte-level-bpe"
@@ -263,12 +264,12 @@ func (t *Tokenizer) Model() string {
 	return strings.ToLower(t.kind)
 }
 
-// Specials returns the ids of the special tokens that examples with masks need,
-// and an error that names the missing ones, whose ids are -1.
+// Specials returns the ids of the special tokens that examples with masks need. Missing
+// tokens have the id -1, and the error names them.
 func (t *Tokenizer) Specials() (Specials, error) { return t.specials, t.missing }
 
-// WordPiece returns the tokenizer of package tokenize if the file is a BERT
-// tokenizer, or nil.
+// WordPiece returns the tokenizer of package tokenize that encodes the text if the file is
+// a BERT tokenizer; otherwise nil.
 func (t *Tokenizer) WordPiece() *tokenize.Tokenizer { return t.bert }
 
 // An Encoder turns text into token ids. It must not be used by several
@@ -280,9 +281,9 @@ type Encoder struct {
 	budget  budget
 	err     error
 	scratch scratch
-	parts   []piece // of a text, by t.raw
-	inner   []piece // of a part, by t.changed
-	pieces  []piece // of a part of those: words
+	parts   []piece // pieces of the text, split by t.raw
+	inner   []piece // pieces of one part, split by t.changed
+	pieces  []piece // words of one inner piece
 }
 
 // NewEncoder returns an encoder with an empty cache.
@@ -295,8 +296,8 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 	return e
 }
 
-// Err returns an error that is [ErrBudget] if, since it was last called, the tokenizer
-// asked for too much for a text. That text and those after it had no ids.
+// Err returns an error that is [ErrBudget] if a text has exceeded its budget since the last
+// call of Err. That text, and all texts after it, produced no ids.
 func (e *Encoder) Err() error {
 	err := e.err
 	e.err = nil
@@ -323,8 +324,8 @@ func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 	return e.AppendIDs(dst, string(text))
 }
 
-// AppendWords appends the token ids of text to dst, as [Encoder.AppendIDs]
-// does, and appends to starts, for each id, whether it begins a word.
+// AppendWords appends the token ids of text to dst, as [Encoder.AppendIDs] does. For each
+// id it also appends to starts whether the id begins a word.
 func (e *Encoder) AppendWords(dst []int32, starts []bool, text string) ([]int32, []bool) {
 	first := len(dst)
 	if e.bert != nil {
@@ -346,9 +347,8 @@ func (e *Encoder) AppendWords(dst []int32, starts []bool, text string) ([]int32,
 	return dst, starts
 }
 
-// Words yields the words of text as the model gets them: normalized and split,
-// without added tokens. It yields none for a BERT tokenizer; its words are those
-// of [tokenize.WordSplitter].
+// Words yields the words of text as the model receives them: normalized and split, without
+// added tokens. For a BERT tokenizer it yields none; use [tokenize.WordSplitter] instead.
 func (e *Encoder) Words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if e.bert != nil {
@@ -364,8 +364,8 @@ func (e *Encoder) Words(text string) iter.Seq[string] {
 	}
 }
 
-// encode appends the ids of text to dst and yields, after each word, the number
-// of its ids.
+// encode appends the ids of text to dst. After each word it yields the number of ids of the
+// word.
 func (e *Encoder) encode(dst *[]int32, text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if e.err != nil {
@@ -393,8 +393,7 @@ func (e *Encoder) encode(dst *[]int32, text string) iter.Seq[int] {
 	}
 }
 
-// wordsOf yields the words and the added tokens of text, up to where the budget is
-// spent.
+// wordsOf yields the words and the added tokens of text. It stops when the budget is spent.
 func (e *Encoder) wordsOf(text string) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
 		if !utf8.ValidString(text) {

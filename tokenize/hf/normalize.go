@@ -10,10 +10,10 @@ import (
 	"pretext/tokenize/internal/onig"
 )
 
-// A normalizer changes a text before it is split. zero is the number of bytes
-// at the start of the text that come from the first character of the whole
-// input, 0 if the text does not begin there; [metaspace] needs it. With a spent
-// budget the result is of no use.
+// A normalizer changes a text before it is split. zero is the number of bytes at the start
+// of the text that come from the first character of the whole input; it is 0 if the text
+// does not contain that character. [metaspace] needs it. If the budget is spent, the result
+// must not be used.
 type normalizer interface {
 	normalize(b *budget, text string, zero int) (string, int)
 }
@@ -31,8 +31,8 @@ func (n normalizers) normalize(b *budget, text string, zero int) (string, int) {
 	return text, zero
 }
 
-// charwise is a normalizer that replaces every character by itself. It leaves
-// characters of same as they are.
+// charwise is a normalizer that replaces characters one by one. Characters in same stay
+// unchanged.
 type charwise struct {
 	same   *hfunicode.Set
 	change func(dst []byte, c rune) []byte
@@ -74,7 +74,7 @@ func removing(set hfunicode.Ranges) *charwise {
 	return &charwise{same: hfunicode.NewSet(set.Not()), change: func(dst []byte, _ rune) []byte { return dst }}
 }
 
-// mapping returns a normalizer that replaces characters as table says.
+// mapping returns a normalizer that replaces each character in table by its value.
 func mapping(table map[rune]string) *charwise {
 	var changed []hfunicode.Range
 	for c := range table {
@@ -100,8 +100,8 @@ func ranges(name string) hfunicode.Ranges {
 	return r
 }
 
-// nmt is the normalizer Nmt: it removes control characters and makes others
-// spaces.
+// nmt is the normalizer Nmt: it removes some control characters and replaces others, and
+// special spaces, by a space.
 var nmt = sync.OnceValue(func() normalizers {
 	removed := hfunicode.Of(hfunicode.Range{First: 1, Last: 8}, hfunicode.Range{First: 0xb, Last: 0xb}, hfunicode.Range{First: 0xe, Last: 0x1f},
 		hfunicode.Range{First: 0x7f, Last: 0x7f}, hfunicode.Range{First: 0x8f, Last: 0x8f}, hfunicode.Range{First: 0x9f, Last: 0x9f})
@@ -112,7 +112,7 @@ var nmt = sync.OnceValue(func() normalizers {
 	return normalizers{removing(removed), mapping(spaces)}
 })
 
-// bertClean removes control characters and makes white space a space, as
+// bertClean removes control characters and replaces white space by a space, as
 // BertNormalizer does with clean_text.
 var bertClean = sync.OnceValue(func() normalizers {
 	removed := ranges("rust:other").Union(hfunicode.Of(hfunicode.Range{First: 0, Last: 0}, hfunicode.Range{First: 0xfffd, Last: 0xfffd}))
@@ -128,8 +128,8 @@ var bertClean = sync.OnceValue(func() normalizers {
 })
 
 // bertChinese puts spaces around ideographs, as BertNormalizer does with
-// handle_chinese_chars. The blocks are those of the library, which begins
-// extension E a thousand characters late.
+// handle_chinese_chars. The ranges are those of the library, in which extension E begins at
+// U+2B920 instead of U+2B820.
 var bertChinese = sync.OnceValue(func() *charwise {
 	ideographs := hfunicode.Of(hfunicode.Range{First: 0x4e00, Last: 0x9fff}, hfunicode.Range{First: 0x3400, Last: 0x4dbf},
 		hfunicode.Range{First: 0x20000, Last: 0x2a6df}, hfunicode.Range{First: 0x2a700, Last: 0x2b73f}, hfunicode.Range{First: 0x2b740, Last: 0x2b81f},
@@ -145,8 +145,8 @@ var bertAccents = sync.OnceValue(func() normalizers {
 	return normalizers{formOf("NFD"), removing(ranges("rust:nonspacing"))}
 })
 
-// byteChars is the normalizer ByteLevel: every byte becomes the character of
-// GPT-2's vocabulary.
+// byteChars is the normalizer ByteLevel: it replaces every byte by the character that
+// represents it in GPT-2's vocabulary.
 type byteChars struct{}
 
 func (byteChars) normalize(b *budget, text string, zero int) (string, int) {
@@ -177,8 +177,8 @@ func byteChar(b byte) rune {
 	return rune(b)
 }
 
-// ByteAlphabet returns the 256 characters that stand for bytes in byte-level
-// BPE, in ascending order.
+// ByteAlphabet returns the 256 characters that represent bytes in byte-level BPE, in
+// ascending order.
 func ByteAlphabet() []rune {
 	all := make([]rune, 256)
 	for b := range all {
@@ -188,8 +188,8 @@ func ByteAlphabet() []rune {
 	return all
 }
 
-// RawBytes returns the bytes for which the characters of a token of byte-level BPE
-// stand. Other characters are dropped.
+// RawBytes returns the bytes that the characters of a token of byte-level BPE represent.
+// Other characters are dropped.
 func RawBytes(token string) string {
 	var out []byte
 	for _, r := range token {
@@ -200,7 +200,7 @@ func RawBytes(token string) string {
 	return string(out)
 }
 
-// byteOf returns the byte that each character of ByteLevel stands for.
+// byteOf returns a map from each character of ByteLevel to the byte that it represents.
 var byteOf = sync.OnceValue(func() map[rune]byte {
 	bytes := map[rune]byte{}
 	for b := range 256 {
@@ -243,7 +243,7 @@ func (p prepend) normalize(b *budget, text string, zero int) (string, int) {
 type replace struct {
 	pattern *onig.Regexp
 	content string
-	literal string // the pattern, if it is a text; it may be empty
+	literal string // the pattern, if it is a text and not a regular expression; may be empty
 }
 
 func (r *replace) normalize(b *budget, text string, zero int) (string, int) {
@@ -261,7 +261,7 @@ func (r *replace) normalize(b *budget, text string, zero int) (string, int) {
 	m := &onig.Matches{}
 	for m.Reset(r.pattern, text, &b.steps); m.Next() && b.grow(len(r.content)-(m.End-m.Start)); {
 		out = append(append(out, text[last:m.Start]...), r.content...)
-		if m.Start == 0 { // the new text belongs to the last character replaced
+		if m.Start == 0 { // zero: the new text belongs to the last character replaced
 			newZero = 0
 			_, size := utf8.DecodeLastRuneInString(text[:m.End])
 			if m.End-size < zero {

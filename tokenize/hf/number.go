@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// parseScore returns a JSON number as the library reads it. Its parser
-// (serde_json without the feature float_roundtrip) rounds the digits to a
-// floating-point number and then scales that by a power of ten, which can be
-// off by one in the last place. Between splits of a word that are equally good
-// but for such differences, they decide.
+// parseScore parses a JSON number with the rounding of the library. The library's parser
+// (serde_json without the feature float_roundtrip) rounds the digits to a floating-point
+// number and then scales that by a power of ten, which can be off by one in the last place.
+// Such differences decide between splits of a word that are otherwise equally good.
 func parseScore(s string) (float64, error) {
 	rest, negative := strings.CutPrefix(s, "-")
 	significand, exponent, rest, ok := parseDigits(rest)
@@ -35,8 +34,8 @@ func parseScore(s string) (float64, error) {
 	return f, nil
 }
 
-// parseDigits reads digits with a point among them from the start of s. It
-// returns the number as significand times a power of ten, and what comes after it.
+// parseDigits reads digits, with at most one decimal point, from the start of s. It returns
+// the number as significand × 10^exponent, and the rest of s.
 func parseDigits(s string) (significand uint64, exponent int, rest string, ok bool) {
 	rest = s
 	full, digits := false, 0
@@ -67,7 +66,7 @@ func parseDigits(s string) (significand uint64, exponent int, rest string, ok bo
 	return significand, exponent, rest, digits > 0
 }
 
-// scaled returns a number times a power of ten, with the library's rounding.
+// scaled returns significand × 10^exponent with the library's rounding.
 func scaled(significand uint64, exponent int) float64 {
 	f := float64(significand)
 	for ; exponent < -308 && f != 0; exponent += 308 {

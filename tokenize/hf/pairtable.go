@@ -11,10 +11,10 @@ type pairSlot struct {
 	value merged
 }
 
-// pairKey returns the key of two numbers from 0, which is not 0.
+// pairKey returns the key of a pair of numbers that are not negative. It is never 0.
 func pairKey(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)) + 1 }
 
-// newPairTable returns a table for n pairs.
+// newPairTable returns an empty table for at most n pairs.
 func newPairTable(n int) *pairTable {
 	size := 16
 	for size < 2*n {
@@ -23,7 +23,7 @@ func newPairTable(n int) *pairTable {
 	return &pairTable{slots: make([]pairSlot, size)}
 }
 
-// set stores the value of a pair, of which there are not more than n.
+// set stores the value of a pair. At most n pairs may be stored; see newPairTable.
 func (t *pairTable) set(left, right int32, value merged) {
 	*t.slot(pairKey(left, right)) = pairSlot{pairKey(left, right), value}
 }
@@ -34,8 +34,7 @@ func (t *pairTable) get(left, right int32) (merged, bool) {
 	return s.value, s.key != 0
 }
 
-// slot returns the slot that has the key or, if there is none, the free one for
-// it.
+// slot returns the slot with the given key or, if there is none, the free slot for it.
 func (t *pairTable) slot(key uint64) *pairSlot {
 	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
 	hash, mask := key*golden, uint64(len(t.slots)-1)

@@ -11,17 +11,16 @@ import (
 	"pretext/tokenize/internal/hfunicode"
 )
 
-// precompiled is the normalizer Precompiled: the character map of a
-// sentencepiece model. The map is a double-array trie (as of Darts-clone) from
-// text to an offset in replacements, where the replacement ends with a zero
-// byte.
+// precompiled is the normalizer Precompiled: the character map of a sentencepiece model.
+// The map is a double-array trie in the format of Darts-clone. It maps text to an offset in
+// replacements, where the replacement ends with a zero byte.
 type precompiled struct {
 	trie         []uint32
 	replacements string
 }
 
-// newPrecompiled parses the base64 text of a precompiled_charsmap: the length of
-// the trie in bytes, the trie in units of 32 bits, the replacements.
+// newPrecompiled parses a precompiled_charsmap. Its base64 text contains the length of the
+// trie in bytes, the trie as 32-bit units, and the replacements.
 func newPrecompiled(text string) (*precompiled, error) {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -44,7 +43,8 @@ func newPrecompiled(text string) (*precompiled, error) {
 	return p, nil
 }
 
-// cluster returns the replacement of a whole grapheme cluster; long ones have none.
+// cluster returns the replacement of a whole grapheme cluster. ok is false if there is
+// none, or if the cluster has maxCluster bytes or more.
 func (p *precompiled) cluster(s string) (replacement string, ok bool) {
 	if len(s) >= maxCluster {
 		return "", false
@@ -84,7 +84,7 @@ func (p *precompiled) find(s string) (replacement string, ok bool) {
 	return "", false
 }
 
-// maxCluster is the length in bytes from which a grapheme cluster is replaced
+// maxCluster is the length in bytes from which a grapheme cluster is only replaced
 // character by character.
 const maxCluster = 6
 
@@ -119,8 +119,8 @@ func (p *precompiled) normalize(b *budget, text string, zero int) (string, int) 
 	if !changed {
 		return text, zero
 	}
-	// The library gives the first character that is left the place of the first of
-	// the text, even if that was removed.
+	// In the library, the first remaining character takes the position of the first
+	// character of the text, even if that was removed.
 	if zero > 0 && len(out) > 0 {
 		_, size := utf8.DecodeRune(out)
 		newZero = max(newZero, size)
@@ -161,8 +161,7 @@ var clusterClasses = sync.OnceValue(func() map[rune]uint8 {
 	return classes
 })
 
-// clusterPlain are the characters that form no cluster with their neighbours,
-// marks and the like aside.
+// clusterPlain returns the set of characters without a grapheme cluster class.
 var clusterPlain = sync.OnceValue(func() *hfunicode.Set {
 	var all hfunicode.Ranges
 	for _, name := range hfunicode.Names("gcb:") {
@@ -189,8 +188,8 @@ func clusterClass(c rune) uint8 {
 func clusterLen(text string) int {
 	r, n := utf8.DecodeRuneInString(text)
 	last := clusterClass(r)
-	pictographic := last == clusterPictographic // the cluster is a pictograph and marks
-	regional := last == clusterRegional         // an odd number of indicators
+	pictographic := last == clusterPictographic // the cluster is a pictograph, with marks
+	regional := last == clusterRegional         // the cluster ends with an odd number of regional indicators
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])
 		class := clusterClass(r)

@@ -12,8 +12,8 @@ import (
 // encodes as one word.
 type piece struct {
 	text string
-	zero int   // as for normalizer
-	id   int32 // of the added token; noToken for text
+	zero int   // as for [normalizer]
+	id   int32 // id of the added token; noToken for text
 }
 
 const noToken = -1
@@ -23,13 +23,13 @@ func (p piece) cut(start, end int) piece {
 	return piece{text: p.text[start:end], zero: max(0, min(p.zero-start, end-start)), id: noToken}
 }
 
-// A pretokenizer splits a piece of text. It appends the parts, which may hold
-// other text, to dst; it drops parts without text.
+// A pretokenizer splits the piece p and appends the parts to dst. It may change their text;
+// empty parts are dropped.
 type pretokenizer interface {
 	split(s *scratch, dst []piece, p piece) []piece
 }
 
-// scratch is memory that pre-tokenizers reuse.
+// scratch holds buffers that pre-tokenizers reuse.
 type scratch struct {
 	segments []segment
 	matches  onig.Matches
@@ -48,7 +48,7 @@ func (s *scratch) take() []piece {
 
 func (s *scratch) give(lists ...[]piece) { s.lists = append(s.lists, lists...) }
 
-// pretokenizers run one after another, each on the pieces of the one before.
+// pretokenizers run one after another, each on the pieces that the previous one returned.
 type pretokenizers []pretokenizer
 
 func (all pretokenizers) split(s *scratch, dst []piece, p piece) []piece {
@@ -68,14 +68,14 @@ func (all pretokenizers) split(s *scratch, dst []piece, p piece) []piece {
 	return dst
 }
 
-// A segment is a part of a text that is or is not a match of a delimiter. The
-// segments of a text cover it in order.
+// A segment is a part of a text: either a match of a delimiter or the text between two
+// matches. The segments of a text cover it in order.
 type segment struct {
 	start, end int
 	match      bool
 }
 
-// A behavior says what becomes of delimiters.
+// A behavior determines what happens to delimiters.
 type behavior uint8
 
 const (
@@ -89,7 +89,7 @@ const (
 var behaviors = map[string]behavior{"Removed": removed, "Isolated": isolated, "MergedWithPrevious": mergedWithPrevious,
 	"MergedWithNext": mergedWithNext, "Contiguous": contiguous}
 
-// apply appends the parts of p to dst. It changes segments.
+// apply appends the parts of p to dst, according to the behavior. It overwrites segments.
 func (b behavior) apply(dst []piece, p piece, segments []segment) []piece {
 	switch b {
 	case mergedWithPrevious, contiguous:
@@ -137,7 +137,7 @@ func mergeBackward(segments []segment) []segment {
 	return segments[first:]
 }
 
-// byClass splits at characters of a set. Each is a delimiter of its own.
+// byClass splits at the characters of a set. Each of them is a separate delimiter.
 type byClass struct {
 	set *hfunicode.Set
 	behavior
@@ -166,7 +166,7 @@ func (c *byClass) split(s *scratch, dst []piece, p piece) []piece {
 type byPattern struct {
 	pattern *onig.Regexp
 	behavior
-	invert bool // what the pattern does not match is the delimiter
+	invert bool // the text between matches is the delimiter
 }
 
 func (c *byPattern) split(s *scratch, dst []piece, p piece) []piece {
@@ -217,9 +217,8 @@ func (c *byRuns) split(_ *scratch, dst []piece, p piece) []piece {
 	return dst
 }
 
-// byScript is the pre-tokenizer UnicodeScripts: it splits where the script
-// changes. What stands before the first character with a script is dropped, as
-// the library does.
+// byScript is the pre-tokenizer UnicodeScripts: it splits where the script changes. As in
+// the library, text before the first character with a script is dropped.
 type byScript struct{ number func(rune) int }
 
 func (c *byScript) split(_ *scratch, dst []piece, p piece) []piece {
@@ -240,7 +239,8 @@ func (c *byScript) split(_ *scratch, dst []piece, p piece) []piece {
 	return dst
 }
 
-// byLength is the pre-tokenizer FixedLength: pieces of so many characters.
+// byLength is the pre-tokenizer FixedLength: it splits into pieces of this number of
+// characters.
 type byLength int
 
 func (c byLength) split(_ *scratch, dst []piece, p piece) []piece {
@@ -258,13 +258,13 @@ func (c byLength) split(_ *scratch, dst []piece, p piece) []piece {
 	return dst
 }
 
-// metaspace is the pre-tokenizer Metaspace: spaces become a replacement, with
-// which words then begin.
+// metaspace is the pre-tokenizer Metaspace: it replaces spaces, and can split the text
+// before each replacement.
 type metaspace struct {
 	replacement string
-	always      bool // put it before every piece
-	first       bool // put it before the piece at the start of the input
-	words       bool // split before each
+	always      bool // prepend the replacement to every piece
+	first       bool // prepend it to the piece at the start of the input
+	words       bool // split before each replacement
 }
 
 func (m *metaspace) split(s *scratch, dst []piece, p piece) []piece {
@@ -298,7 +298,7 @@ func (m *metaspace) split(s *scratch, dst []piece, p piece) []piece {
 type byteLevel struct {
 	prefixSpace bool
 	words       bool // split into words with the expression of GPT-2
-	raw         bool // leave the bytes as they are: the model has been told
+	raw         bool // pass raw bytes, as the model expects; see bpe.useRaw
 }
 
 func (b *byteLevel) split(s *scratch, dst []piece, p piece) []piece {

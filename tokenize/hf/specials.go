@@ -37,11 +37,10 @@ const (
 	sepName = 3
 )
 
-// specials returns the ids of the special tokens. All but the unknown token are
-// required for examples. Every id must have a token, because masking draws
-// random tokens from all ids.
+// specials returns the ids of the special tokens. Examples require all but the unknown
+// token. Every id must have a token, because masking draws random tokens from all ids.
 func (c *config) specials(t *Tokenizer) (Specials, error) {
-	s := Specials{noToken, noToken, noToken, noToken, noToken} // none is known until all are checked
+	s := Specials{noToken, noToken, noToken, noToken, noToken} // all unknown until every check has passed
 	around, err := aroundText(c.PostProcessor, topPlace())
 	if err != nil {
 		return s, fmt.Errorf("post_processor: %w", err)
@@ -76,7 +75,8 @@ func (c *config) specials(t *Tokenizer) (Specials, error) {
 	return s, nil
 }
 
-// unknownID returns the id that the model gives to unknown text, or -1.
+// unknownID returns the id that the model gives to text that is not in its vocabulary, or
+// -1.
 func (c *config) unknownID(m wordModel) int32 {
 	switch m := m.(type) {
 	case *bpe:
@@ -105,7 +105,7 @@ func (c *config) list(vocab map[string]int32) ([]string, error) {
 	}
 	out := make([]string, last+1)
 	for token, id := range vocab {
-		out[id] = max(out[id], token) // if two tokens share an id, always choose the same one
+		out[id] = max(out[id], token) // if several tokens share an id, choose the same one each time
 	}
 	for _, a := range c.AddedTokens {
 		out[a.ID] = a.Content
@@ -126,17 +126,17 @@ type processorFile struct {
 	Processors []json.RawMessage `json:"processors"` // Sequence
 }
 
-// A templatePart is a special token or the text of a template; only the former
-// has a name.
+// A templatePart is an element of a template: a special token, which has a name, or the
+// text.
 type templatePart struct {
 	SpecialToken *struct {
 		ID string `json:"id"`
 	} `json:"SpecialToken"`
 }
 
-// aroundText returns the names of the tokens that a post-processor puts before
-// and after a text, at the indexes of specialNames for [CLS] and [SEP]; "" if
-// it does not name one. A type that is not known names none.
+// aroundText returns the names of the tokens that a post-processor puts before and after a
+// text. They are at the indexes clsName and sepName; "" if the post-processor has no such
+// token or an unknown type.
 func aroundText(raw json.RawMessage, at place) (names [len(specialNames)]string, err error) {
 	var p processorFile
 	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
@@ -163,11 +163,11 @@ func aroundText(raw json.RawMessage, at place) (names [len(specialNames)]string,
 	return names, nil
 }
 
-// A namedToken is a token, in JSON a list of it and its id; "" for another
-// value.
+// A namedToken is the name of a token. In JSON it is a list of the name and the id; other
+// values give "".
 type namedToken string
 
-// UnmarshalJSON reads a list of a token and its id.
+// UnmarshalJSON reads the name from a list of a token and its id.
 func (t *namedToken) UnmarshalJSON(data []byte) error {
 	var two []json.RawMessage
 	if json.Unmarshal(data, &two) != nil || len(two) == 0 || json.Unmarshal(two[0], (*string)(t)) != nil {

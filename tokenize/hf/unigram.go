@@ -11,18 +11,18 @@ import (
 	"pretext/tokenize/internal/bytetrie"
 )
 
-// unkPenalty is how much an unknown character scores below the worst token, as
-// in sentencepiece and in the library.
+// unkPenalty is the difference between the lowest score of a token and the score of an
+// unknown character, as in sentencepiece and in the library.
 const unkPenalty = 10.0
 
-// unigram is a model of type Unigram. A word is split into the tokens whose
-// scores have the highest sum.
+// unigram is a model of type Unigram. It splits a word into the tokens whose scores have
+// the highest sum.
 type unigram struct {
 	ids      map[string]int32
 	scores   []float64 // by id
 	unk      int32
 	unkScore float64
-	bytes    []int32 // byte_fallback, by byte: its token; nil without
+	bytes    []int32 // with byte_fallback, by byte: the id of its token; else nil
 	trie     *bytetrie.Trie
 }
 
@@ -74,16 +74,16 @@ func newUnigram(m *modelFile) (*unigram, error) {
 	return u, nil
 }
 
-// A pathNode is the best way to split a word up to some byte.
+// A pathNode is the end of the best split of the beginning of a word, up to some byte.
 type pathNode struct {
 	score float64
-	start int32 // where the last token begins; -1: not reached
-	id    int32 // of the last token
+	start int32 // start of the last token; -1 if the node was not reached
+	id    int32 // id of the last token
 }
 
-// appendIDs finds the best split by the algorithm of Viterbi. Of splits with
-// equal scores the first found wins: scores are added from left to right, and
-// shorter tokens are tried first.
+// appendIDs finds the best split with the Viterbi algorithm. Of splits with equal scores,
+// it chooses the first one found: scores are added from left to right, and shorter tokens
+// are tried first.
 func (u *unigram) appendIDs(w *worker, dst []int32, word string) []int32 {
 	path := slices.Grow(w.path[:0], len(word)+1)[:len(word)+1]
 	w.path = path
@@ -95,7 +95,7 @@ func (u *unigram) appendIDs(w *worker, dst []int32, word string) []int32 {
 			return dst
 		}
 		size := utf8.RuneLen(r)
-		single := false // whether the character is a token
+		single := false // whether the single character is a token
 		walked := 0
 		for node, i := bytetrie.Root, at; i < len(word); {
 			if node = u.trie.Next(node, word[i]); node < 0 {
@@ -116,7 +116,8 @@ func (u *unigram) appendIDs(w *worker, dst []int32, word string) []int32 {
 	return u.appendPath(dst, path, word)
 }
 
-// appendPath appends the ids of the best split, which path has from its end.
+// appendPath appends the ids of the best split of word. It follows path from the end of
+// word to the beginning.
 func (u *unigram) appendPath(dst []int32, path []pathNode, word string) []int32 {
 	first := len(dst)
 	for end := len(word); end > 0; {
@@ -126,7 +127,7 @@ func (u *unigram) appendPath(dst []int32, path []pathNode, word string) []int32 
 			end = start
 			continue
 		}
-		for start > 0 && path[start].id == u.unk { // neighbours are one unknown token
+		for start > 0 && path[start].id == u.unk { // join adjacent unknown characters
 			start = int(path[start].start)
 		}
 		before := len(dst)
@@ -138,15 +139,16 @@ func (u *unigram) appendPath(dst []int32, path []pathNode, word string) []int32 
 	return dst
 }
 
-// offer makes a token the last one of the way to n if that is better.
+// offer replaces the split that ends at n if the offered one, with the last token id, has a
+// higher score.
 func (n *pathNode) offer(score float64, start int, id int32) {
 	if n.start < 0 || score > n.score {
 		*n = pathNode{score, int32(start), id}
 	}
 }
 
-// appendUnknown appends the ids of neighbouring unknown characters: their token,
-// if they are one together, or the tokens of their bytes, or the unknown token.
+// appendUnknown appends the ids of s, which consists of adjacent unknown characters: the id
+// of s if that is a token, else the tokens of its bytes, else the unknown token.
 func (u *unigram) appendUnknown(dst []int32, s string) []int32 {
 	if id, ok := u.ids[s]; ok {
 		return append(dst, id)

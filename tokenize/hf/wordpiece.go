@@ -8,13 +8,13 @@ import (
 	"pretext/tokenize/internal/bytetrie"
 )
 
-// wordPiece is a model of type WordPiece with options that package tokenize
-// does not have.
+// wordPiece is a model of type WordPiece with options that package tokenize does not
+// support.
 type wordPiece struct {
 	vocab    map[string]int32
 	unk      int32
-	prefix   string // of every piece but the first of a word
-	maxChars int    // of a word
+	prefix   string // prefix of every piece except the first of a word
+	maxChars int    // maximum length of a word
 	trie     *bytetrie.Trie
 	inside   int32 // node of the prefix in trie; negative if no token begins with it
 }
@@ -41,8 +41,7 @@ func newWordPiece(m *modelFile) (*wordPiece, error) {
 	return w, nil
 }
 
-// unknown returns the id of the unknown token, which a model without byte
-// fallback needs.
+// unknown returns the id of the unknown token. A model without byte fallback must have it.
 func unknown(vocab map[string]int32, token string) (int32, error) {
 	id, ok := vocab[token]
 	if !ok {
@@ -67,8 +66,8 @@ func (m *wordPiece) appendIDs(w *worker, dst []int32, word string) []int32 {
 	return dst
 }
 
-// longest returns the longest token with which s begins, and its length without the
-// prefix, 0 if there is none. continues says that s is inside a word.
+// longest returns the longest token at the beginning of s, and its length without the
+// prefix; 0 if there is none. continues reports whether s is inside a word.
 func (m *wordPiece) longest(w *worker, s string, continues bool) (id int32, n int) {
 	node := bytetrie.Root
 	if continues {
@@ -90,7 +89,7 @@ func (m *wordPiece) longest(w *worker, s string, continues bool) (id int32, n in
 	return id, n
 }
 
-// wordLevel is a model of type WordLevel: a token for each word.
+// wordLevel is a model of type WordLevel, in which every token is a whole word.
 type wordLevel struct {
 	vocab map[string]int32
 	unk   int32

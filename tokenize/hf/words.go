@@ -30,7 +30,7 @@ func wordLen(s string) int {
 			return start + runLen(s[start:], kind)
 		}
 	}
-	// White space. The last character belongs to the word after it.
+	// White space. Its last character belongs to the next word.
 	n := runLen(s, space)
 	if n == len(s) {
 		return n
@@ -49,7 +49,8 @@ const (
 	other
 )
 
-// kinds holds the kind of every ASCII character, and the sets of the others.
+// A kindTable holds the kind of every ASCII character, and the sets of the other
+// characters.
 type kindTable struct {
 	ascii          [utf8.RuneSelf]uint8
 	letter, number *hfunicode.Set

@@ -11,16 +11,16 @@ import (
 // goroutines at once.
 type worker struct {
 	model  wordModel
-	budget *budget     // of the text
-	short  []shortWord // cache of short words, by their hash
+	budget *budget     // budget of the current text
+	short  []shortWord // cache of short words; the hash selects the entry
 	added  int         // number of words added to short since it was last enlarged
 	seed   maphash.Seed
-	long   map[string]span // cache of words of more than maxShortWord bytes: where their ids are in the field ids
+	long   map[string]span // cache of words of more than maxShortWord bytes: the range of their ids in the field ids
 	ids    []int32         // ids of the words in long
 
-	symbols []symbol    // of the word that bpe merges
-	heap    []candidate // merges that are possible
-	path    []pathNode  // of the word that unigram splits
+	symbols []symbol    // symbols of the word that bpe merges
+	heap    []candidate // possible merges
+	path    []pathNode  // of the word that unigram splits, by byte
 }
 
 // wordModel appends the ids of a word to dst.
@@ -28,7 +28,7 @@ type wordModel interface {
 	appendIDs(w *worker, dst []int32, word string) []int32
 }
 
-// A span is a part of worker.ids.
+// A span is a range of worker.ids.
 type span struct{ start, end int32 }
 
 // A shortWord is an entry of the cache of short words: a word and its ids, 64 bytes in
@@ -39,12 +39,12 @@ type shortWord struct {
 	ids      [maxShortIDs]int32
 }
 
-// Limits of a worker's caches. A short word takes the place of another with the
-// same hash; long is emptied when one of its limits is reached.
+// Limits of a worker's caches. A short word replaces another one with the same hash. The
+// cache of long words is emptied when one of its limits is reached.
 const (
 	maxShortWord = 30
 	maxShortIDs  = 8
-	minShort     = 1 << 9 // words; with many, the cache grows
+	minShort     = 1 << 9 // initial number of entries; the cache grows
 	maxShort     = 1 << 15
 	maxLongWord  = 64 // bytes
 	maxLong      = 1 << 14
@@ -55,7 +55,7 @@ func newWorker(m wordModel) *worker {
 	return &worker{model: m, budget: newBudget(""), short: make([]shortWord, minShort), seed: maphash.MakeSeed(), long: map[string]span{}}
 }
 
-// appendWord appends the ids of a word, from the cache if it has them.
+// appendWord appends the ids of a word, from the cache if possible.
 func (w *worker) appendWord(dst []int32, word string) []int32 {
 	if b, ok := w.model.(*bpe); ok && b.cuts != nil && len(word) >= minCut {
 		return b.appendCut(w, dst, word)
@@ -63,8 +63,7 @@ func (w *worker) appendWord(dst []int32, word string) []int32 {
 	return w.appendCached(dst, word, w.model.appendIDs)
 }
 
-// appendCached appends the ids of a word, from the cache or as encode appends
-// them.
+// appendCached appends the ids of a word, from the cache if possible, else with encode.
 func (w *worker) appendCached(dst []int32, word string, encode func(*worker, []int32, string) []int32) []int32 {
 	if len(word) > maxShortWord {
 		return w.appendLong(dst, word, encode)
@@ -76,7 +75,7 @@ func (w *worker) appendCached(dst []int32, word string, encode func(*worker, []i
 	before := len(dst)
 	dst = encode(w, dst, word)
 	if n := len(dst) - before; n <= maxShortIDs && !w.budget.spent() {
-		s = w.slot(word) // encode may have made the cache larger
+		s = w.slot(word) // encode may have enlarged the cache
 		s.bytes, s.n = uint8(copy(s.word[:], word)), uint8(n)
 		copy(s.ids[:], dst[before:])
 		w.grow()
@@ -84,20 +83,20 @@ func (w *worker) appendCached(dst []int32, word string, encode func(*worker, []i
 	return dst
 }
 
-// slot returns the place of a word in the cache of short words.
+// slot returns the entry for a word in the cache of short words.
 func (w *worker) slot(word string) *shortWord {
 	return &w.short[maphash.String(w.seed, word)%uint64(len(w.short))]
 }
 
-// grow makes the cache of short words larger, and empty, when as many were added
-// as it has places.
+// grow enlarges and empties the cache of short words once as many words were added as it
+// has entries.
 func (w *worker) grow() {
 	if w.added++; w.added == len(w.short) && len(w.short) < maxShort {
 		w.short, w.added = make([]shortWord, 8*len(w.short)), 0
 	}
 }
 
-// appendLong is appendCached for a word that is not short.
+// appendLong implements appendCached for words of more than maxShortWord bytes.
 func (w *worker) appendLong(dst []int32, word string, encode func(*worker, []int32, string) []int32) []int32 {
 	if s, ok := w.long[word]; ok {
 		return append(dst, w.ids[s.start:s.end]...)
@@ -116,15 +115,14 @@ func (w *worker) appendLong(dst []int32, word string, encode func(*worker, []int
 	return dst
 }
 
-// A symbol is a token of the word that is merged. The symbols form a linked
-// list.
+// A symbol is a token of the word that is being merged. The symbols form a linked list.
 type symbol struct {
 	id         int32
 	prev, next int32 // -1 at the ends
 }
 
-// A candidate is a possible merge: the symbol at index at and its right
-// neighbour would become id. It is stale if one of them was merged since.
+// A candidate is a possible merge of the symbol at index at with its right neighbour to the
+// token id. It is stale if one of the two has been merged since.
 type candidate struct{ rank, at, id int32 }
 
 const gone = -1 // id of a symbol merged into another
@@ -138,13 +136,13 @@ func (w *worker) add(id int32) {
 	w.symbols = append(w.symbols, symbol{id: id, prev: n - 1, next: -1})
 }
 
-// fewSymbols is the number of symbols up to which looking at all pairs is faster
-// than a heap.
+// fewSymbols is the maximum number of symbols for which searching all pairs is faster than
+// a heap.
 const fewSymbols = 20
 
-// appendMerged merges the symbols and appends their ids. It merges the pair of
-// neighbouring symbols with the lowest rank, of several equal pairs the
-// leftmost, until no pair can be merged.
+// appendMerged merges the symbols and appends their ids. It repeatedly merges the pair of
+// neighbouring symbols with the lowest rank, the leftmost of equal pairs, until no pair can
+// be merged.
 func (w *worker) appendMerged(dst []int32, b *bpe) []int32 {
 	if len(w.symbols) <= fewSymbols {
 		return w.appendMergedFew(dst, b)
@@ -152,7 +150,7 @@ func (w *worker) appendMerged(dst []int32, b *bpe) []int32 {
 	return w.appendMergedMany(dst, b)
 }
 
-// appendMergedMany is appendMerged with a heap.
+// appendMergedMany implements appendMerged with a heap.
 func (w *worker) appendMergedMany(dst []int32, b *bpe) []int32 {
 	w.heap = w.heap[:0]
 	for i := range w.symbols {
@@ -186,10 +184,10 @@ func (w *worker) appendMergedMany(dst []int32, b *bpe) []int32 {
 	return dst
 }
 
-// appendMergedFew is appendMerged for at most fewSymbols symbols.
+// appendMergedFew implements appendMerged for at most fewSymbols symbols.
 func (w *worker) appendMergedFew(dst []int32, b *bpe) []int32 {
 	var ids [fewSymbols]int32
-	var next [fewSymbols]merged // by symbol: its merge with the next one
+	var next [fewSymbols]merged // by symbol: its merge with the next symbol
 	n := len(w.symbols)
 	for i := range n {
 		ids[i] = w.symbols[i].id
@@ -221,7 +219,7 @@ func (w *worker) appendMergedFew(dst []int32, b *bpe) []int32 {
 	return append(dst, ids[:n]...)
 }
 
-// noMerge is the rank of symbols that are not merged.
+// noMerge is the rank of a pair that cannot be merged.
 const noMerge = math.MaxInt32
 
 // merge returns the merge of two symbols; its rank is noMerge if there is none.
