@@ -17,7 +17,7 @@ type addedToken struct {
 	SingleWord bool   `json:"single_word"` // only if no word character is next to the token
 	LStrip     bool   `json:"lstrip"`      // also consumes the white space before the token
 	RStrip     bool   `json:"rstrip"`      // also consumes the white space after the token
-	Normalized bool   `json:"normalized"`  // is searched in the normalized text, in its normalized form
+	Normalized bool   `json:"normalized"`  // searched in the normalized text, normalized too
 	Special    bool   `json:"special"`
 }
 

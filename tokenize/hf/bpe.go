@@ -18,9 +18,9 @@ type bpe struct {
 	prefix       string           // prefix of every symbol except the first of a word
 	suffix       string           // of the last symbol of a word
 	bytes        []int32          // with byte_fallback, by byte: the id of its token; else nil
-	raw          *[256][]byte     // set if ByteLevel passes raw bytes to the model; by byte, its character
+	raw          *[256][]byte     // if ByteLevel passes raw bytes: by byte, its character
 	rawIDs       [256]int32       // with raw, by byte: the id of its character, or noToken
-	words        map[string]int32 // with raw and ignoreMerges: the vocabulary, with raw bytes as keys
+	words        map[string]int32 // with raw and ignoreMerges: the vocabulary by raw bytes
 }
 
 // A pair holds the ids of two neighbouring symbols of a word.

@@ -8,9 +8,9 @@ import "unicode/utf8"
 // these positions are encoded separately, most of them from the cache. This matters without
 // a pre-tokenizer, where a word is the whole text and few merges cross a space.
 type cuts struct {
-	ascii   [utf8.RuneSelf][utf8.RuneSelf]bool // by left and right character: whether no merge crosses
-	crossed *pairTable                         // pairs of characters that a merge crosses; not used if both are ASCII
-	known   *pairTable                         // characters of the vocabulary: pairs of a character and 0, with the id
+	ascii   [utf8.RuneSelf][utf8.RuneSelf]bool // by left and right character: no merge crosses
+	crossed *pairTable                         // pairs that a merge crosses; not used for two ASCII
+	known   *pairTable                         // from (character of the vocabulary, 0) to its id
 	bytes   *[256][256]bool                    // used instead of all above for words of raw bytes
 }
 

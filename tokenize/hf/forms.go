@@ -14,7 +14,7 @@ type form struct {
 	tables  *formTables
 	compat  bool           // NFKD, NFKC
 	compose bool           // NFC, NFKC
-	same    *hfunicode.Set // characters that do not change and do not combine with the character before them
+	same    *hfunicode.Set // characters that neither change nor combine with the one before
 }
 
 // formTables are the tables of all forms.

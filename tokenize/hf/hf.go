@@ -71,7 +71,7 @@ const maxFile = 128 << 20
 
 // A Tokenizer is a parsed tokenizer.json. It is immutable and may be shared.
 type Tokenizer struct {
-	bert     *tokenize.Tokenizer // if set, package tokenize encodes the text, and the fields up to words are not set
+	bert     *tokenize.Tokenizer // if set, encodes the text; the fields up to words are then unset
 	raw      *finder             // finds added tokens in the original text
 	normal   normalizer          // nil if there is none
 	changed  *finder             // finds added tokens in the normalized text

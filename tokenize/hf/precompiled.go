@@ -189,7 +189,7 @@ func clusterLen(text string) int {
 	r, n := utf8.DecodeRuneInString(text)
 	last := clusterClass(r)
 	pictographic := last == clusterPictographic // the cluster is a pictograph, with marks
-	regional := last == clusterRegional         // the cluster ends with an odd number of regional indicators
+	regional := last == clusterRegional         // an odd number of regional indicators at the end
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])
 		class := clusterClass(r)

@@ -40,7 +40,7 @@ const (
 // specials returns the ids of the special tokens. Examples require all but the unknown
 // token. Every id must have a token, because masking draws random tokens from all ids.
 func (c *config) specials(t *Tokenizer) (Specials, error) {
-	s := Specials{noToken, noToken, noToken, noToken, noToken} // all unknown until every check has passed
+	s := Specials{noToken, noToken, noToken, noToken, noToken} // all unknown until all are checked
 	around, err := aroundText(c.PostProcessor, topPlace())
 	if err != nil {
 		return s, fmt.Errorf("post_processor: %w", err)
@@ -105,7 +105,7 @@ func (c *config) list(vocab map[string]int32) ([]string, error) {
 	}
 	out := make([]string, last+1)
 	for token, id := range vocab {
-		out[id] = max(out[id], token) // if several tokens share an id, choose the same one each time
+		out[id] = max(out[id], token) // if tokens share an id, always the same one
 	}
 	for _, a := range c.AddedTokens {
 		out[a.ID] = a.Content

@@ -15,7 +15,7 @@ type worker struct {
 	short  []shortWord // cache of short words; the hash selects the entry
 	added  int         // number of words added to short since it was last enlarged
 	seed   maphash.Seed
-	long   map[string]span // cache of words of more than maxShortWord bytes: the range of their ids in the field ids
+	long   map[string]span // cache of longer words: the range of their ids in the field ids
 	ids    []int32         // ids of the words in long
 
 	symbols []symbol    // symbols of the word that bpe merges

@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// A corpus holds the words to learn from.
+// A corpus holds the words from which a model is trained.
 type corpus struct {
 	maxWords int
-	list     wordList      // of all words, in byte order
-	sizes    map[int64]int // by count, the number of words with it
-	letters  []int64       // occurrences of each character in all words
-	total    int64         // number of bytes in all words
+	list     wordList      // all words, in byte order
+	sizes    map[int64]int // by count: the number of words with this count
+	letters  []int64       // by character: number of occurrences in all words
+	total    int64         // number of bytes in all occurrences of all words
 	last     string        // the word added last
 }
 
@@ -48,7 +48,8 @@ func (c *corpus) add(w WordCount) error {
 }
 
 // most calls do for the n most frequent words, at most maxWords, in byte order.
-// Of equally frequent words they are those that sort first.
+// least returns the lowest count among the n most frequent words, and the number of words
+// with this count among them.
 func (c *corpus) most(ctx context.Context, n int, do func(count int64, word []byte) error) error {
 	least, ties := c.least(min(n, c.maxWords))
 	return c.list.each(ctx, func(count int64, word []byte) error {

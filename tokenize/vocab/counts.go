@@ -20,7 +20,7 @@ import (
 // It must not be used by several goroutines at once.
 type Counts struct {
 	splitter *tokenize.WordSplitter
-	words    *hf.Encoder // in place of splitter, for a model other than WordPiece
+	words    *hf.Encoder // used instead of splitter for models other than WordPiece
 	seed     maphash.Seed
 	slots    []int32 // open addressing: index of the entry plus 1, 0 if free
 	entries  []countsEntry
@@ -57,8 +57,8 @@ func (c *Counts) Add(text string) {
 	}
 }
 
-// addWords counts the words of a model other than WordPiece. Words with control
-// characters and words of more than 4 KiB are not counted.
+// addWords counts the words of text for a model other than WordPiece. It ignores words with
+// control characters and words of more than 4 KiB.
 func (c *Counts) addWords(text string) {
 	for word := range c.words.Words(text) {
 		if checkWord(word) == "" {
@@ -112,9 +112,8 @@ func (c *Counts) grow() {
 // Len returns the number of distinct words.
 func (c *Counts) Len() int { return len(c.entries) }
 
-// Size returns the memory in bytes that c uses. To limit it, write the counts
-// to a file and reset them when it becomes too large; [Merge] adds up the
-// files.
+// Size returns the memory in bytes that c uses. To limit it, write the counts to a file and
+// reset them when they become too large; [Merge] adds up the files.
 func (c *Counts) Size() int64 {
 	const entrySize = 24
 	return int64(cap(c.text)) + int64(cap(c.slots))*4 + int64(cap(c.entries))*entrySize

@@ -13,34 +13,34 @@ import (
 
 // Limits of a learner's memory.
 const (
-	maxSymbols    = 4 << 20 // tokens of the words in memory
-	maxCandidates = 1 << 17 // pairs that are counted exactly
-	pairBuckets   = 1 << 20 // counters of pairs by hash
+	maxSymbols    = 4 << 20 // maximum number of tokens of the words in memory
+	maxCandidates = 1 << 17 // maximum number of pairs that are counted exactly
+	pairBuckets   = 1 << 20 // number of counters, which count pairs by hash
 )
 
 // A learner learns tokens by merging pairs of neighbouring tokens, in words that
 // need not fit in memory.
 //
-// It works in rounds. A round reads the words with the most frequent pairs, as
-// many as fit in memory, and merges these pairs. Frequencies are exact: a round
-// has all words in which one of its pairs occurs, and a pair that a merge creates
-// occurs in the words of that merge only. The round ends when a pair that it does
-// not have could be next. Then the words are written again with their new tokens.
-// The result is that of one round with all words.
+// It works in rounds. A round loads the words that contain the most frequent pairs, as many
+// as fit in memory, and merges these pairs. Frequencies are exact: a round has all words in
+// which one of its pairs occurs, and a pair that a merge creates occurs only in words of
+// that merge. The round ends when the next pair to merge could be one that the round does
+// not have. Then all words are written again with their new tokens. The result is the same
+// as that of one round with all words.
 type learner struct {
 	vocab  *vocabulary
 	merger *merger
-	empty  wordList // to make lists of
-	limit  int      // tokens of the words in memory
+	empty  wordList // for making new lists; see Trainer.list
+	limit  int      // maximum number of tokens of the words in memory
 
-	list    wordList // of all words with two tokens or more: ids as varints
+	list    wordList // all words with two tokens or more: ids as varints
 	symbols int      // tokens in list
 	word    []int32
 	record  []byte
 }
 
-// spell splits the words of c into tokens and lists those of at least two tokens,
-// because only in these can tokens be merged.
+// spell splits the words of c into tokens and lists those of at least two tokens, because
+// words of one token have no pairs to merge.
 func (l *learner) spell(ctx context.Context, c *corpus, s spelling) error {
 	l.list = l.empty
 	return c.most(ctx, c.maxWords, func(count int64, word []byte) error {
@@ -57,7 +57,7 @@ func (l *learner) spell(ctx context.Context, c *corpus, s spelling) error {
 	})
 }
 
-// put adds a word to a list, if it has two tokens or more.
+// put adds a word to a list if it has two tokens or more.
 func (l *learner) put(list *wordList, count int64, word []int32) error {
 	if len(word) < 2 {
 		return nil
@@ -70,7 +70,7 @@ func (l *learner) put(list *wordList, count int64, word []int32) error {
 	return list.add(count, l.record)
 }
 
-// each calls do for every word.
+// each calls do for every word of l.list. number is the index of the word.
 func (l *learner) each(ctx context.Context, do func(number int, count int64, word []int32) error) error {
 	n := 0
 	return l.list.each(ctx, func(count int64, record []byte) error {
@@ -107,7 +107,7 @@ func (l *learner) run(ctx context.Context, size int) error {
 	}
 }
 
-// load reads the words of a round.
+// load loads the words of a round into the merger.
 func (l *learner) load(ctx context.Context) error {
 	m := l.merger
 	m.reset()
@@ -138,9 +138,9 @@ func (l *learner) load(ctx context.Context) error {
 	return nil
 }
 
-// hold adds a word to those in memory.
+// hold adds a word to the words in memory.
 func (m *merger) hold(number int, count int64, tokens []int32) error {
-	const most = 1 << 29 // three links for each have indexes that fit an int32
+	const most = 1 << 29 // each may need three links, whose indexes must fit in an int32
 	if len(m.symbols)+len(tokens) > most {
 		return fmt.Errorf("the words with one pair of tokens have more than %d characters: lower max_words", most)
 	}
@@ -149,11 +149,11 @@ func (m *merger) hold(number int, count int64, tokens []int32) error {
 	return nil
 }
 
-// candidates returns the most frequent pairs in the order in which they are
-// merged: all that occur least times at least. It returns none only if no pair
-// is frequent enough to be merged.
+// candidates returns the most frequent pairs, in the order in which they are to be merged:
+// all pairs that occur at least least times. It returns no pairs only if no pair is
+// frequent enough to be merged.
 func (l *learner) candidates(ctx context.Context) (pairs []queueEntry, least int64, err error) {
-	buckets := make([]int64, pairBuckets) // a pair occurs at most as often as its bucket says
+	buckets := make([]int64, pairBuckets) // the count of a bucket is an upper bound for each of its pairs
 	err = l.each(ctx, func(_ int, count int64, word []int32) error {
 		for k := 1; k < len(word); k++ {
 			buckets[pairHash(pairKey(word[k-1], word[k]))%pairBuckets] += count
@@ -169,8 +169,8 @@ func (l *learner) candidates(ctx context.Context) (pairs []queueEntry, least int
 	return pairs, least, err
 }
 
-// frequent returns the pairs that occur least times at least, in the order in
-// which they are merged.
+// frequent returns the pairs that occur at least least times, in the order in which they
+// are to be merged.
 func (l *learner) frequent(ctx context.Context, buckets []int64, least int64) (pairs []queueEntry, err error) {
 	index := newPairIndex()
 	err = l.each(ctx, func(_ int, count int64, word []int32) error {
@@ -197,10 +197,11 @@ func (l *learner) frequent(ctx context.Context, buckets []int64, least int64) (p
 	return pairs, err
 }
 
-// leastOf returns a count that few counters reach: at most maxCandidates, or those
-// within a sixteenth of the highest.
+// leastOf returns a threshold that only few counters reach: at most maxCandidates, or, if
+// that is impossible, those within a sixteenth of the highest.
 func leastOf(counters []int64) int64 {
-	// A class is a range of counts: its bit length, and the 4 bits after the first.
+	// A class is a range of counts with the same bit length and the same 4 bits after the
+	// leading 1.
 	const fine = 4
 	class := func(n int64) int {
 		size := bits.Len64(uint64(n))
@@ -232,15 +233,15 @@ func leastOf(counters []int64) int64 {
 	return 1
 }
 
-// A selection chooses the words of a round: those with one of the first pairs, of
-// as many pairs as fit.
+// A selection chooses the words of a round: those that contain one of the first end pairs.
+// It chooses end so that these words fit in memory.
 type selection struct {
 	m       *merger
 	index   pairIndex
 	limit   int
-	end     int     // pairs that are chosen
-	ranks   []int32 // by word of m: its first pair
-	symbols []int   // by pair: tokens of the words whose first pair it is
+	end     int     // number of chosen pairs
+	ranks   []int32 // by word of m: index of its first pair in the order of merging
+	symbols []int   // by pair: number of tokens of the words whose first pair this is
 }
 
 func newSelection(m *merger, pairs []queueEntry, limit int) *selection {
@@ -251,7 +252,7 @@ func newSelection(m *merger, pairs []queueEntry, limit int) *selection {
 	return s
 }
 
-// add holds a word if it has a chosen pair.
+// add adds a word to the round if it contains a chosen pair.
 func (s *selection) add(number int, count int64, word []int32) error {
 	best := int32(s.end)
 	for k := 1; k < len(word); k++ {
@@ -271,8 +272,9 @@ func (s *selection) add(number int, count int64, word []int32) error {
 	return nil
 }
 
-// cut chooses fewer pairs if the words of all exceed the limit by more than
-// spare, and drops the words that have none of them. The first pair stays.
+// cut reduces the number of chosen pairs if the words exceed the limit by more than spare
+// tokens, and drops the words that contain none of the chosen pairs. At least one pair
+// stays chosen.
 func (s *selection) cut(spare int) {
 	if len(s.m.symbols) <= s.limit+spare || s.end == 1 {
 		return
@@ -297,7 +299,7 @@ func (s *selection) cut(spare int) {
 	s.m.words, s.ranks, s.m.symbols = words, ranks, s.m.symbols[:end]
 }
 
-// store writes all words with the tokens that the round has given them.
+// store writes all words to a new list, with the tokens that the round has merged.
 func (l *learner) store(ctx context.Context) error {
 	l.symbols = 0
 	next, held := l.empty, l.merger.words

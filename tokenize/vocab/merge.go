@@ -141,8 +141,7 @@ func (c *cursor) corrupt(format string, args ...any) error {
 	return &CorruptError{File: c.file, Line: c.line, Reason: fmt.Sprintf(format, args...)}
 }
 
-// checkWord returns what is wrong with a word, or "" if it can be a line of a
-// vocabulary.
+// checkWord returns why a word cannot be a line of a vocabulary, or "" if it can.
 func checkWord[T string | []byte](word T) string {
 	switch s := string(word); {
 	case s == "":

@@ -2,32 +2,31 @@ package vocab
 
 import "context"
 
-// A merger joins pairs of neighbouring tokens, the most frequent pair first, in
-// the words that it holds. These are all words, or all in which the pairs occur
-// that come before bound; see [learner].
+// A merger joins pairs of neighbouring tokens, the most frequent pair first, in the words
+// in memory. These are either all words, or all words that contain one of the pairs before
+// bound; see [learner].
 //
-// For every pair it keeps the exact current frequency and a list of words that
-// includes all in which the pair occurs; the list may also contain words in
-// which the pair no longer occurs. The queue may contain outdated entries,
-// which run skips.
+// For every pair it stores the exact current frequency and a list of words. The list has
+// all words in which the pair occurs, and perhaps words in which it no longer occurs. The
+// queue may contain outdated entries, which run skips.
 type merger struct {
 	vocab *vocabulary
 	min   int64 // minimum frequency of a pair
 
 	words   []word
-	symbols []int32 // all words concatenated
+	symbols []int32 // tokens of all words, concatenated
 	index   pairIndex
 	pairs   []pair
 	links   []link // linked lists of words, starting at pair.words
 	unused  int32  // first link of the list of free links, or noLink
 	queue   pairQueue
-	touched []int32 // pairs that became more frequent in the current merge
+	touched []int32 // pairs that gained occurrences in the current merge
 
-	// If only a part of the words is held:
+	// Used if only some of the words are in memory:
 	partial bool
-	bound   queueEntry // pairs that do not come before it may be in other words
-	old     int32      // number of tokens when the words were read
-	doubt   int64      // what a pair outside of the index may have gained
+	bound   queueEntry // only pairs before bound are known to be complete in memory
+	old     int32      // number of tokens when the words were loaded
+	doubt   int64      // upper bound for what the count of a pair with unsure has gained
 }
 
 // A word is a list of tokens with its count.
@@ -35,7 +34,7 @@ type word struct {
 	count  int64
 	start  int32 // index of the first token in merger.symbols
 	n      int32 // number of tokens
-	number int32 // of the word in the list of all
+	number int32 // index of the word in the list of all words
 }
 
 type pair struct {
@@ -43,7 +42,7 @@ type pair struct {
 	words       int32 // first link of the list of words, or noLink
 	count       int64
 	queued      int64 // count of its valid entry in the queue, or 0
-	unsure      bool  // the pair also occurs in words that are not held
+	unsure      bool  // the pair also occurs in words that are not in memory
 }
 
 // A link is an element of a linked list of words: the index of the word, and the
@@ -56,15 +55,15 @@ func newMerger(v *vocabulary, min int64) *merger {
 	return &merger{vocab: v, min: min, index: newPairIndex()}
 }
 
-// reset forgets all words and pairs but keeps the memory.
+// reset removes all words and pairs but keeps the memory.
 func (m *merger) reset() {
 	m.words, m.symbols, m.pairs, m.links, m.queue = m.words[:0], m.symbols[:0], m.pairs[:0], m.links[:0], m.queue[:0]
 	m.index.clear()
 	m.unused, m.old, m.doubt, m.partial = noLink, int32(len(m.vocab.tokens)), 0, false
 }
 
-// begin finds the pairs in the words, or only those of wanted if the words are
-// not all.
+// begin counts the pairs in the words and fills the queue. If only some words are in
+// memory, it counts only the pairs in wanted.
 func (m *merger) begin(wanted []queueEntry) {
 	for i, e := range wanted {
 		m.index.find(e.left, e.right, int32(i))
@@ -115,8 +114,8 @@ func (m *merger) run(ctx context.Context, size int) error {
 	return nil
 }
 
-// certain reports whether a pair comes before every pair that is not in the
-// index.
+// certain reports whether a pair has precedence over every pair whose count in memory may
+// be incomplete.
 func (m *merger) certain(e *queueEntry) bool {
 	bound := m.bound
 	if m.doubt > 0 {
@@ -125,7 +124,7 @@ func (m *merger) certain(e *queueEntry) bool {
 	return e.before(&bound)
 }
 
-// merge joins the pair with index n in all words.
+// merge joins the pair with index n in all words that contain it.
 func (m *merger) merge(n int32) {
 	joined := m.vocab.join(m.pairs[n].left, m.pairs[n].right)
 	at := m.pairs[n].words
@@ -172,8 +171,8 @@ func (m *merger) mergeWord(n int32, p pair, joined int32) {
 func (m *merger) gain(left, right, word int32) {
 	n, isNew := m.index.find(left, right, int32(len(m.pairs)))
 	if isNew {
-		// Two old tokens may also be neighbours in words that are not held: a
-		// merge can make an old token again.
+		// Two old tokens may also be neighbours in words that are not in memory: a merge
+		// can produce an old token again.
 		unsure := m.partial && left < m.old && right < m.old
 		m.pairs = append(m.pairs, pair{left: left, right: right, words: noLink, unsure: unsure})
 	}

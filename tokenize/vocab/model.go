@@ -28,10 +28,10 @@ func models() []string { return []string{WordPiece, BPE, Unigram} }
 // of a vocab.txt.
 func (o Options) TokenizerFile() bool { return o.Model == BPE || o.Model == Unigram }
 
-// frames hold the parts of a tokenizer.json around the model: how a text is
-// normalized and split into words. BPE is that of ModernBERT; Unigram that of
-// SentencePieceUnigramTokenizer in the library, which makes white space one
-// space and begins every word with "▁".
+// frames holds the parts of a tokenizer.json around the model: how text is normalized and
+// split into words. For BPE these are the parts of ModernBERT. For Unigram they are those
+// of the library's SentencePieceUnigramTokenizer, which replaces white space by one space
+// and begins every word with "▁".
 var frames = map[string]frame{
 	BPE: {
 		normalizer:   `{"type":"NFC"}`,
@@ -68,10 +68,10 @@ func (f frame) file(model []byte, added []string) []byte {
 	return b.Bytes()
 }
 
-// TransformersConfig returns the file tokenizer_config.json, which has to lie beside a tokenizer.json of
-// [Trainer.Tokenizer] for AutoTokenizer.from_pretrained of the library
-// transformers: the class that reads any tokenizer.json, and what its special
-// tokens are for.
+// TransformersConfig returns the content of tokenizer_config.json.
+// AutoTokenizer.from_pretrained of the library transformers needs this file next to a
+// tokenizer.json of [Trainer.Tokenizer]. It names the class that reads any tokenizer.json,
+// and the special tokens.
 func TransformersConfig() []byte {
 	return []byte(`{
   "tokenizer_class": "PreTrainedTokenizerFast",
@@ -92,8 +92,8 @@ const (
 	sepID = 3
 )
 
-// splitter returns an encoder whose words are those of the model. Special tokens
-// in the text are text, as in the library's trainers.
+// splitter returns an encoder that splits text into the same words as the model. As in the
+// library's trainers, it treats special tokens in the text as ordinary text.
 func (f frame) splitter() *hf.Encoder {
 	vocab := map[string]int{}
 	for id, token := range tokenize.SpecialTokens() {
@@ -111,10 +111,10 @@ func (f frame) splitter() *hf.Encoder {
 	return t.NewEncoder()
 }
 
-// Tokenizer learns a model other than WordPiece from words, which must come from
-// [Counts] with the same options, merged with [Merge]. It returns the content of
-// a tokenizer.json and the number of tokens in it. See [Trainer.Vocabulary] for
-// words and errors.
+// Tokenizer learns a model other than WordPiece from words and returns the content of a
+// tokenizer.json and its number of tokens. The words must come from [Counts] with the same
+// options, merged with [Merge]. See [Trainer.Vocabulary] for the order of words and for
+// errors.
 func (t Trainer) Tokenizer(ctx context.Context, words iter.Seq2[WordCount, error]) (file []byte, tokens int, err error) {
 	model, tokens, err := t.model(ctx, words)
 	if err != nil {
@@ -138,8 +138,8 @@ func (t Trainer) model(ctx context.Context, words iter.Seq2[WordCount, error]) (
 	return nil, 0, fmt.Errorf("model %q: not a tokenizer.json", t.Model)
 }
 
-// trainBPE returns the model of byte-level BPE: after the special tokens the 256
-// characters that stand for bytes, then what merges make of them.
+// trainBPE returns the model of byte-level BPE. Its tokens are the special tokens, the 256
+// characters that represent bytes, and the results of merges.
 func (t Trainer) trainBPE(ctx context.Context, c *corpus) (model []byte, tokens int, err error) {
 	v := newVocabulary(tokenize.SpecialTokens())
 	v.plain = true
@@ -175,7 +175,7 @@ func (t Trainer) trainBPE(ctx context.Context, c *corpus) (model []byte, tokens 
 	return append(b, `]}`...), len(v.tokens), nil
 }
 
-// quote appends s, valid UTF-8, as a JSON string.
+// quote appends s, which must be valid UTF-8, as a JSON string.
 func quote(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for _, r := range s {

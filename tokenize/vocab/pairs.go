@@ -44,11 +44,10 @@ func (x *pairIndex) clear() {
 	x.used = 0
 }
 
-// pairKey returns the key of a pair, which is not 0.
+// pairKey returns the key of a pair. It is never 0.
 func pairKey(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)+1) }
 
-// slot returns the slot that contains key or, if there is none, the free slot
-// for it.
+// slot returns the slot with the given key or, if there is none, the free slot for it.
 func (x *pairIndex) slot(key uint64) *pairSlot {
 	mask := uint64(len(x.slots) - 1)
 	for at := pairHash(key) & mask; ; at = (at + 1) & mask {
@@ -58,7 +57,7 @@ func (x *pairIndex) slot(key uint64) *pairSlot {
 	}
 }
 
-// pairHash returns a hash of a key, whose low bits are good.
+// pairHash returns a hash of a key. Its low bits are well mixed.
 func pairHash(key uint64) uint64 {
 	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
 	hash := key * golden
@@ -84,8 +83,8 @@ type queueEntry struct {
 	pair        int32 // number of the pair
 }
 
-// before reports whether a comes before b: by higher count, then by lower token
-// ids. Token ids do not depend on the order in which pairs were found.
+// before reports whether a comes before b: first by higher count, then by lower token ids.
+// So the order does not depend on the order in which pairs were found.
 func (a *queueEntry) before(b *queueEntry) bool {
 	switch {
 	case a.count != b.count:

@@ -8,25 +8,24 @@ import (
 	"pretext/internal/portable"
 )
 
-// Limits of the pieces that Unigram training begins with.
+// Limits of the initial pieces of Unigram training.
 const (
 	maxSeeds      = 1_000_000
-	maxSeedLength = 16      // characters of a piece
-	maxSeedWords  = 500_000 // words from which pieces are taken, the most frequent
+	maxSeedLength = 16      // maximum length of a piece in characters
+	maxSeedWords  = 500_000 // number of most frequent words from which pieces are taken
 )
 
-// A seed is a piece before training: its text is at places[first], and it occurs
-// weight times.
+// A seed is a piece before training: a substring of finder.text that occurs weight times.
 type seed struct {
-	at     int32 // in the text
+	at     int32 // position in the text
 	length int32
 	weight int64
 }
 
-// seeds returns the pieces to begin with and how often they occur: the letters,
-// and the maxSeeds substrings of words for which occurrences times length is
-// highest. A substring that is always followed by the same letter is not one:
-// the longer one is.
+// seeds returns the initial pieces with their number of occurrences: the letters, and the
+// maxSeeds substrings of words with the highest product of occurrences and length. A
+// substring that is always followed by the same letter is omitted, because the longer
+// substring is also one.
 func seeds(ctx context.Context, c *corpus, letters []rune, least int64) ([]piece, error) {
 	known := map[rune]bool{}
 	for _, r := range letters {
@@ -59,24 +58,23 @@ func seeds(ctx context.Context, c *corpus, letters []rune, least int64) ([]piece
 	return out, nil
 }
 
-// wordEnd ends a word in the text of a finder.
+// wordEnd is written after each word in the text of a finder.
 const wordEnd = 0
 
-// A finder finds frequent substrings with a list of all suffixes in order.
+// A finder finds frequent substrings with a sorted list of all suffixes.
 type finder struct {
 	text   []rune
-	owners []int32 // by place in the text: the index of its word
+	owners []int32 // by position in the text: the index of its word
 	counts []int64 // by word
-	least  int64   // occurrences of a seed
+	least  int64   // minimum number of occurrences of a seed
 	seeds  []seed
 }
 
-// run sorts the suffixes and collects the substrings with which neighbours
-// begin.
+// run sorts the suffixes and collects the common prefixes of neighbours.
 func (f *finder) run() {
 	places := f.places()
-	// By length: the weight and the number of the suffixes so far that begin with
-	// the same substring of that length as the last one.
+	// By length n: the total weight, and the number, of the suffixes so far whose first n
+	// letters equal those of the last suffix.
 	var weight, count [maxSeedLength + 2]int64
 	for i, at := range places {
 		suffix := f.suffix(at)
@@ -91,7 +89,7 @@ func (f *finder) run() {
 				common++
 			}
 		}
-		longer := int64(0) // suffixes with the substring that is one letter longer
+		longer := int64(0) // number of suffixes with the substring that is one letter longer
 		for n := len(suffix); n > common; n-- {
 			if n >= 2 && count[n] != longer && weight[n] >= f.least {
 				f.seeds = append(f.seeds, seed{at, int32(n), weight[n]})
@@ -105,7 +103,7 @@ func (f *finder) run() {
 	}
 }
 
-// places returns the places of all suffixes in the order of their letters.
+// places returns the positions of all suffixes, sorted by their letters.
 func (f *finder) places() []int32 {
 	places := make([]int32, 0, len(f.text))
 	for i, r := range f.text {
@@ -122,8 +120,7 @@ func (f *finder) places() []int32 {
 	return places
 }
 
-// suffix returns the letters from a place to the end of the word, at most
-// maxSeedLength.
+// suffix returns the letters from a position to the end of the word, at most maxSeedLength.
 func (f *finder) suffix(at int32) []rune {
 	end := min(int(at)+maxSeedLength, len(f.text))
 	s := f.text[at:end]
@@ -133,7 +130,7 @@ func (f *finder) suffix(at int32) []rune {
 	return s
 }
 
-// limit keeps the best maxSeeds seeds, in order.
+// limit sorts the seeds by the product of weight and length, and keeps the best maxSeeds.
 func (f *finder) limit() {
 	slices.SortFunc(f.seeds, func(a, b seed) int {
 		return cmp.Or(cmp.Compare(b.weight*int64(b.length), a.weight*int64(a.length)),
@@ -142,7 +139,8 @@ func (f *finder) limit() {
 	f.seeds = f.seeds[:min(len(f.seeds), maxSeeds)]
 }
 
-// logProbabilities turns occurrences into logarithms of probabilities.
+// logProbabilities replaces the occurrences in pieces by the logarithms of their
+// probabilities.
 func logProbabilities(pieces []piece) []piece {
 	total := 0.0
 	for _, p := range pieces {

@@ -13,16 +13,15 @@ import (
 	"pretext/tokenize"
 )
 
-// subwordPrefix begins the tokens that continue a word.
+// subwordPrefix is the prefix of tokens that continue a word.
 const subwordPrefix = "##"
 
 // A Trainer learns a vocabulary or a tokenizer from word counts.
 type Trainer struct {
 	Options
 
-	// Temp creates temporary files for words that do not fit in memory. Without
-	// it all words are held in memory. It may be called by one goroutine at a
-	// time.
+	// Temp creates temporary files for words that do not fit in memory. If it is nil, all
+	// words are held in memory. It is not called by several goroutines at once.
 	Temp func() (TempFile, error)
 
 	symbols int // characters of words in memory; 0 means maxSymbols
@@ -78,7 +77,7 @@ func (t Trainer) learn(ctx context.Context, c *corpus, v *vocabulary, s spelling
 	return l.run(ctx, t.VocabSize)
 }
 
-// corpus returns the words to learn from.
+// corpus reads the words into a new corpus.
 func (t Trainer) corpus(ctx context.Context, words iter.Seq2[WordCount, error]) (*corpus, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ type vocabulary struct {
 	tokens []string
 	ids    map[string]int32
 	plain  bool       // tokens that continue a word have no prefix
-	merges [][2]int32 // the tokens joined, in order; only with plain
+	merges [][2]int32 // the two tokens of each merge, in order; only with plain
 }
 
 func newVocabulary(tokens []string) *vocabulary {
@@ -137,14 +136,14 @@ func (v *vocabulary) join(left, right int32) int32 {
 	return v.add(v.tokens[left] + strings.TrimPrefix(v.tokens[right], subwordPrefix))
 }
 
-// A spelling holds the tokens of characters, by code point: of those at the
-// beginning of a word, and of those after it. Characters without a token are
-// dropped.
+// A spelling maps characters, by code point, to tokens: spelling[first] for a character
+// that begins a word, spelling[later] for any other. Characters without a token (noToken)
+// are dropped.
 type spelling [2][]int32
 
 const (
-	first   = 0 // a character at the beginning of a word
-	later   = 1 // a character after it
+	first   = 0 // for the first character of a word
+	later   = 1 // for all others
 	noToken = -1
 )
 
@@ -152,7 +151,8 @@ func newSpelling() spelling {
 	return spelling{slices.Repeat([]int32{noToken}, utf8.MaxRune+1), slices.Repeat([]int32{noToken}, utf8.MaxRune+1)}
 }
 
-// addAlphabet adds the limit most frequent characters to the vocabulary.
+// addAlphabet adds the most frequent characters, at most limit, to the vocabulary, and
+// returns their tokens.
 func (v *vocabulary) addAlphabet(ctx context.Context, c *corpus, limit int) (spelling, error) {
 	s := newSpelling()
 	alphabet := topLetters(c.letters, limit)
@@ -175,9 +175,9 @@ func (v *vocabulary) addAlphabet(ctx context.Context, c *corpus, limit int) (spe
 	return s, err
 }
 
-// topLetters returns the limit most frequent characters, in ascending order.
-// counts is indexed by character. Of equally frequent characters, the lower
-// code points are chosen.
+// topLetters returns the most frequent characters, at most limit, in ascending order.
+// counts is indexed by character. Of characters with equal counts, lower code points are
+// preferred.
 func topLetters(counts []int64, limit int) []rune {
 	var letters []rune
 	for r, n := range counts {
@@ -191,12 +191,12 @@ func topLetters(counts []int64, limit int) []rune {
 	return letters
 }
 
-// A sizeError reports options that do not fit the text.
+// A sizeError reports that VocabSize is too small for the text.
 type sizeError struct{ size, least, alphabet int }
 
 func (e *sizeError) Error() string {
 	return fmt.Sprintf("vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)", e.size, e.least, e.alphabet)
 }
 
-// Usage marks the error for exit codes.
+// Usage marks the error as a usage error, which determines the exit code.
 func (e *sizeError) Usage() bool { return true }

@@ -15,22 +15,22 @@ import (
 	"pretext/tokenize/internal/bytetrie"
 )
 
-// Constants of the Unigram trainer, those of sentencepiece and of the library.
+// Constants of the Unigram trainer, as in sentencepiece and in the library.
 const (
-	shrink        = 0.75 // share of pieces that one round keeps
-	roundsBetween = 2    // steps of expectation and maximization before pruning
+	shrink        = 0.75 // fraction of pieces that one round of pruning keeps
+	roundsBetween = 2    // rounds of expectation maximization before each pruning
 	minExpected   = 0.5  // expected occurrences below which a piece is dropped
 )
 
-// unigramParts is the number of parts in which words are handled in parallel.
-// Sums are taken part by part, so that they do not depend on the number of
-// processors.
+// unigramParts is the number of parts in which words are processed in parallel. Sums are
+// added part by part, so that the result does not depend on the number of processors.
 const unigramParts = 4
 
-// maxUnigramWord is the length in bytes of the longest word to learn from.
+// maxUnigramWord is the maximum length in bytes of a word that is used for training.
 const maxUnigramWord = 256
 
-// A piece is a token with its score, the logarithm of its probability.
+// A piece is a token with its score: the logarithm of its probability. In seeds, the score
+// is a number of occurrences.
 type piece struct {
 	text  string
 	score float64
@@ -38,13 +38,13 @@ type piece struct {
 
 // unigramTrainer learns a Unigram model by expectation maximization.
 type unigramTrainer struct {
-	words  wordList            // cut at characters that are not in the alphabet
-	parts  [unigramParts]int64 // place in words at which a part begins
+	words  wordList            // words, divided at characters that are not in the alphabet
+	parts  [unigramParts]int64 // position in words at which each part begins
 	pieces []piece
 	trie   *bytetrie.Trie // of pieces, by their index
 }
 
-// trainUnigram returns the model of Unigram.
+// trainUnigram returns the model of Unigram and its number of tokens.
 func (t Trainer) trainUnigram(ctx context.Context, c *corpus) (model []byte, tokens int, err error) {
 	letters := topLetters(c.letters, t.LimitAlphabet)
 	special := len(tokenize.SpecialTokens())
@@ -63,20 +63,19 @@ func (t Trainer) trainUnigram(ctx context.Context, c *corpus) (model []byte, tok
 	return unigramModel(pieces), special + len(pieces), nil
 }
 
-// begin sets the words and the pieces to begin with.
+// begin sets the words and the initial pieces.
 func (t *unigramTrainer) begin(ctx context.Context, c *corpus, letters []rune, least int64) error {
 	if err := t.cutWords(ctx, c, letters); err != nil {
 		return err
 	}
 	pieces, err := seeds(ctx, c, letters, least)
-	// A special token that stands in the text is no piece: it has its own id.
+	// A special token that occurs in the text is not a piece, because it has its own id.
 	isSpecial := func(p piece) bool { return slices.Contains(tokenize.SpecialTokens(), p.text) }
 	t.set(logProbabilities(slices.DeleteFunc(pieces, isSpecial)))
 	return err
 }
 
-// learn computes scores and drops pieces until at most a tenth more than wanted
-// is left.
+// learn computes scores and drops pieces until there are at most a tenth more than wanted.
 func (t *unigramTrainer) learn(ctx context.Context, wanted int) error {
 	for {
 		for range roundsBetween {
@@ -95,7 +94,7 @@ func (t *unigramTrainer) learn(ctx context.Context, wanted int) error {
 	}
 }
 
-// unigramModel returns the model of a tokenizer.json.
+// unigramModel returns the model in the format of tokenizer.json.
 func unigramModel(pieces []piece) []byte {
 	b := []byte(`{"type":"Unigram","unk_id":` + strconv.Itoa(unkID) + `,"vocab":[`)
 	for i, token := range tokenize.SpecialTokens() {
@@ -111,8 +110,8 @@ func unigramModel(pieces []piece) []byte {
 	return append(b, `],"byte_fallback":false}`...)
 }
 
-// cutWords sets the words to learn from: those of c, cut at characters that are
-// not in the alphabet.
+// cutWords sets the words for training: those of c, divided at characters that are not in
+// the alphabet.
 func (t *unigramTrainer) cutWords(ctx context.Context, c *corpus, letters []rune) error {
 	known := make([]bool, utf8.MaxRune+1)
 	for _, r := range letters {
@@ -150,7 +149,7 @@ func (t *unigramTrainer) cutWords(ctx context.Context, c *corpus, letters []rune
 	return err
 }
 
-// set replaces the pieces.
+// set replaces the pieces and their trie.
 func (t *unigramTrainer) set(pieces []piece) {
 	tokens := make([]string, len(pieces))
 	for i, p := range pieces {
@@ -159,7 +158,8 @@ func (t *unigramTrainer) set(pieces []piece) {
 	t.pieces, t.trie = pieces, bytetrie.Of(tokens)
 }
 
-// inParts calls do for the words of every part, the parts in parallel.
+// inParts calls the function that do returns for a part, for each word of the part. The
+// parts are processed in parallel.
 func (t *unigramTrainer) inParts(ctx context.Context, do func(part int) func(count float64, word []byte)) error {
 	var wait sync.WaitGroup
 	var errs [unigramParts]error
@@ -180,8 +180,8 @@ func (t *unigramTrainer) inParts(ctx context.Context, do func(part int) func(cou
 // An edge is an occurrence of a piece in a word.
 type edge struct{ start, end, id int32 }
 
-// edges appends the pieces in a word, in the order of their starts. Every letter
-// is a piece.
+// edges appends all occurrences of pieces in a word, in the order of their starts. Every
+// letter is a piece.
 func (t *unigramTrainer) edges(dst []edge, word []byte) []edge {
 	for start := range word {
 		if !utf8.RuneStart(word[start]) {
@@ -200,15 +200,15 @@ func (t *unigramTrainer) edges(dst []edge, word []byte) []edge {
 	return dst
 }
 
-// expect returns how often each piece occurs in all splits of the words,
-// weighted with the probability of the split.
+// expect returns the expected number of occurrences of each piece: those in all possible
+// splits of the words, weighted with the probability of the split.
 func (t *unigramTrainer) expect(ctx context.Context) ([]float64, error) {
 	var parts [unigramParts][]float64
 	err := t.inParts(ctx, func(part int) func(float64, []byte) {
 		expected := make([]float64, len(t.pieces))
 		parts[part] = expected
 		var edges []edge
-		var before, after []float64 // log of the probability of what stands before and after a place
+		var before, after []float64 // log probabilities of the text before and after each position
 		return func(count float64, word []byte) {
 			edges = t.edges(edges[:0], word)
 			before, after = logZeros(before, len(word)), logZeros(after, len(word))
@@ -232,7 +232,7 @@ func (t *unigramTrainer) expect(ctx context.Context) ([]float64, error) {
 	return sum(parts), nil
 }
 
-// sum adds the parts in their order.
+// sum adds the results of the parts, in the order of the parts.
 func sum(parts [unigramParts][]float64) []float64 {
 	all := parts[0]
 	for _, part := range parts[1:] {
@@ -243,8 +243,8 @@ func sum(parts [unigramParts][]float64) []float64 {
 	return all
 }
 
-// logZeros returns a list of n+1 logarithms of zero, in the memory of s if that is
-// enough.
+// logZeros returns a list of n+1 logarithms of zero. It reuses the memory of s if that is
+// large enough.
 func logZeros(s []float64, n int) []float64 {
 	s = slices.Grow(s[:0], n+1)[:n+1]
 	for i := range s {
@@ -264,8 +264,8 @@ func logAdd(a, b float64) float64 {
 	return a + portable.Log1p(portable.Exp(b-a))
 }
 
-// maximize drops pieces that hardly occur, letters aside, and sets the scores of the others to
-// what makes the words most probable, with a prior for few pieces.
+// maximize drops rare pieces of several letters. It sets the scores of the others so that
+// the words become most probable, with a prior for few pieces.
 func (t *unigramTrainer) maximize(expected []float64) {
 	var kept []piece
 	total := 0.0
@@ -296,8 +296,8 @@ func digamma(x float64) float64 {
 	return result + portable.Log(x) + y/24 - float64(7.0/960*y*y) + float64(31.0/8064*y*y*y) - float64(127.0/30720*y*y*y*y)
 }
 
-// best returns the most probable split of a word into pieces, other than the
-// piece without; nil if there is none.
+// best returns the most probable split of a word into pieces and its score. It does not use
+// the piece with the id without. If there is no split, ids is nil.
 func (t *unigramTrainer) best(s *search, word []byte, without int32) (ids []int32, score float64) {
 	s.edges = t.edges(s.edges[:0], word)
 	s.score = logZeros(s.score, len(word))
@@ -317,19 +317,18 @@ func (t *unigramTrainer) best(s *search, word []byte, without int32) (ids []int3
 	return ids, s.score[len(word)]
 }
 
-// search is memory for best.
+// search holds the buffers of best.
 type search struct {
 	edges []edge
 	score []float64
 	last  []edge
 }
 
-// noPiece is no index of a piece.
+// noPiece is not the index of any piece.
 const noPiece = -1
 
-// prune keeps the letters, and of the other pieces those whose loss would make
-// the words least probable, n together. It drops pieces that are in no best
-// split.
+// prune reduces the pieces to n. It keeps all letters, and of the others those whose
+// removal would make the words least probable. It drops pieces that occur in no best split.
 func (t *unigramTrainer) prune(ctx context.Context, n int) error {
 	occurrences, err := t.occurrences(ctx)
 	if err != nil {
@@ -355,7 +354,7 @@ func (t *unigramTrainer) prune(ctx context.Context, n int) error {
 			kept = append(kept, p)
 			continue
 		case x == 0 || score > p.score:
-			continue // never in a best split
+			continue // in no best split
 		}
 		logAfter, after := portable.Log(total+float64(x*float64(len(others)-1))), 0.0
 		for _, other := range others {
@@ -371,7 +370,7 @@ func (t *unigramTrainer) prune(ctx context.Context, n int) error {
 	return nil
 }
 
-// occurrences returns how often each piece occurs in the best splits of the
+// occurrences returns the number of occurrences of each piece in the best splits of the
 // words.
 func (t *unigramTrainer) occurrences(ctx context.Context) ([]float64, error) {
 	var parts [unigramParts][]float64
@@ -391,12 +390,12 @@ func (t *unigramTrainer) occurrences(ctx context.Context) ([]float64, error) {
 	return sum(parts), nil
 }
 
-// finish returns at most n pieces by falling score, all letters among them.
+// finish returns at most n pieces, sorted by descending score. All letters are included.
 func (t *unigramTrainer) finish(letters int, n int) []piece {
 	byScore := func(a, b piece) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.text, b.text)) }
 	slices.SortFunc(t.pieces, byScore)
 	var out []piece
-	longer := n - letters // pieces of several letters that fit
+	longer := n - letters // number of longer pieces that fit
 	for _, p := range t.pieces {
 		if utf8.RuneCountInString(p.text) == 1 {
 			out = append(out, p)

@@ -14,9 +14,9 @@
 //	tokens, err := trainer.Vocabulary(ctx, vocab.Merge(files...))
 //	err = vocab.Write(out, tokens)
 //
-// [Trainer.Tokenizer] takes the place of Vocabulary for models other than WordPiece. What
-// follows describes WordPiece; see docs/tokenizers.md for the others. Their words
-// are those that the tokenizer will give to its model.
+// For models other than WordPiece, call [Trainer.Tokenizer] instead of Vocabulary. Their
+// words are the words that the tokenizer will pass to its model; see docs/tokenizers.md.
+// The rest of this comment describes WordPiece.
 //
 // # Word counts
 //
@@ -64,10 +64,10 @@ import (
 	"pretext/tokenize"
 )
 
-// Options configures counting and training. Start from [DefaultOptions] and
-// change fields; [Options.Validate] reports every problem at once.
+// Options configures counting and training. Start from [DefaultOptions] and change fields;
+// [Options.Validate] reports all problems at once.
 type Options struct {
-	// Model is "" or [WordPiece], [BPE] or [Unigram].
+	// Model is [WordPiece], [BPE] or [Unigram]; "" means WordPiece.
 	Model string `json:"model,omitempty"`
 
 	// VocabSize is the number of tokens to learn, special tokens included.
@@ -77,13 +77,13 @@ type Options struct {
 	// characters become [UNK]. BPE has no limit: its characters are bytes.
 	LimitAlphabet int `json:"limit_alphabet"`
 
-	// MinFrequency is how often a pair must occur to become a token, at
+	// MinFrequency is the minimum number of occurrences of a pair that becomes a token, at
 	// least 1.
 	MinFrequency int64 `json:"min_frequency"`
 
-	// MaxWords limits the memory of training: only the most frequent words are
-	// used, and of equally frequent ones those that sort first. The alphabet is
-	// taken from all words.
+	// MaxWords limits the memory of training: only the most frequent words are used. Of
+	// words with equal counts, those that sort first are used. The alphabet is taken from
+	// all words.
 	MaxWords int `json:"max_words"`
 
 	// DoLowerCase counts words in lower case and without accents. WordPiece only.
@@ -114,7 +114,7 @@ const (
 	maxMaxWords  = 1 << 24   // more than the distinct words of all Wikipedias
 )
 
-// Validate reports every problem of o.
+// Validate returns all problems of o, joined by [errors.Join].
 func (o Options) Validate() error {
 	var errs []error
 	if special := len(tokenize.SpecialTokens()); o.VocabSize <= special || o.VocabSize > maxVocabSize {

@@ -10,27 +10,27 @@ import (
 	"io"
 )
 
-// A TempFile is a temporary file that disappears when it is closed.
+// A TempFile is a temporary file. Close deletes it.
 type TempFile interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
 }
 
-// listMemory is the memory in bytes that a wordList takes before it is written
-// to its temporary file.
+// listMemory is the memory in bytes that a wordList uses before it writes to its temporary
+// file.
 const listMemory = 4 << 20
 
 // A wordList is a list of words with their counts. It is written once and then
 // read any number of times. A word is a string of bytes: its text, or the ids of
 // its tokens as varints.
 type wordList struct {
-	temp   func() (TempFile, error) // nil: the list stays in memory
-	memory int                      // in bytes; 0 means listMemory
+	temp   func() (TempFile, error) // creates file; if nil, the list stays in memory
+	memory int                      // limit in bytes; 0 means listMemory
 	file   TempFile                 // nil if the list is in memory
 	size   int64                    // bytes in file
-	buf    []byte                   // what comes after them
-	n      int                      // words
+	buf    []byte                   // words that are not in file yet
+	n      int                      // number of words
 }
 
 // add appends a word.
@@ -62,13 +62,13 @@ func (l *wordList) each(ctx context.Context, do func(count int64, word []byte) e
 	return l.eachFrom(ctx, 0, l.n, do)
 }
 
-// eachFrom calls do for n words, beginning with that at a place in bytes.
+// eachFrom calls do for n words, beginning with the word at the position place, in bytes.
 func (l *wordList) eachFrom(ctx context.Context, place int64, n int, do func(count int64, word []byte) error) error {
 	var r io.Reader = bytes.NewReader(l.buf[max(0, place-l.size):])
 	if place < l.size {
 		r = io.MultiReader(io.NewSectionReader(l.file, place, l.size-place), r)
 	}
-	in := bufio.NewReaderSize(r, 64<<10) // no word is longer
+	in := bufio.NewReaderSize(r, 64<<10) // larger than any word
 	for i := range n {
 		if i%checkEvery == 0 {
 			if err := ctx.Err(); err != nil {
@@ -86,7 +86,7 @@ func (l *wordList) eachFrom(ctx context.Context, place int64, n int, do func(cou
 	return nil
 }
 
-// nextWord reads a word, which is valid until the next read.
+// nextWord reads a word. It is valid until the next read.
 func nextWord(in *bufio.Reader) (count int64, word []byte, err error) {
 	head, err := in.Peek(2 * binary.MaxVarintLen64)
 	first, a := binary.Uvarint(head)
@@ -97,16 +97,16 @@ func nextWord(in *bufio.Reader) (count int64, word []byte, err error) {
 		}
 		return 0, nil, err
 	}
-	in.Discard(a + b) // was peeked
+	in.Discard(a + b) // cannot fail after Peek
 	if word, err = in.Peek(int(size)); err != nil {
 		return 0, nil, err
 	}
-	in.Discard(int(size)) // was peeked
+	in.Discard(int(size)) // cannot fail after Peek
 	return int64(first), word, nil
 }
 
-// places returns the places in bytes at which the words with the given numbers
-// begin; the numbers ascend.
+// places returns the positions, in bytes, of the words with the given numbers, which must
+// ascend.
 func (l *wordList) places(ctx context.Context, numbers []int) ([]int64, error) {
 	var out []int64
 	n, place := 0, int64(0)
@@ -129,7 +129,7 @@ func uvarintLen(x uint64) int {
 	return binary.PutUvarint(b[:], x)
 }
 
-// close removes the temporary file.
+// close closes and thereby deletes the temporary file.
 func (l *wordList) close() error {
 	if l.file == nil {
 		return nil
