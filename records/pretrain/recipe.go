@@ -113,8 +113,7 @@ var SomeOptions = []Option{
 // maskOptions are the options of recipes whose records have masks.
 var maskOptions = []string{"max_predictions_per_seq", "masked_lm_prob", "short_seq_prob", "dupe_factor", "do_whole_word_mask", "span_mask", "replace", "length_bins"}
 
-// Lacks reports whether r does not have the given option, which must be one of
-// [SomeOptions].
+// Lacks reports whether an option is one of [SomeOptions] and r does not have it.
 func (r Recipe) Lacks(option string) bool {
 	return !slices.Contains(r.Options, option) && slices.ContainsFunc(SomeOptions, func(o Option) bool { return o.Name == option })
 }

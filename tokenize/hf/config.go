@@ -120,8 +120,8 @@ type bertNormalizer struct {
 // 100. For a word of n characters, package tokenize may need n² steps.
 const maxCharsPerWord = 256
 
-// bert returns the file's tokenizer as one of package tokenize, if it is a BERT tokenizer
-// that this package supports exactly, else nil.
+// bert returns a tokenizer of package tokenize that gives the same ids as the file, if the
+// file is a BERT tokenizer; nil for any other WordPiece file.
 func (c *config) bert() *tokenize.Tokenizer {
 	var n bertNormalizer
 	var p struct {

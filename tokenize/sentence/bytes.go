@@ -11,8 +11,8 @@ const (
 	byteSpace    uint8 = 1 << iota // ASCII white space
 	bytePlainGap                   // white space of Python's string.whitespace
 	byteMaybeGap                   // first byte of white space outside ASCII (and of other characters)
-	byteNonWord                    // cannot stand inside a word: )";}]*:@'({[?!
-	byteNoStart                    // is a word by itself unless a mark of several characters ("--", "...") begins there
+	byteNonWord                    // cannot be inside a word: )";}]*:@'({[?!
+	byteNoStart                    // is a word by itself, unless a mark such as "--" or "..." begins there
 	byteBreak                      // a word may end before this byte
 )
 

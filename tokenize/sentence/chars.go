@@ -14,7 +14,8 @@ type classRange struct {
 	class  uint8
 }
 
-// A lowerRange lower-cases lo, lo+step … hi by adding delta.
+// A lowerRange is a range of characters that have a lower case: c becomes c + delta, for c
+// = lo, lo+step, … hi.
 type lowerRange struct{ lo, hi, step, delta rune }
 
 // class returns the class of a character, or 0 if it has none of the
@@ -53,8 +54,8 @@ func appendLower(dst []byte, s string) []byte {
 	return dst
 }
 
-// appendLowerWide appends s[i:] in lower case, for any characters. It uses
-// s[:i] only as context of a capital sigma.
+// appendLowerWide appends s[i:] in lower case; s may have any characters. It reads s[:i]
+// only to decide whether a capital sigma is at the end of a word.
 func appendLowerWide(dst []byte, s string, i int) []byte {
 	const (
 		dottedI    = 'İ'

@@ -24,7 +24,7 @@ func AppendClean(dst []byte, sentence string) []byte {
 			return dst
 		}
 		dst = append(dst, ' ')
-		for sentence[i] == '\n' || sentence[i] == '\r' { // more follows: the sentence is stripped
+		for sentence[i] == '\n' || sentence[i] == '\r' { // s[i] exists: Strip removed a final line end
 			i++
 		}
 		sentence = sentence[i:]
@@ -77,8 +77,8 @@ func skipNonSpace(s string, i int) int {
 	return i
 }
 
-// trimEnd returns the end of s[start:end] without trailing white space; it is
-// at least start.
+// trimEnd returns the end of s[start:end] without trailing white space. The result is at
+// least start.
 func trimEnd(s string, start, end int) int {
 	for end > start {
 		width := pyspace.LastWidth(s[start:end])

@@ -9,7 +9,7 @@ import (
 // The properties are computed only when a decision needs them.
 type token struct {
 	word     string
-	typ      []byte // the word in lower case, or "##number##"; nil until setType
+	typ      []byte // lower-case word, or "##number##"; nil until setType
 	stop     bool   // the word ends in a full stop
 	ends     bool   // the word ends a sentence
 	abbr     bool   // the word is an abbreviation
@@ -19,8 +19,8 @@ type token struct {
 // numberType replaces every number, so that all numbers are treated as one word.
 const numberType = "##number##"
 
-// endsWithin reports whether a sentence ends after a word of context, other
-// than the last word. context is the text around a possible sentence end.
+// endsWithin reports whether any word of context except the last one ends a sentence.
+// context is the text around a possible sentence end.
 func (p *punkt) endsWithin(context string) bool {
 	var previous, current token
 	slot := 0
@@ -40,10 +40,9 @@ func (p *punkt) endsWithin(context string) bool {
 	return false
 }
 
-// annotate returns the first decision about a word, which looks at the word
-// alone. A sentence mark, or a word with a final full stop, ends a sentence,
-// unless the word or its last hyphenated part is a known abbreviation. slot is
-// as for setType.
+// annotate returns the first decision about a word, which depends only on the word. A
+// sentence mark, or a word with a final full stop, ends a sentence, unless the word or its
+// last hyphenated part is a known abbreviation. slot is the buffer for setType.
 func (p *punkt) annotate(word string, slot int) token {
 	t := token{word: word, stop: word[len(word)-1] == '.'}
 	switch {
@@ -51,7 +50,7 @@ func (p *punkt) annotate(word string, slot int) token {
 		t.ends = true
 	case !t.stop:
 	case word[len(word)-2] == '.':
-		t.ellipsis = true // nextWord ends every other word before ".."
+		t.ellipsis = true // the word is "..": nextWord ends every other word before ".."
 	default:
 		p.setType(&t, slot)
 		lowered := p.lowered[slot]
@@ -87,10 +86,9 @@ func (p *punkt) setType(t *token, slot int) {
 	}
 }
 
-// reconsider makes the second decision about a, a word with a final full stop.
-// It looks at the next word, b, and changes a.ends and a.abbr. slot is the
-// buffer of b. Section numbers in the comments refer to the paper of Kiss and
-// Strunk.
+// reconsider makes the second decision about a, a word with a final full stop. It considers
+// the next word, b, and changes a.ends and a.abbr. slot is the buffer of b. Section numbers
+// in the comments refer to the paper of Kiss and Strunk.
 func (p *punkt) reconsider(a, b *token, slot int) {
 	p.setType(a, 1-slot)
 	p.setType(b, slot)
@@ -145,12 +143,12 @@ const (
 	continuesSentence
 )
 
-// judgeNext decides by the capitalization of a word whether it begins a
-// sentence (the orthographic heuristic, section 4.1.1). info states how the
-// word was capitalized in the training text. A capitalized word that also
-// occurred in lower case, and never capitalized inside a sentence, begins a
-// sentence. A lower-case word does not begin one if it also occurred
-// capitalized or never occurred at a beginning.
+// judgeNext decides by the capitalization of a word whether it begins a sentence (the
+// orthographic heuristic, section 4.1.1). info states how the word was capitalized in the
+// training text. A capitalized word begins a sentence if, in the training text, it occurred
+// in lower case but never capitalized inside a sentence. A lower-case word does not begin a
+// sentence if, in the training text, it occurred capitalized, or never in lower case at the
+// beginning of a sentence.
 func judgeNext(word string, info wordInfo) verdict {
 	if len(word) == 1 {
 		switch word[0] {
@@ -168,8 +166,8 @@ func judgeNext(word string, info wordInfo) verdict {
 	return unknown
 }
 
-// withoutStop returns typ without its final full stop, if it has one and is
-// longer than that.
+// withoutStop returns typ without its final full stop. A typ that is only a full stop stays
+// unchanged.
 func withoutStop(typ []byte) []byte {
 	if n := len(typ); n > 1 && typ[n-1] == '.' {
 		return typ[:n-1]

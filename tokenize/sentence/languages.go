@@ -2,8 +2,8 @@ package sentence
 
 import "iter"
 
-// A LanguageSplitter splits texts of several languages: it keeps a [Splitter] for
-// each. It must not be used by several goroutines at once.
+// A LanguageSplitter splits texts of several languages, with a cached [Splitter] for each
+// language. It must not be used by several goroutines at once.
 type LanguageSplitter struct {
 	name   string
 	byLang map[string]Splitter
@@ -11,17 +11,17 @@ type LanguageSplitter struct {
 	line   []byte
 }
 
-// NewLanguageSplitter returns a LanguageSplitter that uses the splitter called
-// name (see [New]) for every language. With the name auto, sentences also end
-// at each line end, because documents have one paragraph, heading or list item
-// on each line. With the name punkt, they do not, as in NLTK. An unknown name
-// is reported by [LanguageSplitter.For].
+// NewLanguageSplitter returns a LanguageSplitter that uses the splitter with the given name
+// (see [New]) for every language. With the name auto, sentences also end at each line end,
+// because documents have one paragraph, heading or list item on each line. With the name
+// punkt, they do not, as in NLTK. If the name is unknown, [LanguageSplitter.For] returns an
+// error.
 func NewLanguageSplitter(name string) *LanguageSplitter {
 	return &LanguageSplitter{name: name, byLang: map[string]Splitter{}}
 }
 
-// For returns the splitter for texts in lang. The only possible error is that
-// the name given to [NewLanguageSplitter] is unknown.
+// For returns the splitter for texts in lang. The only possible error is an unknown name in
+// [NewLanguageSplitter].
 func (s *LanguageSplitter) For(lang string) (Splitter, error) {
 	if splitter := s.byLang[lang]; splitter != nil {
 		return splitter, nil

@@ -29,8 +29,7 @@ func (b byLine) AppendSpans(dst []Span, text string) []Span {
 	return dst
 }
 
-// A newlines splitter makes a sentence of every line that is not blank, without
-// its LF.
+// A newlines splitter returns every line that is not blank as a sentence, without its LF.
 type newlines struct{}
 
 func (newlines) AppendSpans(dst []Span, text string) []Span {

@@ -18,15 +18,14 @@ import (
 //go:embed params/*.gz
 var paramFiles embed.FS
 
-// A wordInfo is a set of bits about a word: where and how it was capitalized in
-// the training text (bits 1 to 6, as in NLTK), and which lists of the
-// parameters contain it.
+// A wordInfo is a set of bits that describe a word: how and where it was capitalized in the
+// training text (bits 1 to 6, as in NLTK), and which parameter lists contain it.
 type wordInfo uint16
 
 const (
 	beginUpper  wordInfo = 1 << 1 // occurred capitalized at the beginning of a sentence
 	middleUpper wordInfo = 1 << 2 // occurred capitalized inside a sentence
-	unsureUpper wordInfo = 1 << 3 // occurred capitalized where this was unclear
+	unsureUpper wordInfo = 1 << 3 // occurred capitalized where the position was unclear
 	beginLower  wordInfo = 1 << 4 // occurred in lower case at the beginning of a sentence
 	middleLower wordInfo = 1 << 5
 	unsureLower wordInfo = 1 << 6
@@ -44,15 +43,16 @@ type parameters struct {
 	words map[string]wordInfo // by lower-case word
 	pairs map[string]struct{} // collocations, "first\tsecond"
 
-	// abbrLengths has the bit min(length, 63) set at the last byte of each
-	// abbreviation. It rejects most words without a map lookup.
+	// abbrLengths is a filter that rejects most words without a map lookup. It is indexed
+	// by the last byte of a word; bit min(length, 63) is set if an abbreviation has this
+	// last byte and length.
 	abbrLengths [256]uint64
 }
 
-// A language has parameters, which are loaded on first use.
+// A language is a language with Punkt parameters, which are loaded on first use.
 type language struct {
 	code string // ISO 639-1
-	name string // of its parameter file, without ".gz"
+	name string // name of its parameter file, without ".gz"
 	load func() (*parameters, error)
 }
 
@@ -83,10 +83,9 @@ func Languages() []string {
 	return codes
 }
 
-// punktLanguage returns the code, one of [Languages], of the parameters that
-// Punkt uses for texts in lang: those of lang itself, or "en" if it has none.
-// Both written forms of Norwegian (nb, nn) use "no"; the Simple English
-// Wikipedia (simple) is English.
+// punktLanguage returns the code, one of [Languages], of the parameters that Punkt uses for
+// texts in lang: the code of lang itself if it has parameters, else "en". Both written
+// forms of Norwegian (nb, nn) use "no"; the Simple English Wikipedia (simple) uses "en".
 func punktLanguage(lang string) string {
 	code := primary(lang)
 	switch code {

@@ -117,9 +117,8 @@ func nextMark(s string, i int) int {
 	return i
 }
 
-// A realigner moves closing quotes and brackets from the beginning of a
-// sentence to the end of the sentence before. The last sentence stays pending
-// until the next one is added.
+// A realigner moves closing quotes and brackets from the beginning of a sentence to the end
+// of the previous sentence. So the last sentence stays pending until the next one is added.
 type realigner struct {
 	text    string
 	dst     []Span

@@ -77,7 +77,8 @@ const (
 	Newline = "newline" // every line is a sentence
 )
 
-// Check returns an error if no splitter has the name. Unlike [New] it loads nothing.
+// Check returns an error if there is no splitter with this name. Unlike [New], it does not
+// load parameters.
 func Check(name string) error {
 	switch name {
 	case Auto, Punkt, Newline:

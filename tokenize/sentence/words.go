@@ -58,8 +58,8 @@ func endsWordAt(s string, i int) bool {
 	return spaceWidth(s, i) > 0
 }
 
-// multiMark returns the end of the mark of several characters, such as "--" or
-// "...", at s[i:]. If there is none, it returns i.
+// multiMark returns the end of a mark of several characters, such as "--" or "...", that
+// begins at s[i]. If there is none, it returns i.
 func multiMark(s string, i int) int {
 	if !beginsMultiMark(s, i) {
 		return i

@@ -47,9 +47,8 @@ func (c *corpus) add(w WordCount) error {
 	return c.list.add(w.Count, []byte(w.Word))
 }
 
-// most calls do for the n most frequent words, at most maxWords, in byte order.
-// least returns the lowest count among the n most frequent words, and the number of words
-// with this count among them.
+// most calls do for the n most frequent words, at most maxWords, in byte order. Of words
+// with equal counts, those that sort first are taken.
 func (c *corpus) most(ctx context.Context, n int, do func(count int64, word []byte) error) error {
 	least, ties := c.least(min(n, c.maxWords))
 	return c.list.each(ctx, func(count int64, word []byte) error {
@@ -63,8 +62,8 @@ func (c *corpus) most(ctx context.Context, n int, do func(count int64, word []by
 	})
 }
 
-// least returns the lowest count among the n most frequent words, and how many
-// words with this count are among them.
+// least returns the lowest count among the n most frequent words, and the number of words
+// with this count among them. Both are 0 if there are fewer than n words.
 func (c *corpus) least(n int) (count int64, words int) {
 	left := n
 	for _, count := range slices.Backward(slices.Sorted(maps.Keys(c.sizes))) {

@@ -153,7 +153,7 @@ func (m *merger) hold(number int, count int64, tokens []int32) error {
 // all pairs that occur at least least times. It returns no pairs only if no pair is
 // frequent enough to be merged.
 func (l *learner) candidates(ctx context.Context) (pairs []queueEntry, least int64, err error) {
-	buckets := make([]int64, pairBuckets) // the count of a bucket is an upper bound for each of its pairs
+	buckets := make([]int64, pairBuckets) // a pair occurs at most as often as its bucket
 	err = l.each(ctx, func(_ int, count int64, word []int32) error {
 		for k := 1; k < len(word); k++ {
 			buckets[pairHash(pairKey(word[k-1], word[k]))%pairBuckets] += count

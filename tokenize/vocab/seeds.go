@@ -23,9 +23,9 @@ type seed struct {
 }
 
 // seeds returns the initial pieces with their number of occurrences: the letters, and the
-// maxSeeds substrings of words with the highest product of occurrences and length. A
-// substring that is always followed by the same letter is omitted, because the longer
-// substring is also one.
+// maxSeeds substrings of words with the highest product of occurrences and length. If a
+// substring is always followed by the same letter, only the longer substring is a
+// candidate.
 func seeds(ctx context.Context, c *corpus, letters []rune, least int64) ([]piece, error) {
 	known := map[rune]bool{}
 	for _, r := range letters {

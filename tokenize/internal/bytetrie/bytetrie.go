@@ -1,4 +1,4 @@
-// Package bytetrie finds the tokens with which a text begins, shortest first.
+// Package bytetrie finds all tokens that are prefixes of a text, the shortest first.
 //
 //	for node, i := bytetrie.Root, 0; i < len(text); i++ {
 //		if node = trie.Next(node, text[i]); node < 0 {
@@ -24,17 +24,18 @@ const None = int32(-1)
 // A Trie is a trie over bytes. It is immutable and may be shared.
 type Trie struct {
 	nodes  []node
-	labels []byte  // of the edges, sorted for each node
-	ends   []int32 // of the edges: the node
+	labels []byte  // labels of the edges, sorted for each node
+	ends   []int32 // target nodes of the edges
 	root   [256]int32
 }
 
 type node struct {
-	value       int32 // of the token that ends here, or None
-	first, last int32 // its edges
+	value       int32 // value of the token that ends here, or None
+	first, last int32 // range of its edges in labels and ends
 }
 
-// New returns the trie of tokens with their values. An empty token is never found.
+// New returns the trie of the tokens that are the keys of values. An empty token is never
+// found.
 func New(values map[string]int32) *Trie {
 	tokens := make([]string, 0, len(values))
 	for token := range values {
@@ -44,8 +45,8 @@ func New(values map[string]int32) *Trie {
 	return build(len(tokens), func(i int) string { return tokens[i] }, func(i int) int32 { return values[tokens[i]] })
 }
 
-// Of returns the trie of different tokens; the value of each is its index. It takes
-// less memory than New while it works.
+// Of returns the trie of tokens, which must be distinct. The value of a token is its index.
+// Of needs less memory than New while it builds the trie.
 func Of(tokens []string) *Trie {
 	order := make([]int32, len(tokens))
 	for i := range order {
@@ -55,10 +56,11 @@ func Of(tokens []string) *Trie {
 	return build(len(tokens), func(i int) string { return tokens[order[i]] }, func(i int) int32 { return order[i] })
 }
 
-// build returns the trie of n tokens in byte order.
+// build returns the trie of n tokens, which must be in byte order.
 func build(n int, token func(i int) string, value func(i int) int32) *Trie {
 	t := &Trie{nodes: []node{{value: None}}}
-	// The nodes of one depth after another; a group is the tokens that begin alike.
+	// Add the nodes level by level. A group is a range of tokens that share their first
+	// depth bytes.
 	type group struct {
 		node        int32
 		first, last int
@@ -93,7 +95,7 @@ func build(n int, token func(i int) string, value func(i int) int32) *Trie {
 	return t
 }
 
-// Next returns the node behind the edge b of a node, or -1.
+// Next returns the child of a node for the byte b, or -1.
 func (t *Trie) Next(node int32, b byte) int32 {
 	if node == Root {
 		return t.root[b]

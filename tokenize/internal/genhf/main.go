@@ -23,8 +23,8 @@ func main() {
 	}
 }
 
-// A deviation is a range of code points whose class in the profile hf differs from
-// that in the profile google. class is Go source.
+// A deviation is a range of code points whose class in the profile hf differs from the
+// class in the profile google. class is Go source.
 type deviation struct {
 	first, last rune
 	class       string

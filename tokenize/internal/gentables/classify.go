@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The parts of a class; they must equal those of package tokenize (unicode.go),
-// whose tests compare every code point with an independent reading of the rules.
+// The parts of a class. They must equal the constants of package tokenize (unicode.go),
+// whose tests compare every code point with an independent implementation of the rules.
 const (
 	kindKeep   = 0
 	kindRemove = 1
@@ -156,14 +156,13 @@ func lower(r rune) string {
 	return string(unicode.ToLower(r))
 }
 
-// wordBreakIgnorable are the characters with Word_Break MidLetter, MidNumLet or
+// wordBreakIgnorable has the characters with Word_Break MidLetter, MidNumLet or
 // Single_Quote, which are Case_Ignorable (Unicode, chapter 3.13, D136).
 const wordBreakIgnorable = "'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
 
-// sigmaContext returns the class bits of r for the rule of the final sigma: r
-// is skipped (Case_Ignorable), or is a letter with case (Cased), or ends the
-// word. Unassigned and private use characters also end the word, but have a
-// value of their own.
+// sigmaContext returns the class bits of r for the rule of the final sigma: r is skipped
+// (Case_Ignorable), is a letter with case (Cased), or ends the word. Unassigned and private
+// use characters also end the word, but have their own value.
 func sigmaContext(r rune) byte {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk),

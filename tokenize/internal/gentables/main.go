@@ -2,9 +2,9 @@
 //
 //	go run ./internal/gentables > tables_generated.go
 //
-// It reads the tables of the Go toolchain and of x/text, so it needs no
-// download. It fails if they have another Unicode version than the one pinned
-// here: a new toolchain must not silently change what a token is.
+// It uses the tables of the Go toolchain and of x/text, so it downloads nothing. It fails
+// if their Unicode version differs from the pinned one, so that a new toolchain cannot
+// silently change tokens.
 package main
 
 import (
@@ -119,8 +119,8 @@ func (t *tables) print(w *bytes.Buffer) {
 		}
 		fmt.Fprintf(w, "\n")
 	}
-	// Writes the tables for options that lower-case without removing
-	// accents, or the other way round.
+	// Write the tables for options that lower-case without removing accents, or remove
+	// accents without lower-casing.
 	fmt.Fprintf(w, "\n// lowerRanges holds the characters that lower-casing changes, in ascending order. Every\n")
 	fmt.Fprintf(w, "// step-th character c from first to last becomes c + delta.\n")
 	fmt.Fprintf(w, "var lowerRanges = [...]lowerRange{\n")

@@ -1,9 +1,9 @@
 // Package hfunicode holds the Unicode properties that Hugging Face's
 // tokenizers use.
 //
-// The library mixes the Unicode versions of several Rust crates and of
-// Oniguruma, so the tables are read from its answers; see probe.py. They do not
-// depend on the Go version. A property is a [Set], looked up by name:
+// The library mixes the Unicode versions of several Rust crates and of Oniguruma, so the
+// tables were derived from the library's output; see probe.py. They do not depend on the Go
+// version. A property is a [Set] and has a name:
 //
 //	gc:Lu            general categories, as Oniguruma has them
 //	prop:Alphabetic  binary properties of Oniguruma
@@ -27,8 +27,8 @@ import (
 //go:embed tables.txt
 var tables string
 
-// Names returns the names of all sets that begin with prefix, in the order of
-// the tables.
+// Names returns the names of all sets whose name begins with prefix, in the order of the
+// tables.
 func Names(prefix string) (names []string) {
 	for line := range strings.Lines(tables) {
 		if rest, ok := strings.CutPrefix(line, "set "+prefix); ok {
@@ -39,7 +39,7 @@ func Names(prefix string) (names []string) {
 	return names
 }
 
-// lookup returns the fields of the line of a set or map.
+// lookup returns the fields of the line in tables for a set or map.
 func lookup(kind, name string) ([]string, bool) {
 	start := kind + " " + name + " "
 	i := 0
@@ -59,8 +59,8 @@ var cache struct {
 	sets   map[string]*Set
 }
 
-// Lookup returns the ranges of a property. ok is false if the tables have none
-// of this name.
+// Lookup returns the ranges of a property. ok is false if there is no property with this
+// name.
 func Lookup(name string) (r Ranges, ok bool) {
 	cache.Lock()
 	defer cache.Unlock()
@@ -85,8 +85,7 @@ func Lookup(name string) (r Ranges, ok bool) {
 	return r, true
 }
 
-// Get returns the set of a property that the tables have. It panics for any
-// other name.
+// Get returns the set of a property. It panics if there is no property with this name.
 func Get(name string) *Set {
 	r, ok := Lookup(name)
 	if !ok {
@@ -105,8 +104,8 @@ func Get(name string) *Set {
 	return s
 }
 
-// Map returns a mapping of characters to strings, such as "rust:lower".
-// It panics for a name that the tables do not have.
+// Map returns a mapping of characters to strings, such as "rust:lower". It panics if there
+// is no mapping with this name.
 func Map(name string) map[rune]string {
 	fields, ok := lookup("map", name)
 	if !ok {

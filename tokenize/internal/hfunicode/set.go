@@ -8,11 +8,11 @@ import (
 // A Range is a range of code points, First and Last included.
 type Range struct{ First, Last rune }
 
-// Ranges is a set of code points: ranges in ascending order that neither
-// overlap nor touch.
+// Ranges is a set of code points, as ranges in ascending order that neither overlap nor
+// touch.
 type Ranges []Range
 
-// Of returns the ranges of the given code points, in any order.
+// Of returns the union of ranges, which may overlap and be in any order.
 func Of(ranges ...Range) Ranges {
 	all := slices.Clone(ranges)
 	slices.SortFunc(all, func(a, b Range) int { return int(a.First - b.First) })
@@ -56,7 +56,7 @@ const pageBits = 256
 // shared.
 type Set struct {
 	ascii [utf8.RuneSelf]bool
-	index []uint16 // by page: its bits in pages; no character of a page behind is in the set
+	index []uint16 // by block of 256 code points: index in pages; all later blocks are empty
 	pages [][pageBits / 64]uint64
 }
 
@@ -67,7 +67,7 @@ func NewSet(r Ranges) *Set {
 		s.index = make([]uint16, r[len(r)-1].Last/pageBits+1)
 	}
 	known := map[[pageBits / 64]uint64]uint16{}
-	at := 0 // first range that can reach the page
+	at := 0 // first range that may have code points in this page
 	for n := range s.index {
 		first, last := rune(n*pageBits), rune(n*pageBits+pageBits-1)
 		for at < len(r) && r[at].Last < first {

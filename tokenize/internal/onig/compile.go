@@ -8,8 +8,8 @@ import (
 
 // Limits of an expression.
 const (
-	maxCode = 1 << 14      // instructions; state.pc has two bytes
-	maxPuts = 64 * maxCode // nodes compiled; repeated nodes count each time, even those without code
+	maxCode = 1 << 14      // maximum number of instructions; state.pc has two bytes
+	maxPuts = 64 * maxCode // maximum number of compiled nodes; each repetition counts, even without code
 )
 
 type op uint8
@@ -17,15 +17,15 @@ type op uint8
 const (
 	opMatch    op = iota
 	opSet         // one character of set
-	opLoop        // min to max characters of set
-	opSplit       // go on at x, and after a failure at y
-	opJump        // go on at x
-	opAlt         // go on at the targets that first allows, in order
-	opLook        // look-ahead at x; go on at y
-	opBehind      // look-behind at x; go on at y
-	opAtomic      // match x without backtracking; go on at y
-	opAnchor      // a position
-	opReturnAt    // end of a look-behind: the position must be where it began
+	opLoop        // min to max characters of set; mode decides how many
+	opSplit       // continue at x, and after a failure at y
+	opJump        // continue at x
+	opAlt         // continue at one of the targets, in order, if viable allows it
+	opLook        // look-ahead at x; continue at y
+	opBehind      // look-behind at x; continue at y
+	opAtomic      // match x without backtracking; continue at y
+	opAnchor      // an anchor: matches a position
+	opReturnAt    // end of a look-behind: must be at the position where the look-behind was tested
 )
 
 type instr struct {
@@ -34,16 +34,16 @@ type instr struct {
 	negative bool       // opLook, opBehind
 	anchor   anchor
 	x, y     int32
-	min, max int32 // opLoop; widths in characters of opBehind
+	min, max int32 // opLoop; opBehind: minimum and maximum width in characters
 	set      *hfunicode.Set
 	targets  []int32  // opAlt
-	viable   []uint64 // opAlt: by byte, and 256 for the end of the text: the targets that can match, as bits
+	viable   []uint64 // opAlt: by next byte (256: end of the text), targets that can match, as bits
 }
 
 type compiler struct {
 	code []instr
 	sets map[string]*hfunicode.Set
-	puts int // nodes compiled
+	puts int // number of compiled nodes
 	err  error
 }
 
@@ -120,7 +120,8 @@ func (c *compiler) put(n *node) {
 	}
 }
 
-// nested emits head, then the code of n behind it, which ends with end.
+// nested emits head, followed by the code of n and the instruction end. head.x is the code
+// of n, head.y the code after end.
 func (c *compiler) nested(head instr, n *node, end op) {
 	at := c.emit(head)
 	x := c.here()
@@ -129,8 +130,8 @@ func (c *compiler) nested(head instr, n *node, end op) {
 	c.code[at].x, c.code[at].y = x, c.here()
 }
 
-// alternatives emits a choice. Up to 64 alternatives are chosen by the next
-// byte; more are divided into 64 choices.
+// alternatives emits a choice between the alternatives of n. Up to 64 alternatives are
+// selected by the next byte; more are grouped into at most 64 nested choices.
 func (c *compiler) alternatives(n *node) {
 	subs := n.subs
 	if len(subs) > 64 {
@@ -195,8 +196,8 @@ func (c *compiler) repeat(n *node) {
 	}
 }
 
-// branch makes the split enter the code behind it or go on here: greedy enters
-// first.
+// branch sets the targets of the instruction split: the code after it and the current end
+// of the code. Greedy tries the code after it first, reluctant the end.
 func (c *compiler) branch(split int32, mode repeatMode) {
 	if c.err != nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"pretext/tokenize/internal/hfunicode"
 )
 
-// escape parses what follows a backslash outside of a set.
+// escape parses an escape outside a set, after the backslash.
 func (p *parser) escape() *node {
 	r := p.next()
 	switch r {
@@ -40,8 +40,8 @@ func (p *parser) escape() *node {
 	return p.literal(p.escaped(r))
 }
 
-// class returns the set of \w, \p{Lu} and the like. r follows the backslash. ok
-// is false if the escape is a single character.
+// class returns the set for an escape such as \w or \p{Lu}. r is the character after the
+// backslash. ok is false if the escape is a single character.
 func (p *parser) class(r rune) (set hfunicode.Ranges, ok bool) {
 	switch r {
 	case 'w', 's', 'd':
@@ -62,7 +62,7 @@ func (p *parser) class(r rune) (set hfunicode.Ranges, ok bool) {
 	return set, true
 }
 
-// escaped returns the character of an escape. r follows the backslash.
+// escaped returns the character for an escape. r is the character after the backslash.
 func (p *parser) escaped(r rune) rune {
 	switch r {
 	case 't':
@@ -151,7 +151,8 @@ func (p *parser) property(negative bool) hfunicode.Ranges {
 	return set
 }
 
-// longNames are the long names of general categories.
+// longNames maps other names of properties to names in package hfunicode: first the long
+// names of general categories.
 var longNames = map[string]string{
 	"letter": "L", "casedletter": "LC", "uppercaseletter": "Lu", "lowercaseletter": "Ll", "titlecaseletter": "Lt",
 	"modifierletter": "Lm", "otherletter": "Lo", "mark": "M", "combiningmark": "M", "nonspacingmark": "Mn", "spacingmark": "Mc",
@@ -161,13 +162,13 @@ var longNames = map[string]string{
 	"symbol": "S", "mathsymbol": "Sm", "currencysymbol": "Sc", "modifiersymbol": "Sk", "othersymbol": "So",
 	"separator": "Z", "spaceseparator": "Zs", "lineseparator": "Zl", "paragraphseparator": "Zp",
 	"other": "C", "control": "Cc", "format": "Cf", "unassigned": "Cn", "privateuse": "Co",
-	// Names of POSIX brackets that are properties too.
+	// Names of POSIX brackets that are also property names.
 	"digit": "Nd", "alpha": "prop:Alphabetic", "space": "prop:White_Space", "upper": "prop:Uppercase",
 	"lower": "prop:Lowercase", "word": "onig:w", "cntrl": "Cc",
 }
 
-// properties returns the set of a property. White space, - and _ in the name
-// and its case do not matter.
+// properties returns the set of a property. It ignores case, white space, - and _ in the
+// name.
 func properties(name string) (hfunicode.Ranges, bool) {
 	flat := flatten(name)
 	switch flat {

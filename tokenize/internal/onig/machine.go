@@ -12,31 +12,31 @@ type machine struct {
 	re    *Regexp
 	text  string
 	stack []state
-	steps int // taken on the text
-	calm  int // steps after which failures are remembered
-	limit int // steps after which the machine gives up
+	steps int // steps taken on the text so far
+	calm  int // number of steps after which failures are remembered
+	limit int // number of steps after which the machine gives up
 	memo  memo
 
-	patience int // calm for a match at the start of the text
+	patience int // value of calm for a match at the start of the text
 }
 
-// A state is where to go on after a failure.
+// A state is where matching continues after a failure.
 type state struct {
 	kind stateKind
 	pc   uint16
 	at   int32
-	low  int32  // backGreedy: the last position to go back to; backReluctant: characters matched so far
-	open int32  // length of memo.open when the choice was made
-	mask uint64 // backChoice: the targets that are left
+	low  int32  // backGreedy: lowest position to go back to; backReluctant: characters matched
+	open int32  // length of memo.open when the state was pushed
+	mask uint64 // backChoice: bit set of the remaining targets
 }
 
 type stateKind uint8
 
 const (
-	backTo        stateKind = iota // go on at pc
-	backChoice                     // choose the next target of the opAlt at pc
-	backGreedy                     // give back a character of the opLoop at pc
-	backReluctant                  // take a character more in the opLoop at pc
+	backTo        stateKind = iota // continue at pc
+	backChoice                     // continue at the next target of the opAlt at pc
+	backGreedy                     // match one character less in the opLoop at pc
+	backReluctant                  // match one character more in the opLoop at pc
 )
 
 // search finds the first match at or after at.
@@ -65,9 +65,10 @@ func (m *machine) search(at int) (start, end int, ok bool) {
 // spent reports whether the machine gave up.
 func (m *machine) spent() bool { return m.steps > m.limit }
 
-// next returns the next place where a match can begin after none began at at. If an
-// expression begins with an unlimited loop, that loop has tried all places up to the
-// end of its run: from a later place in the run it would try some of them again.
+// next returns the next position at which a match can begin, after none began at at. If the
+// expression begins with an unlimited loop, the loop has already tried all positions up to
+// the end of its run of characters. So next skips the rest of the run, from where it would
+// try some of these positions again.
 func (m *machine) next(at int) int {
 	step := size(m.text, at)
 	i := &m.re.code[0]
@@ -87,7 +88,7 @@ func runeAt(text string, at int) rune {
 	return r
 }
 
-// size returns the length of the character at at.
+// size returns the length in bytes of the character at at.
 func size(text string, at int) int {
 	if text[at] < utf8.RuneSelf {
 		return 1
@@ -96,11 +97,11 @@ func size(text string, at int) int {
 	return n
 }
 
-// anyTarget is the target of a run that is no look-behind.
+// anyTarget is the target of a run that is not a look-behind.
 const anyTarget = -1
 
-// run matches the code from pc at at. target is the position where a
-// look-behind must end.
+// run matches the code at pc, from the position at. target is the position where a
+// look-behind must end. It returns the end of the match.
 func (m *machine) run(pc, at, target int) (end int, ok bool) {
 	base, open := len(m.stack), len(m.memo.open)
 	end, ok = m.try(level{base, target}, pc, at)
@@ -109,11 +110,11 @@ func (m *machine) run(pc, at, target int) (end int, ok bool) {
 	return end, ok
 }
 
-// A level is what a run keeps: where its part of the stack begins, and the target of a
-// look-behind.
+// A level describes one call of run: the start of its part of the stack, and the target of
+// a look-behind.
 type level struct{ base, target int }
 
-// try is run without what it leaves behind.
+// try implements run, which cleans up the stack and the memo after it.
 func (m *machine) try(l level, pc, at int) (end int, ok bool) {
 	for {
 		if m.steps++; m.steps > m.calm {
@@ -164,13 +165,13 @@ func (m *machine) try(l level, pc, at int) (end int, ok bool) {
 	}
 }
 
-// push adds a state to go back to.
+// push pushes a state to which matching returns after a failure.
 func (m *machine) push(s state) {
 	s.open = int32(len(m.memo.open))
 	m.stack = append(m.stack, s)
 }
 
-// match returns the length of the character at at if it is in the set, else 0.
+// match returns the length in bytes of the character at at if it is in the set, else 0.
 func match(set *hfunicode.Set, text string, at int) int {
 	if at >= len(text) {
 		return 0
@@ -188,7 +189,8 @@ func match(set *hfunicode.Set, text string, at int) int {
 	return 0
 }
 
-// loop matches repeated characters of a set.
+// loop matches the opLoop i at pc from the position at. It returns the position after the
+// characters.
 func (m *machine) loop(i *instr, pc, at int) (end int, ok bool) {
 	count := int32(0)
 	limit := i.max
@@ -218,7 +220,8 @@ func (m *machine) loop(i *instr, pc, at int) (end int, ok bool) {
 	return at, true
 }
 
-// choose goes on at the first of the targets in mask that can match.
+// choose returns the first target in mask that can match, and pushes a state for the
+// others.
 func (m *machine) choose(i *instr, pc, at int, mask uint64) (next int, ok bool) {
 	b := 256
 	if at < len(m.text) {
@@ -234,7 +237,7 @@ func (m *machine) choose(i *instr, pc, at int, mask uint64) (next int, ok bool) 
 	return next, true
 }
 
-// back goes on where the last choice was made. ok is false if none is left
+// back pops the last state and returns where to continue. ok is false if there is no state
 // above base.
 func (m *machine) back(base int) (pc, at int, ok bool) {
 	for len(m.stack) > base {
@@ -242,7 +245,7 @@ func (m *machine) back(base int) (pc, at int, ok bool) {
 		top := &m.stack[last]
 		pc, at = int(top.pc), int(top.at)
 		i := &m.re.code[pc]
-		m.memo.open = m.memo.open[:top.open] // what was tried since has failed
+		m.memo.open = m.memo.open[:top.open] // the states opened since then have failed
 		done := true
 		switch top.kind {
 		case backChoice:
@@ -272,7 +275,7 @@ func (m *machine) back(base int) (pc, at int, ok bool) {
 	return 0, 0, false
 }
 
-// assert matches an anchor, a look-around or an atomic group.
+// assert matches an anchor, a look-around or an atomic group. It returns where to continue.
 func (m *machine) assert(i *instr, pc, at int) (nextPC, nextAt int, ok bool) {
 	switch i.op {
 	case opAnchor:
@@ -287,7 +290,7 @@ func (m *machine) assert(i *instr, pc, at int) (nextPC, nextAt int, ok bool) {
 	return int(i.y), at, m.behind(i, at) != i.negative
 }
 
-// behind reports whether a match of the look-behind i ends at at.
+// behind reports whether a match of the look-behind i ends at the position at.
 func (m *machine) behind(i *instr, at int) bool {
 	start := at
 	for n := int32(0); n <= i.max; n++ {
@@ -328,5 +331,5 @@ func (m *machine) anchored(a anchor, at int) bool {
 	return (before != after) == (a == anchorWord)
 }
 
-// wordSet is the set of \w.
+// wordSet returns the set of \w.
 func wordSet() *hfunicode.Set { return hfunicode.Get("onig:w") }

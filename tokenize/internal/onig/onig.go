@@ -9,23 +9,22 @@
 //
 // # Syntax
 //
-// Oniguruma's own syntax (ONIG_SYNTAX_ONIGURUMA): characters and escapes, sets
-// with ranges, nested sets, && and POSIX brackets, \p{...} with Oniguruma's
-// properties, greedy, reluctant and possessive repetition, groups, atomic
-// groups, look-ahead, look-behind of limited length, anchors, and the options i
-// and m. [Compile] refuses everything else with an error that names it: back
-// references, subexpression calls, conditionals, \K, \G, \X, the option x,
-// unlimited repetition of an expression that can be empty, and case-insensitive
-// expressions in which one character could match several.
+// Oniguruma's own syntax (ONIG_SYNTAX_ONIGURUMA): characters and escapes, sets with ranges,
+// nested sets, && and POSIX brackets, \p{...} with Oniguruma's properties, greedy,
+// reluctant and possessive repetition, groups, atomic groups, look-ahead, look-behind of
+// limited length, anchors, and the options i and m. [Compile] rejects everything else with
+// an error that names the unsupported part: back references, subexpression calls,
+// conditionals, \K, \G, \X, the option x, unlimited repetition of an expression that can be
+// empty, and case-insensitive expressions in which one character could match several.
 //
 // Characters have the properties of package hfunicode.
 //
 // # Cost
 //
-// Matching backtracks, as Oniguruma's does, but on a text that needs many steps it
-// remembers where it has failed: time is at most proportional to the size of the
-// expression times the square of the text. A [Budget] ends what takes too long even
-// so, as Oniguruma's retry limit does.
+// Matching backtracks, as Oniguruma's does. On a text that needs many steps it also
+// remembers where it has failed, so that time is at most proportional to the size of the
+// expression times the square of the text length. If that is still too long, a [Budget]
+// ends the search, as Oniguruma's retry limit does.
 package onig
 
 import (
@@ -36,10 +35,10 @@ import (
 // A Regexp is a compiled expression. It is immutable and may be shared.
 type Regexp struct {
 	code  []instr
-	first *[257]bool // by byte, and 256 for the end of the text: whether a match can begin there; nil: anywhere
+	first *[257]bool // by byte (256: end of the text): whether a match can begin there; nil: anywhere
 }
 
-// Compile parses an expression. The error says what is wrong or not supported.
+// Compile parses an expression. The error states what is wrong or not supported.
 func Compile(pattern string) (*Regexp, error) {
 	n, err := parse(pattern)
 	if err != nil {
@@ -48,7 +47,7 @@ func Compile(pattern string) (*Regexp, error) {
 	return compile(n)
 }
 
-// Literal returns the expression that matches s itself, or an error if s is too long.
+// Literal returns an expression that matches exactly s, or an error if s is too long.
 func Literal(s string) (*Regexp, error) {
 	n := &node{kind: nodeCat}
 	for _, r := range s {
@@ -57,31 +56,31 @@ func Literal(s string) (*Regexp, error) {
 	return compile(n)
 }
 
-// A Budget is a number of steps that matching may take. Several texts can share one.
+// A Budget limits the number of steps of matching. Several texts can share a budget.
 type Budget struct {
 	left int
 }
 
-// NewBudget returns a budget of so many steps.
+// NewBudget returns a budget with the given number of steps.
 func NewBudget(steps int) *Budget { return &Budget{steps} }
 
-// Take takes steps from the budget and reports whether it had them.
+// Take subtracts steps from the budget and reports whether enough were left.
 func (b *Budget) Take(steps int) bool {
 	b.left -= steps
 	return b.left >= 0
 }
 
-// Spent reports whether more was taken than there was.
+// Spent reports whether more steps were taken than the budget had.
 func (b *Budget) Spent() bool { return b.left < 0 }
 
-// Matches are the matches of an expression in a text, from left to right. An
-// empty match does not directly follow another match.
+// Matches is an iterator over the matches of an expression in a text, from left to right.
+// An empty match does not directly follow another match.
 type Matches struct {
 	Start, End int // of the current match
 
 	m       machine
 	budget  *Budget // nil: no limit
-	at      int     // where to search
+	at      int     // where the next search begins
 	lastEnd int     // end of the last match; -1 before the first
 }
 
@@ -93,8 +92,8 @@ func (re *Regexp) Matches(text string) *Matches {
 	return m
 }
 
-// Reset starts again with an expression, a text and the budget of its steps, nil for
-// none. It keeps memory of earlier searches for reuse.
+// Reset restarts the iterator with an expression, a text and a budget for its steps; nil
+// means no limit. It reuses memory of earlier searches.
 func (it *Matches) Reset(re *Regexp, text string, budget *Budget) {
 	it.m.re, it.m.text = re, text
 	it.m.memo.reset()
@@ -103,8 +102,7 @@ func (it *Matches) Reset(re *Regexp, text string, budget *Budget) {
 	it.m.steps, it.m.patience = 0, calmSteps
 }
 
-// Next finds the next match. It returns false if there is none, and if the budget
-// is spent.
+// Next finds the next match. It returns false if there is none or if the budget is spent.
 func (it *Matches) Next() bool {
 	if it.budget == nil {
 		it.m.limit = math.MaxInt

@@ -9,24 +9,24 @@ import (
 	"pretext/tokenize/internal/hfunicode"
 )
 
-// Limits of an expression, far above those in use.
+// Limits of an expression, far above those of expressions in use.
 const (
-	maxPattern = 1 << 14 // bytes
-	maxDepth   = 100     // nested groups and sets
-	maxRepeat  = 1000    // of {n,m}
+	maxPattern = 1 << 14 // maximum size in bytes
+	maxDepth   = 100     // maximum depth of nested groups and sets
+	maxRepeat  = 1000    // maximum n and m of {n,m}
 )
 
 type nodeKind uint8
 
 const (
 	nodeEmpty  nodeKind = iota
-	nodeSet             // one character of set
+	nodeSet             // one character of ranges
 	nodeCat             // all subs in a row
 	nodeAlt             // one of subs
 	nodeRepeat          // subs[0], min to max times
 	nodeLook            // look-ahead or look-behind at subs[0]
 	nodeAtomic          // subs[0] without backtracking into it
-	nodeAnchor          // a position
+	nodeAnchor          // an anchor: matches a position
 )
 
 // unlimited is the max of a repetition without a limit.
@@ -41,7 +41,7 @@ type node struct {
 	behind   bool // nodeLook
 	negative bool // nodeLook
 	anchor   anchor
-	literal  rune // nodeSet of one character under the option i: the character; else 0
+	literal  rune // nodeSet of one character, with the option i: that character; else 0
 	shape    shape
 }
 
@@ -69,14 +69,14 @@ func charNode(r rune) *node {
 	return &node{kind: nodeSet, ranges: hfunicode.Ranges{{First: r, Last: r}}}
 }
 
-// A parser reads an expression. A panic with a parseError ends it.
+// A parser parses an expression. On an error it panics with a parseError.
 type parser struct {
 	text       string
 	at         int
 	depth      int
 	ignoreCase bool
-	dotAll     bool                        // . matches a line feed too
-	properties map[string]hfunicode.Ranges // those of \p that were looked up
+	dotAll     bool                        // . also matches a line feed
+	properties map[string]hfunicode.Ranges // properties of \p that were already looked up
 }
 
 type parseError string
@@ -113,7 +113,7 @@ func parse(pattern string) (n *node, err error) {
 
 func (p *parser) more() bool { return p.at < len(p.text) }
 
-// take consumes s if the rest begins with it.
+// take consumes s if the rest of the text begins with s, and reports whether it does.
 func (p *parser) take(s string) bool {
 	if !strings.HasPrefix(p.text[p.at:], s) {
 		return false
@@ -131,7 +131,7 @@ func (p *parser) next() rune {
 	return r
 }
 
-// alternatives parses up to the end of the group.
+// alternatives parses alternatives up to the end of the group.
 func (p *parser) alternatives() *node {
 	if p.depth++; p.depth > maxDepth {
 		p.fail("more than %d groups inside each other", maxDepth)
@@ -165,8 +165,8 @@ func (p *parser) sequence() *node {
 	return n
 }
 
-// checkFold refuses neighbours that are together the case folding of one
-// character, such as "ss" of "ß".
+// checkFold rejects two neighbouring characters that together are the case folding of one
+// character, such as "ss" for "ß".
 func (p *parser) checkFold(a, b rune) {
 	if a == 0 || b == 0 {
 		return
@@ -193,7 +193,8 @@ func (p *parser) quantified() *node {
 	return n
 }
 
-// repetition returns n repeated, with the mode that follows the quantifier.
+// repetition returns the repetition of n, with the mode given by the character after the
+// quantifier.
 func (p *parser) repetition(n *node, low, high int) *node {
 	r := &node{kind: nodeRepeat, subs: []*node{n}, min: low, max: high}
 	fixed := p.text[p.at-1] == '}'
@@ -213,8 +214,8 @@ func (p *parser) repetition(n *node, low, high int) *node {
 	return r
 }
 
-// interval parses ?, *, + or {n,m}, without what follows. ok is false if there
-// is none; a { that begins no interval is a character.
+// interval parses ?, *, + or {n,m}, but not the mode after it. ok is false if there is no
+// quantifier; a { that does not begin an interval is a character.
 func (p *parser) interval() (low, high int, ok bool) {
 	switch {
 	case p.take("?"):
@@ -285,11 +286,11 @@ func (p *parser) atom() *node {
 	return nil
 }
 
-// char returns the node of a set that was parsed.
+// char returns a node that matches one character of a set.
 func (p *parser) char(r hfunicode.Ranges) *node { return &node{kind: nodeSet, ranges: r} }
 
-// literal returns the node of a character, with the option i of those that
-// differ in case only.
+// literal returns the node of a character. With the option i, the node also matches
+// characters that differ from it only in case.
 func (p *parser) literal(r rune) *node {
 	n := charNode(r)
 	if p.ignoreCase {
@@ -298,7 +299,7 @@ func (p *parser) literal(r rune) *node {
 	return n
 }
 
-// group parses what follows a parenthesis.
+// group parses a group after its opening parenthesis.
 func (p *parser) group() *node {
 	var n *node
 	switch {
@@ -350,8 +351,8 @@ func (p *parser) lookBehind(negative bool) *node {
 	return &node{kind: nodeLook, behind: true, negative: negative, subs: []*node{sub}}
 }
 
-// options parses (?i), (?i:...) and the like, without the (?. An option
-// without : holds to the end of the group it stands in, | included.
+// options parses (?i), (?i:...) and similar groups after (?. An option without : applies up
+// to the end of the enclosing group, including alternatives after |.
 func (p *parser) options() *node {
 	ignoreCase, dotAll := p.ignoreCase, p.dotAll
 	on := true

@@ -16,9 +16,9 @@ func (p *parser) set() hfunicode.Ranges {
 	}
 	defer func() { p.depth-- }()
 	negative := p.take("^")
-	var all hfunicode.Ranges // of the parts before &&
+	var all hfunicode.Ranges // intersection of the parts before the last &&
 	some := false
-	var elements union // since && or the beginning
+	var elements union // elements after the last &&
 	for first := true; ; first = false {
 		switch {
 		case p.take("]"):
@@ -48,8 +48,8 @@ func (p *parser) set() hfunicode.Ranges {
 	}
 }
 
-// A union collects ranges. It merges them when they have doubled, since merging
-// looks at all.
+// A union collects ranges. It merges them only when their number has doubled, since merging
+// processes all ranges.
 type union struct {
 	merged hfunicode.Ranges
 	added  []hfunicode.Range
@@ -65,7 +65,7 @@ func (u *union) merge() {
 	u.merged, u.added = u.merged.Union(hfunicode.Of(u.added...)), u.added[:0]
 }
 
-// take returns all ranges and leaves none.
+// take returns all collected ranges and empties u.
 func (u *union) take() hfunicode.Ranges {
 	u.merge()
 	all := u.merged
@@ -112,7 +112,8 @@ func (p *parser) element() hfunicode.Ranges {
 	return hfunicode.Of(hfunicode.Range{First: low, Last: high})
 }
 
-// member parses a character, or \w and the like, of which it returns the set.
+// member parses a character, or an escape for a set such as \w. It returns one or the
+// other.
 func (p *parser) member() (rune, hfunicode.Ranges) {
 	r := p.next()
 	if r != '\\' {
@@ -131,9 +132,8 @@ func (p *parser) member() (rune, hfunicode.Ranges) {
 	return p.escaped(r), nil
 }
 
-// inSet returns the members of a class inside a set. Oniguruma takes the
-// superscripts and fractions of Latin-1 for word characters, but not inside a
-// set.
+// inSet returns the members that a class has inside a set. In Oniguruma, the superscripts
+// and fractions of Latin-1 are word characters, except inside a set.
 func inSet(class hfunicode.Ranges) hfunicode.Ranges {
 	word, _ := hfunicode.Lookup("onig:w")
 	latin := hfunicode.Of(hfunicode.Range{First: 0xb2, Last: 0xb3}, hfunicode.Range{First: 0xb9, Last: 0xb9}, hfunicode.Range{First: 0xbc, Last: 0xbe})
@@ -146,10 +146,10 @@ func inSet(class hfunicode.Ranges) hfunicode.Ranges {
 	return class
 }
 
-// folds are the characters that match each other with the option i.
+// folds maps each character to the characters that it also matches with the option i.
 var folds = sync.OnceValue(func() map[rune]string { return hfunicode.Map("fold") })
 
-// fold adds the characters that differ from those in r in case only.
+// fold adds to r the characters that differ from a character in r only in case.
 func (p *parser) fold(r hfunicode.Ranges) hfunicode.Ranges {
 	out := r
 	for _, x := range r {
@@ -170,8 +170,8 @@ func (p *parser) fold(r hfunicode.Ranges) hfunicode.Ranges {
 	return out
 }
 
-// severalCharacters are the code points whose full case folding (CaseFolding.txt,
-// status F) has several characters, and some of their neighbours.
+// severalCharacters has the code points whose full case folding (CaseFolding.txt, status F)
+// has several characters, and some of their neighbours.
 var severalCharacters = [...]hfunicode.Range{
 	{First: 0xdf, Last: 0xdf}, {First: 0x130, Last: 0x131}, {First: 0x149, Last: 0x149}, {First: 0x1f0, Last: 0x1f0},
 	{First: 0x390, Last: 0x390}, {First: 0x3b0, Last: 0x3b0}, {First: 0x587, Last: 0x587}, {First: 0x1e96, Last: 0x1e9e},

@@ -2,15 +2,16 @@ package onig
 
 import "unicode/utf8"
 
-// A shape is what the compiler and the parser ask about a node. It is computed once
-// for each node: nodes are deeply nested, and asked at every level.
+// A shape holds properties of a node that the compiler and the parser need. They are
+// computed only once for each node, because nodes are deeply nested and every level needs
+// them.
 type shape struct {
 	low, high int  // see width
 	measured  bool // whether low and high are set
 	first     *firstBytes
 }
 
-// maxWidth is the largest width that is told from larger ones.
+// maxWidth is the limit of widths: larger ones are stored as maxWidth.
 const maxWidth = 1 << 20
 
 // nullable reports whether n can match the empty text.
@@ -19,8 +20,8 @@ func (n *node) nullable() bool {
 	return low == 0
 }
 
-// width returns the minimum and maximum number of characters that n matches, up to
-// maxWidth; high is unlimited if there is no maximum.
+// width returns the minimum and maximum number of characters that n matches. Values above
+// maxWidth become maxWidth; high is unlimited if there is no maximum.
 func (n *node) width() (low, high int) {
 	if !n.shape.measured {
 		low, high := n.measure()
@@ -67,8 +68,8 @@ func (n *node) measure() (low, high int) {
 	return low, high
 }
 
-// firstBytes are the bytes with which a match can begin (256: the end of the text).
-// empty is true if it can be the empty text; then it can begin anywhere.
+// firstBytes has the bytes with which a match can begin; 256 is the end of the text. empty
+// is true if the match can be empty; then it can begin anywhere.
 type firstBytes struct {
 	bytes [257]bool
 	empty bool
@@ -82,7 +83,7 @@ func (n *node) firstBytes() *firstBytes {
 	return n.shape.first
 }
 
-// begin sets f, which is empty, to the first bytes of n.
+// begin adds the first bytes of n to f, which must be empty.
 func (n *node) begin(f *firstBytes) {
 	switch n.kind {
 	case nodeSet:

@@ -78,8 +78,8 @@ func writeClasses(out *bufio.Writer) {
 	fmt.Fprintf(out, "\n}\n\n")
 }
 
-// writeLower writes ranges of characters, one or two code points apart, whose
-// lower case is the same number of code points away.
+// writeLower writes the lower-case mapping as ranges. The characters of a range are one or
+// two code points apart and have the same distance to their lower case.
 func writeLower(out *bufio.Writer) {
 	delta := func(r rune) rune { return unicode.ToLower(r) - r }
 	fmt.Fprintf(out, "// lowerRanges lists the characters that differ from their simple lower case, in order.\nvar lowerRanges = []lowerRange{\n")

@@ -27,11 +27,11 @@ import (
 	"strings"
 )
 
-// parameters holds the JSON of a language. The maps are sets, except
-// OrthoContext, which maps a word to its orthographic contexts.
+// parameters holds the parameters of a language in the JSON format. The maps are sets,
+// except OrthoContext, which maps a word to its orthographic contexts.
 type parameters struct {
 	AbbrevTypes  map[string]int
-	Collocations map[string]int // "first,second"
+	Collocations map[string]int // key: "first,second"
 	SentStarters map[string]int
 	OrthoContext map[string]uint8
 }
