@@ -174,8 +174,7 @@ func (m *masker) unmasked(id int32) int32 {
 }
 
 // findWords returns the candidate positions, and the words as ranges of these. A piece that
-// continues a word belongs to the word before it. With m.apart this is not so across a
-// [SEP].
+// continues a word belongs to the word before it, even across a [SEP] unless m.apart is set.
 func (m *masker) findWords(tokens []int32) (places []uint16, words []word) {
 	places, words = m.places[:0], m.words[:0]
 	begins := true

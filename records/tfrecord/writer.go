@@ -124,8 +124,8 @@ func (w *Writer) Flush() error {
 		}
 	}
 	w.buf = w.buf[:0]
-	// Replaces the buffer if a very long record made it grow, or if a failed Exchanger did
-	// not return one.
+	// Replaces the buffer if a very long record made it grow, or if a failed Exchanger kept
+	// the buffer.
 	if cap(w.buf) > 16*writerBufferBytes || cap(w.buf) < writerBufferBytes {
 		w.buf = make([]byte, 0, writerBufferBytes)
 	}
