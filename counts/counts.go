@@ -10,9 +10,9 @@
 //	n := Pages.Of(c)
 //
 // [Counts] are part of manifests and side-cars: a JSON object of names and numbers, sorted
-// by name. Only a declaration creates a [Key], so a misspelt name does not compile. A stage
-// registers with [Stage] the counts that its manifests may have; code that displays counts
-// iterates over [OfStage].
+// by name. Code refers to a count by its declaration, so a misspelt name does not compile. A
+// stage registers with [Stage] the counts that its manifests may have; code that displays
+// counts iterates over [OfStage].
 //
 // Counts are not safe for concurrent use; declarations are immutable values.
 package counts
