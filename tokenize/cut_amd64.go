@@ -23,9 +23,9 @@ func fillVector(c *cuts, k, parts, other int, cache *wordCache) int {
 	return fillQueue(c, k, parts, other, cache, &keyMasks)
 }
 
-// fetchVector prefetches the slots in pieces for those of the parts from k up to parts that
-// are probably looked up there. It stores the slot numbers in c.slots and returns how many
-// there are.
+// fetchVector prefetches slots of pieces. It considers the parts from k up to parts, and
+// takes only parts that will probably be looked up in pieces. It stores the slot numbers in
+// c.slots and returns how many there are.
 func fetchVector(c *cuts, k, parts int, pieces *pieceCache) int {
 	if !hasVector {
 		return 0

@@ -33,7 +33,7 @@ const packSpare = 64
 // maxCompactBytes returns the size of the buffer in which putCompact writes an instance, in
 // bytes, for these options and this vocabulary.
 func maxCompactBytes(o Options, v Vocab) int {
-	const least = 3 // AppendPacked reserves so many bytes for each number
+	const least = 3 // bytes that AppendPacked reserves for each number
 	id := max(least, len(binary.AppendUvarint(nil, uint64(v.Size))))
 	position := max(least, len(binary.AppendUvarint(nil, uint64(o.MaxSeqLength))))
 	return compactHeader + o.MaxSeqLength*id + o.MaxPredictionsPerSeq*(id+position) + packSpare

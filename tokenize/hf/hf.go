@@ -19,7 +19,7 @@
 //     FixedLength, Metaspace, Punctuation, Sequence, Split, UnicodeScripts,
 //     Whitespace, WhitespaceSplit
 //   - added tokens with all their options
-//   - post-processors as far as they name the tokens around a text
+//   - post-processors; only the names of the tokens around a text are used
 //
 // It rejects every other file with an error that names the unsupported part, so
 // that ids are never wrong silently; docs/tokenizers.md lists what is rejected.

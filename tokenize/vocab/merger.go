@@ -26,7 +26,7 @@ type merger struct {
 	partial bool
 	bound   queueEntry // only pairs before bound are known to be complete in memory
 	old     int32      // number of tokens when the words were loaded
-	doubt   int64      // upper bound for what the count of a pair with unsure has gained
+	doubt   int64      // highest count of an unsure pair
 }
 
 // A word is a list of tokens with its count.
