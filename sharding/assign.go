@@ -12,9 +12,9 @@ import (
 	"sort"
 )
 
-// An Assignment assigns the blocks of documents to shards. It keeps the inputs'
-// block tables and four bytes for each unit, eight with a mix. A unit is a block
-// in one pass over the documents; without a mix there is one pass.
+// An Assignment assigns blocks of documents to shards. A unit is a block in one pass over
+// the documents; without a mix there is one pass. An Assignment stores the block tables
+// of the inputs and four bytes for each unit, or eight with a mix.
 type Assignment struct {
 	Locations []string // paths of the documents folders
 	Inputs    []Input
@@ -24,18 +24,18 @@ type Assignment struct {
 
 	files  []unitFile // files of all inputs in source order, repeated for each pass over them
 	first  []uint32   // number of each file's first unit
-	used   []uint32   // bytes of each unit's text that are used; nil: all. A unit with 0 is not assigned
+	used   []uint32   // number of bytes of each unit's text to use; 0: the unit is not assigned. nil: all bytes
 	blocks []uint32   // numbers of the units of shard 0, then of shard 1, and so on, each in source order
 	ends   []uint32   // where each shard's units end in blocks
 
 	lines  []line  // documents from which random segments are drawn; nil without [pretrain.NegativesCorpus]
-	shares []int64 // with lines: number of bytes of text before each shard's, and of all
+	shares []int64 // with lines: bytes of text in all shards before each shard; the last element is the total
 }
 
 // A unitFile is a documents file in one pass over it.
 type unitFile struct {
 	FileBlocks
-	number int // of the file, among all files
+	number int // index of the file among all files
 	pass   int // from 0
 }
 
@@ -58,8 +58,8 @@ func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
 	return a, a.assign(o)
 }
 
-// maxUnits is the maximum number of units: their numbers are uint32 in an
-// assignment, and int in this process.
+// maxUnits is the maximum number of units. An assignment stores unit numbers as uint32,
+// and functions use int.
 const maxUnits = math.MaxUint32 & math.MaxInt
 
 // add appends a file whose first unit has the number first.
@@ -100,7 +100,7 @@ func (a *Assignment) assign(o ExamplesOptions) error {
 	return nil
 }
 
-// text returns the number of used bytes in the text of a block of a file in a.files.
+// text returns how many bytes of a block's text are used. file is an index of a.files.
 func (a *Assignment) text(file, block int) int64 {
 	if a.used == nil {
 		return a.files[file].Blocks[block].TextBytes
@@ -111,10 +111,10 @@ func (a *Assignment) text(file, block int) int64 {
 // nobody is the owner of a unit that is not assigned.
 const nobody = math.MaxUint32
 
-// deal assigns the units to shards: in the order of [Assignment.shuffled], each to the
-// shard with the least text so far, so sizes differ by about one block. A shard gets a block twice only
-// if all shards have it. Within a shard, units are in source order. With one shard,
-// the result is the input.
+// deal assigns the units to shards in the order of [Assignment.shuffled]. Each unit goes
+// to the shard with the least text so far, so sizes differ by about one block. A shard
+// gets a block twice only if all shards already have it. Within a shard, units are in
+// source order. With one shard, the shard equals the input.
 func (a *Assignment) deal(order []dealt, total int) {
 	owner := make([]uint32, total)
 	for i := range owner {
@@ -149,12 +149,13 @@ func (a *Assignment) deal(order []dealt, total int) {
 	}
 }
 
-// copies prevents a shard from getting a block twice. For each shard it has the
-// number, plus 1, of the last unit whose block the shard got in another pass.
+// copies prevents a shard from getting a block twice. The element of a shard is 1 plus
+// the number of the last marked unit whose block the shard already has from another pass.
 type copies []uint32
 
-// mark records the shards that got the block of a unit in another pass. It returns a
-// function that reports whether a shard did; nil if none did, or all.
+// mark records which shards already have the block of a unit from another pass. It
+// returns a function that reports this for a shard, or nil if no shard or every shard has
+// the block.
 func (c copies) mark(a *Assignment, owner []uint32, unit uint32) func(shard uint32) bool {
 	if a.used == nil {
 		return nil // there is one pass
@@ -174,22 +175,22 @@ func (c copies) mark(a *Assignment, owner []uint32, unit uint32) func(shard uint
 	return func(shard uint32) bool { return c[shard] == unit+1 }
 }
 
-// place returns the file of a unit, as an index of a.files, and the number of its
-// block in the file.
+// place returns the file of a unit, as an index of a.files, and the index of the unit's
+// block in that file.
 func (a *Assignment) place(unit uint32) (file, number int) {
 	file = sort.Search(len(a.first), func(i int) bool { return a.first[i] > unit }) - 1
 	return file, int(unit - a.first[file])
 }
 
-// A dealt unit is a unit in the order of assignment.
+// A dealt unit is an element of the order in which units are assigned.
 type dealt struct {
 	key   uint64 // first bytes of its hash
 	block uint32 // number of the unit
 }
 
-// shuffled returns all units in the order of SHA-256(seed, file, block), and in
-// passes after the first of SHA-256(seed, file, block, pass), where each number is
-// a big-endian uint64. Any reader of the format can reproduce this shuffle.
+// shuffled returns all units sorted by SHA-256(seed, file, block). In passes after the
+// first the hash is SHA-256(seed, file, block, pass). Each number is a big-endian uint64.
+// Any reader of the format can reproduce this shuffle.
 func (a *Assignment) shuffled(seed uint64, total int) []dealt {
 	order := make([]dealt, 0, total)
 	for file, f := range a.files {
@@ -286,18 +287,17 @@ func (a *Assignment) Tasks() TaskList {
 	return TaskList{a.Shards, func(i int) any { return a.Task(i) }}
 }
 
-// The size of a shard's text in bytes if no number of shards is given. Small
-// shards keep many processors busy and take little memory; the number of files is
-// limited by larger shards for the largest texts.
+// Default size of a shard's text in bytes. Small shards use many processors and little
+// memory. For very large texts, larger shards limit the number of files.
 const (
-	DefaultShardBytes = 4 << 20  // of up to manyShards shards
-	largeShardBytes   = 16 << 20 // of more
+	DefaultShardBytes = 4 << 20  // up to manyShards shards
+	largeShardBytes   = 16 << 20 // for more text
 	manyShards        = 4096
 )
 
-// DefaultShards returns the number of shards that is used if none is given: one
-// for each 4 MiB of text up to 16 GiB, then 4096 up to 64 GiB, then one for each
-// 16 MiB. It depends only on the size of the text, so that the output does.
+// DefaultShards returns the default number of shards: one for each 4 MiB of text up to 16
+// GiB, then 4096 up to 64 GiB, then one for each 16 MiB. The number depends only on the
+// size of the text, so that the output is reproducible.
 func DefaultShards(textBytes int64) int {
 	count := func(each int64) int64 { return (textBytes + each - 1) / each }
 	return int(max(1, min(count(DefaultShardBytes), max(manyShards, count(largeShardBytes)))))
@@ -328,8 +328,9 @@ func (l load) before(other load) bool {
 	return cmp.Or(cmp.Compare(l.bytes, other.bytes), cmp.Compare(l.blocks, other.blocks), cmp.Compare(l.shard, other.shard)) < 0
 }
 
-// least returns the index in the heap of the first shard, in h's order, at or below
-// index i that does not have a block; -1 if all have it. If has is nil, none has.
+// least returns the index of the first shard that does not have the block, in h's order,
+// among the heap element i and its descendants. It returns -1 if all of these have the
+// block. If has is nil, no shard has it.
 func (h loadHeap) least(i int, has func(shard uint32) bool) int {
 	if i >= len(h) {
 		return -1
@@ -344,8 +345,8 @@ func (h loadHeap) least(i int, has func(shard uint32) bool) int {
 	return left
 }
 
-// add assigns a block of the given size to the shard at index i and moves the shard
-// down to its place.
+// add adds the size of a block to the shard at index i and restores the order of the
+// heap.
 func (h loadHeap) add(i int, bytes int64) {
 	top := h[i]
 	top.bytes += bytes

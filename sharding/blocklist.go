@@ -11,14 +11,14 @@ import (
 	"pretext/extract"
 )
 
-// A BlockList is the part of a task's plan that lists the blocks of documents
-// that the task reads, in source order. It names a folder by its index in the
-// inputs of the stage, so that the plan contains no path.
+// A BlockList is the part of a task's plan that lists the blocks of documents to read, in
+// source order. A folder is an index into the inputs of the stage, so that the plan
+// contains no path.
 //
-// A large plan has millions of blocks, so the JSON form is a string: the base64
-// (standard alphabet, no padding) of variable-length integers, about 20 bytes a
-// block. docs/file-format.md describes them. The array of objects that earlier
-// versions wrote is read as well.
+// A large plan has millions of blocks, so the JSON form is a string: the base64 (standard
+// alphabet, no padding) of variable-length integers, about 20 bytes a block.
+// docs/file-format.md describes it. The array of objects that earlier versions wrote is
+// also accepted.
 type BlockList []FileBlocks
 
 // FileBlocks lists blocks of one documents file.
@@ -28,7 +28,8 @@ type FileBlocks struct {
 	Blocks []extract.Block `json:"blocks"`
 }
 
-// add appends a block of a file. Blocks of one file follow each other.
+// add appends a block of a file. All blocks of one file must be added one after the
+// other.
 func (l *BlockList) add(f FileBlocks, block int) {
 	at := len(*l) - 1
 	if at < 0 || (*l)[at].Folder != f.Folder || (*l)[at].Name != f.Name {
@@ -80,8 +81,9 @@ func (l BlockList) MarshalJSON() ([]byte, error) {
 	return append(out, '"'), nil
 }
 
-// pack appends the integers of the string form. A file's name is encoded by its
-// common beginning and end with the name before it, and the text in between.
+// pack appends the integers of the string form to dst. A file name is encoded as the
+// lengths of the prefix and suffix that it shares with the previous name, and the text in
+// between.
 func (l BlockList) pack(dst []byte) []byte {
 	last := ""
 	for _, f := range l {
@@ -107,8 +109,8 @@ func (l BlockList) pack(dst []byte) []byte {
 	return dst
 }
 
-// commonEnds returns the length of the common beginning of a and b, and of the common
-// end of the rest.
+// commonEnds returns the length of the common prefix of a and b, and the length of the
+// common suffix of what follows the prefix.
 func commonEnds(a, b string) (head, tail int) {
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
@@ -170,13 +172,13 @@ const (
 
 var errBlocks = errors.New("blocks: not a list of packed blocks")
 
-// varints reads variable-length integers. After an error, all are 0.
+// varints reads variable-length integers. After an error, all further reads return 0.
 type varints struct {
 	b   []byte
 	err error
 }
 
-// count reads an unsigned integer of at most limit.
+// count reads an unsigned integer. A value above limit is an error.
 func (r *varints) count(limit uint64) uint64 {
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 || v > limit {

@@ -10,8 +10,8 @@ import (
 	"pretext/internal/store"
 )
 
-// ReadDocumentsBody returns the Body of the side-car of the documents file with
-// the given name.
+// ReadDocumentsBody returns the side-car's Body for the documents file with the given
+// name.
 func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (DocumentsBody, error) {
 	return readDocumentsBody(ctx, folder, sideCarOf(name))
 }
@@ -56,7 +56,7 @@ func readBlocks(ctx context.Context, folder Folder, name string) ([]extract.Bloc
 		return nil, err
 	}
 	if _, blocks := cutBlockTable(raw); blocks != nil && bytes.HasPrefix(raw, fmt.Appendf(nil, `{"format_version":%d,`, FormatVersion)) {
-		return blocks, nil // the rest of the side-car matters to others
+		return blocks, nil // the rest of the side-car is not needed here
 	}
 	body, err := parseDocumentsBody(raw)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // that is specific to documents files.
 type DocumentsBody struct {
 	SourceSHA256 string `json:"source_sha256,omitempty"` // hash of the bytes of the dump that the task read
-	facts.Lost          // of a wiki
+	facts.Lost          // templates dropped from the pages of a wiki
 
 	Notes  []string        `json:"notes,omitempty"`
 	Blocks []extract.Block `json:"blocks"`
@@ -23,7 +23,7 @@ type DocumentsBody struct {
 // ShardBody is the part of a side-car (the JSON file beside a data file) that
 // is specific to files of records.
 type ShardBody struct {
-	RandomSeed int64  `json:"random_seed"` // seed with which the shard's examples were made
+	RandomSeed int64  `json:"random_seed"` // seed for the shard's examples
 	Split      string `json:"split"`
 	Shard      int    `json:"shard"`
 	Shards     int    `json:"shards"`
@@ -32,13 +32,13 @@ type ShardBody struct {
 	Masked []uint16 `json:"masked"`           // number of predictions; null if the form has no masks
 	Pieces []uint32 `json:"pieces,omitempty"` // number of pieces; only in the form packed
 
-	// WithoutPunkt counts documents by language if sentences are split by punkt
-	// and Punkt has no parameters for the language.
+	// WithoutPunkt is the number of documents in each language for which Punkt has no
+	// parameters. It is set only if punkt splits the sentences.
 	WithoutPunkt map[string]int64 `json:"without_punkt,omitempty"`
 
-	// Followed counts examples by the document of segment B, with
-	// [pretrain.NegativesCorpus]. If the corpus has many documents, it counts only
-	// some of them.
+	// Followed counts examples by the document of their segment B, with
+	// [pretrain.NegativesCorpus]. In a large corpus, only a sample of the documents is
+	// counted.
 	Followed []pretrain.Followed `json:"followed,omitempty"`
 }
 

@@ -77,8 +77,8 @@ func EndsHash(f File) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// SourceInput returns the base name, size and [EndsHash] of a source file, as
-// an input of a stage.
+// SourceInput returns a source file as an input of a stage, with its base name, size and
+// [EndsHash].
 func SourceInput(ctx context.Context, path string) (Input, error) {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {
@@ -124,10 +124,10 @@ func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
 	return nil, nil
 }
 
-// Proved reports whether the side-car with the given name proves that its task
-// is complete: it belongs to the plan with this fingerprint, and the files that
-// it lists exist and match. If so, ok is true, and Proved returns the side-car
-// and its name, size and SHA-256.
+// Proved reports whether the side-car with the given name proves that its task is
+// complete: its fingerprint is the given one, and the files it lists exist and match. If
+// so, ok is true, car is the side-car, and proof is its manifest entry: name, size and
+// SHA-256.
 func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *SideCar, proof FileEntry, ok bool, err error) {
 	raw, err := store.ReadFile(ctx, folder, name)
 	if errors.Is(err, fs.ErrNotExist) {

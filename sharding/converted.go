@@ -19,14 +19,14 @@ type ConvertOptions struct {
 	MaxSeqLength         int    `json:"max_seq_length"`
 	MaxPredictionsPerSeq int    `json:"max_predictions_per_seq"`
 
-	Form records.Form `json:"form,omitempty"` // of the examples; "" for pairs
+	Form records.Form `json:"form,omitempty"` // form of the examples; "" for pairs
 
-	// VocabSize is the number of ids of the vocabulary, for formats whose files
-	// depend on it; 0 for others, and if it is unknown.
+	// VocabSize is the number of ids in the vocabulary, for formats whose files depend on
+	// it; 0 for other formats, or if the size is unknown.
 	VocabSize int `json:"vocab_size,omitempty"`
 
-	// Examples are the options in the manifest of the shards, unchanged. They are
-	// absent if the shards have no manifest, and in folders of earlier versions.
+	// Examples are the options in the manifest of the input shards, unchanged. They are
+	// absent if those shards have no manifest, and in folders of earlier versions.
 	Examples json.RawMessage `json:"examples,omitempty"`
 }
 
@@ -42,15 +42,15 @@ func (o ConvertOptions) Validate() error {
 type ConvertBody struct {
 	Rows  int64           `json:"rows"`
 	Files []ConvertedFile `json:"files"` // in the order in which the rows are read
-	// ValuesSHA256 is the hash of the values: of the records' payloads, as
-	// package records writes them.
+	// ValuesSHA256 is the hash of the converted values, independent of the format: of the
+	// payloads that package records would write for them.
 	ValuesSHA256 string `json:"values_sha256"`
 }
 
 // A ConvertedFile is a file of a converted shard.
 type ConvertedFile struct {
 	Name string          `json:"name"`
-	Info json.RawMessage `json:"info"` // its entry in the format's index; null if there is none
+	Info json.RawMessage `json:"info"` // the file's entry in the format's index; null if the format has none
 }
 
 // ReadConvertBody returns the Body of the side-car of a converted shard.

@@ -11,7 +11,7 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// Names of counts of the documents from which examples are made.
+// Names of the counts that describe the input documents of the examples.
 var (
 	Sentences     = counts.Declare("sentences", counts.About{Label: "sentences", In: counts.Summary, Meaning: "sentences with at least one token; not counted with the recipe tokens"})
 	Tokens        = counts.Declare("tokens", counts.About{Label: "tokens", In: counts.Summary, Meaning: "tokens of the documents"})
@@ -41,11 +41,12 @@ func (c *Corpus) Reset() {
 	c.Counts, c.WithoutPunkt = Counts{}, nil
 }
 
-// An Encoder tokenizes documents and finds their sentences. It must not be used by
+// An Encoder tokenizes documents and splits them into sentences. It must not be used by
 // several goroutines at once.
 //
 // With a WordPiece vocabulary it tokenizes each sentence alone. With another
-// tokenizer.json the recipe decides, see [pretrain.Recipe].
+// tokenizer.json, [pretrain.Recipe] decides whether it tokenizes sentences or whole
+// texts.
 type Encoder struct {
 	options   ExamplesOptions
 	recipe    pretrain.Recipe
@@ -119,7 +120,7 @@ func (a *addition) document(doc *extract.Document) error {
 	if a.whole || a.recipe.Unsplit {
 		a.ids = a.Encoder.tokens.AppendIDs(a.ids[:0], doc.Text)
 		if a.recipe.Unsplit && len(a.ids) <= a.options.MaxSeqLength {
-			return a.sentence(a.ids) // nothing is cut
+			return a.sentence(a.ids) // no splitting into sentences
 		}
 	}
 	if a.options.SentenceSplitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) && !a.corpus.HasNegatives() {
@@ -143,7 +144,7 @@ func (a *addition) document(doc *extract.Document) error {
 	return nil
 }
 
-// wholeText adds the ids in a.ids, those of the text of doc, by sentence.
+// wholeText splits a.ids, the ids of doc's whole text, into sentences and adds them.
 func (a *addition) wholeText(doc *extract.Document) error {
 	splitter, err := a.Encoder.sentences.For(doc.Lang)
 	if err != nil {
@@ -177,7 +178,7 @@ func (a *addition) sentence(ids []int32) error {
 		return nil
 	}
 	for _, id := range ids {
-		if a.spelling[id&^pretrain.Continues] { // a marked id has the flag
+		if a.spelling[id&^pretrain.Continues] { // remove the mark to get the index
 			a.spelled++
 		}
 	}
@@ -198,7 +199,7 @@ type fileEncoder struct {
 	starts  []bool
 }
 
-// Err is [hf.Encoder.Err].
+// Err returns the error of the [hf.Encoder].
 func (e *fileEncoder) Err() error { return e.encoder.Err() }
 
 // AppendIDsBytes appends the ids of a sentence to dst.

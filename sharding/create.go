@@ -37,11 +37,11 @@ type Writer struct {
 	shards int // number of closed shards
 }
 
-// Create starts a folder of shards in dir, which must not contain one. It
-// copies the vocabulary or tokenizer to dir and plans as many shards as the
-// tokenizer's options ask for ([ExamplesOptions.Shards]), at least one, in each
-// split. inputs are the sources of the examples, see [SourceInput]. Invalid options
-// are a usage error, and so is a [Mix]: it chooses documents, and Create reads none.
+// Create starts a folder of shards in dir, which must not already contain shards. It
+// copies the vocabulary or tokenizer to dir. In each split it plans
+// [ExamplesOptions.Shards] shards of the tokenizer's options, at least one. inputs are
+// the sources of the examples, see [SourceInput]. Invalid options are a usage error. So
+// is a [Mix], because it chooses documents and Create reads none.
 func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Writer, error) {
 	folder, err := store.Open(dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 	w.files = []FileEntry{vocab}
 	recipe := Recipe{FormatVersion: FormatVersion, Stage: StageExamples, Algorithm: 1, Options: options,
 		Inputs: append(slices.Clone(inputs), Input{vocab.Name, vocab.Bytes, vocab.SHA256})}
-	tasks := TaskList{w.options.Shards, func(int) any { return ShardTask{} }} // of no blocks of documents
+	tasks := TaskList{w.options.Shards, func(int) any { return ShardTask{} }} // without blocks of documents
 	sum, err := createTasks(ctx, folder, tasks)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,7 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 	return w, store.WriteFile(ctx, folder, vocab.Name, t.raw)
 }
 
-// Shard starts the shard with the given index, from 0 and below
-// [ExamplesOptions.Shards], of a split.
+// Shard starts a shard of a split. index must be in [0, [ExamplesOptions.Shards]).
 func (w *Writer) Shard(ctx context.Context, split string, index int) (*Shard, error) {
 	name := ShardName{Split: split, Index: index, Count: w.plan.Tasks}
 	if !slices.Contains(w.options.Splits(), split) || index < 0 || index >= name.Count {

@@ -21,18 +21,18 @@ const (
 	ShardsFolder    = "shards"
 )
 
-// Directories that stages make inside their own, see docs/file-format.md. Each is a
-// finished stage folder itself.
+// Directories inside a stage's directory, see docs/file-format.md. Each is a finished
+// stage folder itself.
 const (
-	ImportedFolder   = "imported"   // documents made from files that pretext did not write
-	SignaturesFolder = "signatures" // text signatures by which a filter finds duplicates; also the name of that stage
+	ImportedFolder   = "imported"   // documents converted from third-party files
+	SignaturesFolder = "signatures" // text signatures, by which a filter finds duplicates; also the name of that stage
 	PairsFolder      = "pairs"      // pairs of similar documents; also the name of that stage
-	MixFolder        = "mix"        // tokens of each document, for a [Mix]; also the name of that stage
-	TemplatesFolder  = "templates"  // definitions of the templates of dumps; also the name of that stage
+	MixFolder        = "mix"        // token counts of all documents, for a [Mix]; also the name of that stage
+	TemplatesFolder  = "templates"  // template definitions from dumps; also the name of that stage
 )
 
-// A Dataset is what [Open] found at a path: the stage folders of a run or of one
-// stage, TFRecord files without a manifest, or both.
+// A Dataset describes a path: the stage folders of a run or of one stage, TFRecord files
+// without a manifest, or both. [Open] returns it.
 type Dataset struct {
 	Path    string
 	Stages  []*Stage // finished or not, in the order of data flow
@@ -106,13 +106,12 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 	return d, nil
 }
 
-// add adds the directory name to d if it has a manifest or plan, and reports
-// whether it has. A manifest or plan that is corrupt also counts: its reader
-// will report the error.
+// add adds the directory name to d if it contains a manifest or plan, and reports whether
+// it does. A corrupt manifest or plan also counts: reading it later returns the error.
 func (d *Dataset) add(ctx context.Context, root store.Folder, name string) (found bool) {
 	folder := root.Folder(name)
 	s := &Stage{Folder: folder, Name: name}
-	for _, file := range []string{PlanName, ManifestName} { // the manifest's stage wins
+	for _, file := range []string{PlanName, ManifestName} { // if both exist, the manifest determines the stage
 		if _, err := folder.Stat(ctx, file); err != nil {
 			continue
 		}
@@ -132,10 +131,10 @@ func (d *Dataset) add(ctx context.Context, root store.Folder, name string) (foun
 	return true
 }
 
-// Shards returns the stage folder that contains the shards: the data set
-// itself, the folder named "shards", or the only folder of shards. If the path
-// is the folder of another stage, Shards returns that, so that its manifest
-// explains the error. If there is none, the error matches [ErrNoShards].
+// Shards returns the stage folder that contains the shards: the data set itself, the
+// folder named "shards", or the only folder of shards. If the path is the folder of
+// another stage, Shards returns that folder, so that its manifest explains the error. If
+// there is none of these, the error matches [ErrNoShards].
 func (d *Dataset) Shards() (*Stage, error) {
 	var found []*Stage
 	var names []string
@@ -159,9 +158,9 @@ func (d *Dataset) Shards() (*Stage, error) {
 	return nil, fmt.Errorf("%s %w", d.Path, ErrNoShards)
 }
 
-// Data returns the stages that contain documents, records or other results. It
-// omits the intermediate stages of extraction, a filter and a mix, unless the path is
-// such a folder itself.
+// Data returns the stages that contain documents, records or other results. It omits the
+// intermediate stages of extraction, filters and mixes, unless the data set's path is the
+// folder of an intermediate stage.
 func (d *Dataset) Data() (stages []*Stage) {
 	for _, s := range d.Stages {
 		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder && s.Stage != MixFolder && s.Stage != TemplatesFolder {
@@ -181,7 +180,7 @@ func stageRank(stage string) int {
 	return slices.Index(order, "")
 }
 
-// DefinitionsFile returns the name of the file in [TemplatesFolder] that finds the
-// definitions of a dump's templates. source identifies the dump, as in the names of
-// its documents files.
+// DefinitionsFile returns the name of the index file in [TemplatesFolder] for one dump's
+// template definitions. source identifies the dump, as in the names of its documents
+// files.
 func DefinitionsFile(source string) string { return TemplatesFolder + "-" + source + ".definitions" }

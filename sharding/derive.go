@@ -20,11 +20,11 @@ func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning,
 	return Known{}.Warnings(ctx, folder, m)
 }
 
-// Known holds facts about a folder that its maker knows, so that they need not be
-// read from files for the warnings. The zero value holds none.
+// Known contains facts about a folder that are already in memory, so that computing the
+// warnings need not read them from files. The zero value contains none.
 type Known struct {
-	Facts     *Facts     // sum of all side-cars' Facts; nil if they are not known
-	Tokenizer *Tokenizer // of the folder's vocabulary or tokenizer; nil if it is not loaded
+	Facts     *Facts     // sum of Facts over all side-cars; nil: unknown
+	Tokenizer *Tokenizer // tokenizer with the folder's vocabulary; nil: not loaded
 }
 
 // Warnings returns the same as [DeriveWarnings], using the known facts.
@@ -60,13 +60,12 @@ func sameInputs(m *Manifest) (list []Warning) {
 	return []Warning{w}
 }
 
-// notArticles are the reject reasons of pages that are not articles, or whose
-// text is not in the dump. Pages rejected for these reasons do not count for
-// warnRejects.
+// notArticles are the reject reasons for pages that are not articles, or whose text is
+// not in the dump. warnRejects ignores such pages.
 var notArticles = []extract.Reject{extract.RejectRedirect, extract.RejectNamespace, extract.RejectModel, extract.RejectDisambiguation, extract.RejectDeleted}
 
-// copyReasons are the reject reasons of duplicate documents. Documents rejected
-// for these reasons do not count for warnRejects.
+// copyReasons are the reject reasons for duplicate documents. warnRejects ignores such
+// documents.
 var copyReasons = []extract.Reject{RejectDuplicate, RejectNearDuplicate, RejectContained}
 
 // sourceWarnings returns a warning for each source without documents, and for
@@ -143,9 +142,9 @@ func (k Known) exampleWarnings(ctx context.Context, folder Folder, m *Manifest) 
 // manifest.
 func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	c := m.Counts
-	alone := int64(0) // records of shards with one document
+	alone := int64(0) // records in shards with a single document
 	splits := map[string]int64{}
-	shards := map[ShardName]Counts{} // by split and index: the sums over length bins
+	shards := map[ShardName]Counts{} // sums over the length bins of each shard
 	for _, f := range m.RecordFiles() {
 		n, _ := ParseShardName(f.Name)
 		splits[n.Split] += Records.Of(f.Counts)
@@ -156,7 +155,8 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 		shards[n].Add(f.Counts)
 	}
 	for _, counts := range shards {
-		// Only pairs need another document, and with NSPNegatives it is of any shard.
+		// Only sentence pairs need a second document. With NSPNegatives it may be in any
+		// shard.
 		if extract.Documents.Of(counts) == 1 && o.Form().Pairs() && o.NSPNegatives == "" {
 			alone += Records.Of(counts)
 		}
@@ -169,7 +169,7 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 		{Code: warnRandomNext, Count: RandomNext.Of(c), Of: Records.Of(c), Limit: limitRandomNext},
 	} {
 		if w.Code == warnLongSentences && o.How().Unsplit {
-			continue // nobody looked for sentences
+			continue // the recipe does not split sentences
 		}
 		if exceeds(w) {
 			list = append(list, w)
@@ -186,7 +186,7 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 // sentenceLimit returns the limit of [warnLongSentences].
 func (o ExamplesOptions) sentenceLimit() float64 {
 	if !o.Form().Masks() {
-		return limitSentenceTokens // of long records too, sentences should be found
+		return limitSentenceTokens // records may be long, but sentences in them are short
 	}
 	return max(limitSentenceTokens, float64(o.MaxSeqLength))
 }
@@ -222,15 +222,16 @@ func (k Known) casingWarnings(ctx context.Context, folder Folder, m *Manifest, o
 	return nil, nil
 }
 
-// Facts are the facts in the side-cars of shards that warnings need.
+// Facts are the facts about shards that are needed for warnings. They come from
+// side-cars.
 type Facts struct {
-	Predictions  int64               // number of predictions for which the records have room
+	Predictions  int64               // number of predictions for which the records have space
 	Wanted       int64               // number of predictions that the options ask for
 	WithoutPunkt map[string]int64    // see [ShardBody]
 	Followed     []pretrain.Followed `json:",omitempty"` // sorted by ID
 }
 
-// Add adds the facts of other side-cars.
+// Add adds the facts of another shard.
 func (f *Facts) Add(o *Facts) {
 	f.Predictions += o.Predictions
 	f.Wanted += o.Wanted
@@ -267,7 +268,7 @@ func (o ExamplesOptions) needFacts() bool {
 // records or the languages of the documents, which only side-cars list.
 func (k Known) sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (list []Warning, err error) {
 	if !o.needFacts() {
-		return nil, nil // nothing to read them for
+		return nil, nil // no warning needs them
 	}
 	facts := k.Facts
 	if facts == nil {
@@ -276,7 +277,7 @@ func (k Known) sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, 
 		}
 	}
 	predictions := Warning{Code: WarnFewPredictions, Count: facts.Predictions, Of: facts.Wanted, Limit: LimitFewPredictions}
-	if predictions.Of > 0 && !exceeds(predictions) { // it must be above
+	if predictions.Of > 0 && !exceeds(predictions) { // this one warns below its limit
 		list = append(list, predictions)
 	}
 	splitter := Warning{Code: warnSplitter, Of: extract.Documents.Of(m.Counts), Limit: limitSplitter}

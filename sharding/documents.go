@@ -68,8 +68,8 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 	return in, err
 }
 
-// ReadSourceNames returns [SourceNames] of documents folders, from their manifests
-// alone.
+// ReadSourceNames returns the [SourceNames] of documents folders. It reads only their
+// manifests.
 func ReadSourceNames(ctx context.Context, locations []string) ([]string, error) {
 	inputs := make([]DocumentsInput, len(locations))
 	for i, location := range locations {
@@ -92,7 +92,8 @@ func ReadSourceNames(ctx context.Context, locations []string) ([]string, error) 
 	return SourceNames(inputs), nil
 }
 
-// documentsFiles is [Manifest.DocumentsFiles] for a manifest that may be in parts.
+// documentsFiles is [Manifest.DocumentsFiles], but also reads a manifest that is stored
+// in parts.
 func documentsFiles(ctx context.Context, folder Folder, m *Manifest) ([]FileEntry, error) {
 	var documents Manifest
 	for f, err := range m.EachFile(ctx, folder) {
@@ -106,8 +107,8 @@ func documentsFiles(ctx context.Context, folder Folder, m *Manifest) ([]FileEntr
 	return documents.DocumentsFiles(), nil
 }
 
-// tablesAtOnce is the number of side-cars that are read concurrently: on an object
-// store each takes some hundredths of a second.
+// tablesAtOnce is the number of side-cars that are read concurrently: reading one from an
+// object store takes some hundredths of a second.
 const tablesAtOnce = 16
 
 // readBlockTables reads the side-cars of documents files.
@@ -131,8 +132,7 @@ func (l BlockList) Documents(ctx context.Context, locations []string, read func(
 	return l.documents(ctx, locations, read, func(*FileBlocks) {})
 }
 
-// documents implements Documents. It also calls begin before the documents of each
-// file.
+// documents implements Documents. It also calls begin at the start of each file.
 func (l BlockList) documents(ctx context.Context, locations []string, read func(textBytes int64), begin func(*FileBlocks)) iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r, err := extract.NewBlockReader()
@@ -163,8 +163,8 @@ func (l BlockList) documents(ctx context.Context, locations []string, read func(
 	}
 }
 
-// Documents yields the documents of a documents file in order, and at most one
-// error. A document is valid until the next one.
+// Documents yields the documents of a documents file in order, and at most one error. The
+// yielded document is valid only until the next one.
 func Documents(ctx context.Context, folder Folder, name string) iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r, err := extract.NewBlockReader()

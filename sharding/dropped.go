@@ -14,7 +14,7 @@ import (
 // dropped.
 func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*facts.DroppedTemplates, error) {
 	var sum facts.Losses
-	for names := range slices.Chunk(slices.Sorted(slices.Values(sideCars)), 4*tablesAtOnce) { // the first page is that of the first file
+	for names := range slices.Chunk(slices.Sorted(slices.Values(sideCars)), 4*tablesAtOnce) { // sorted, so that the first page comes from the first file
 		bodies, err := readBodies(ctx, folder, names)
 		if err != nil {
 			return nil, err

@@ -39,8 +39,8 @@ func (e *otherPlanError) Is(target error) bool { return target == ErrUnfinished 
 // Damaged marks the error for exit codes.
 func (e *otherPlanError) Damaged() bool { return true }
 
-// A newerError is a [*failure.Newer] that also matches [ErrFormat], so that every
-// reader stops at it. It is not marked as corrupt.
+// A newerError is a [*failure.Newer] that also matches [ErrFormat], so that readers stop
+// at it as at a corrupt file. For exit codes, it does not count as corrupt.
 type newerError struct{ *failure.Newer }
 
 func (newerError) Is(target error) bool { return target == ErrFormat }
@@ -83,9 +83,9 @@ type RecordError struct {
 
 func (e *RecordError) Error() string {
 	if corrupt := (*tfrecord.CorruptError)(nil); errors.As(e.Err, &corrupt) {
-		return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err) // already names the byte
+		return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err) // the text of e.Err already contains the offset
 	}
-	if e.Offset < 0 { // in a format whose records are not pieces of a file
+	if e.Offset < 0 { // the format's records have no offset in a file
 		return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err)
 	}
 	return fmt.Sprintf("%s: record %d at byte %d: %v", e.File, e.Record, e.Offset, e.Err)

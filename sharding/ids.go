@@ -15,12 +15,13 @@ import (
 	"pretext/internal/store"
 )
 
-// IDsSuffix is the suffix of lists of IDs. Next to each documents file there is such
-// a list: the 64-bit FNV-1a hash of the ID of each document, big-endian, sorted. By
-// merging the lists, the equal IDs of a whole folder are counted in little memory.
+// IDsSuffix is the suffix of ID lists. Beside each documents file is a list with the
+// 64-bit FNV-1a hash of each document's ID, as sorted big-endian integers. Merging these
+// sorted lists finds the equal IDs in a whole folder with little memory.
 const IDsSuffix = ".ids"
 
-// EqualIDs is the count of documents in a folder that have the ID of another one.
+// EqualIDs is the number of documents in a folder whose ID equals that of another
+// document.
 var EqualIDs = counts.Declare("equal_ids", counts.About{Whole: true, Meaning: "documents with the ID of another one, see IDs"})
 
 // An IDList collects the IDs of one documents file.
@@ -46,7 +47,7 @@ func (l IDList) Bytes() []byte {
 	return b
 }
 
-// idsMemory is the memory in bytes for sorting IDs.
+// idsMemory is the memory for sorting IDs, in bytes.
 const idsMemory = 32 << 20
 
 // An IDSpill is a temporary file that disappears when it is closed.
@@ -57,9 +58,9 @@ type IDSpill = interface {
 }
 
 // CountEqualIDs returns the number of documents in folder whose ID equals that of an
-// earlier document. names are the names of the lists of IDs, which are read one after
-// the other. If there are more than four million IDs, they are sorted in the file
-// that spill creates or, if spill is nil, in the system's temporary folder.
+// earlier document. names are the ID list files, which are read one after the other. More
+// than four million IDs are sorted in the file that spill creates; if spill is nil, in a
+// file in the system's temporary directory.
 func CountEqualIDs(ctx context.Context, folder Folder, names []string, spill func() (IDSpill, error)) (equal int64, err error) {
 	create := extsort.TempSpill("")
 	if spill != nil {

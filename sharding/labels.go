@@ -10,13 +10,13 @@ import (
 	"pretext/records/pretrain"
 )
 
-// followedDocuments is the approximate number of documents of a corpus that are
-// followed: all if the corpus has fewer. The labels of examples are counted by the
-// followed document that segment B comes from.
+// followedDocuments is the approximate number of documents in the sample, or all if the
+// corpus has fewer. Labels are counted only for examples whose segment B comes from a
+// document in the sample; these documents are called followed.
 const followedDocuments = 4096
 
-// followHash returns a 48-bit hash of a document, by which the followed documents are
-// chosen.
+// followHash returns a 48-bit hash of a document's ID, which determines whether the
+// document is followed.
 func followHash(id string) uint64 { return xxhash.Sum64String(id) >> 16 }
 
 // followBelow returns the limit for followHash: documents with a hash below it are
@@ -29,16 +29,15 @@ func followBelow(documents int64) uint64 {
 	return all / uint64(documents) * followedDocuments
 }
 
-// follow marks the last document of the corpus of a split as followed, if it is
-// chosen. Only training examples are counted.
+// follow marks the document that was last added to c as followed, if its hash is below
+// the limit. Only the train split is followed.
 func (n *Negatives) follow(c *Corpus, split int, id string) {
 	if hash := followHash(id); split == 0 && hash < n.Follow {
 		c.Corpus.Follow(hash)
 	}
 }
 
-// addFollowed merges counts of followed documents, sorted by ID, and adds up the
-// counts of equal documents.
+// addFollowed merges two lists sorted by ID, and adds up the counts of documents in both.
 func addFollowed(a, b []pretrain.Followed) (sum []pretrain.Followed) {
 	if len(b) == 0 {
 		return a
@@ -60,25 +59,25 @@ func addFollowed(a, b []pretrain.Followed) (sum []pretrain.Followed) {
 }
 
 // A LabelGuess measures how well the document of segment B predicts the label of an
-// example. The labels in each half of the examples are guessed: for each document, as
-// the more frequent label in the other half.
+// example. The examples are divided into two halves. For each document, the labels in one
+// half are predicted by the document's more frequent label in the other half.
 type LabelGuess struct {
-	Documents int64 // followed
+	Documents int64 // number of followed documents
 	Never     int64 // number of followed documents that no random segment comes from
 	Examples  int64 // number of examples whose segment B comes from a followed document
-	Right     int64 // number of labels that were guessed right
+	Right     int64 // number of labels that were predicted correctly
 
-	// Chance is the fraction that would be right if random segments came from all
-	// documents equally often.
+	// Chance is the expected fraction of correct predictions if random segments came from
+	// all documents equally often.
 	Chance float64
 }
 
-// guessLabels returns the LabelGuess of followed documents: their counts are sums
-// over all shards, sorted by ID, because sums of floats depend on the order. The zero
-// value means that no documents were followed.
+// guessLabels returns the LabelGuess of followed documents. followed contains sums over
+// all shards, sorted by ID, because sums of floats depend on the order. If it is empty,
+// guessLabels returns the zero value.
 func guessLabels(followed []pretrain.Followed) (g LabelGuess) {
 	g.Documents = int64(len(followed))
-	var random [2]int64 // of all documents, by half
+	var random [2]int64 // number of random segments in each half, from all documents
 	for _, f := range followed {
 		for half, labels := range f.Examples {
 			g.Examples += labels[0] + labels[1]

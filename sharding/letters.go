@@ -11,8 +11,8 @@ import (
 	"pretext/tokenize/hf"
 )
 
-// spelledScripts are scripts with letters and with spaces between words. A vocabulary
-// for a language in such a script has many tokens of several letters. Hangul is
+// spelledScripts are scripts with letters and with spaces between words. A vocabulary for
+// a language in one of these scripts has many tokens of several letters. Hangul is
 // included for its jamo, the parts into which an uncased vocabulary splits syllables.
 var spelledScripts = []string{"Latin", "Greek", "Cyrillic", "Armenian", "Hebrew", "Arabic", "Syriac", "Thaana", "Georgian", "Ethiopic", "Hangul",
 	"Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala"}
@@ -23,9 +23,9 @@ const (
 	tokensALetter  = 4    // minimum ratio of tokens with several letters to tokens with one letter, for a script that the vocabulary covers
 )
 
-// SpelledLetters is the count of tokens that [Tokenizer.spelling] selects. Side-cars
-// of shards have it only above [limitSpelled], so that other data keeps the bytes
-// that it had before this count existed.
+// SpelledLetters is the number of tokens that [Tokenizer.spelling] selects. Side-cars of
+// shards contain it only above [limitSpelled], so that side-cars below the limit have the
+// same bytes as before this count existed.
 var SpelledLetters = counts.Declare("spelled_letters", counts.About{Meaning: "tokens of one letter of a script in which the vocabulary has few longer ones, in shards above the limit of the warning spelled-out"})
 
 // keepSpelled removes SpelledLetters if it is within the limit.
@@ -35,9 +35,9 @@ func keepSpelled(c Counts) {
 	}
 }
 
-// spelling returns a list by token id. An element is true if the token is one letter,
-// or a part of one, of a script for which the vocabulary has few longer tokens. The
-// list is nil if there is no such script.
+// spelling returns a list indexed by token id. An element is true if the token is a
+// single letter, or part of one, in a script for which the vocabulary has few longer
+// tokens. The list is nil if there is no such script.
 func (t *Tokenizer) spelling() []bool {
 	if t.Vocab.Size < minJudgedVocab {
 		return nil
@@ -67,8 +67,8 @@ func (t *Tokenizer) spelling() []bool {
 	return out
 }
 
-// tokenText returns a function that returns the text of an id, which may end in
-// the middle of a character.
+// tokenText returns a function from an id to its text, which may end in the middle of a
+// character.
 func (t *Tokenizer) tokenText() func(id int32) string {
 	if t.WordPiece != nil {
 		v := t.WordPiece.Vocab()
@@ -103,8 +103,8 @@ func lettersOf(token string) (script, letters int) {
 	return script, letters
 }
 
-// cutRune returns a character of the script to which the truncated character s
-// belongs, or -1. The first of three bytes fits many scripts.
+// cutRune returns any character of the script of the truncated character s, or -1 if the
+// script is unknown. The first of three bytes fits many scripts.
 func cutRune(s string) rune {
 	fill := ""
 	switch c := s[0]; {

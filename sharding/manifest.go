@@ -18,8 +18,8 @@ import (
 	"pretext/internal/store"
 )
 
-// FormatVersion is the version of all JSON files of this package. It is raised
-// when an old reader would misread a new file.
+// FormatVersion is the version of all JSON files of this package. It is raised if an old
+// program would misread a new file.
 const FormatVersion = 1
 
 // PlanVersion is the version of plan.json. In version 2 the plans of all tasks are in
@@ -30,8 +30,8 @@ const PlanVersion = 2
 // lists them.
 type Counts = counts.Counts
 
-// An Input is one input of a stage: a source, identified by its base name, size
-// and hash, or the manifest of an input folder.
+// An Input is one input of a stage: a source file or the manifest of an input folder. It
+// is identified by base name, size and hash.
 type Input struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
@@ -43,7 +43,7 @@ type Input struct {
 type Recipe struct {
 	FormatVersion int             `json:"format_version"`
 	Stage         string          `json:"stage"`
-	Algorithm     int             `json:"algorithm"` // raised when a new program version writes other bytes
+	Algorithm     int             `json:"algorithm"` // raised when a new program version writes different bytes
 	Options       json.RawMessage `json:"options"`   // normalized, named as in google-research/bert
 	Inputs        []Input         `json:"inputs"`    // in source order
 }
@@ -57,16 +57,16 @@ func (r Recipe) Fingerprint() string {
 	return Hash(b)
 }
 
-// A StagePlan is the content of plan.json, which lists the tasks of a stage. A
-// worker commits a file only if the fingerprint in plan.json is that of its own
-// plan. So a worker left over from another plan cannot write to the folder.
+// A StagePlan is the content of plan.json, which describes the tasks of a stage. A worker
+// commits a file only if plan.json has the same fingerprint as the worker's own plan. So
+// a leftover worker with an older plan cannot write to the folder.
 type StagePlan struct {
-	// Version is [PlanVersion], or 1 in folders of earlier versions. It is not part
-	// of the recipe, so that the fingerprint is the same.
+	// Version is [PlanVersion], or 1 in folders of earlier versions. It is not part of
+	// the recipe, so that it does not change the fingerprint.
 	Version int `json:"format_version"`
 	Recipe
 	Tasks       int    `json:"tasks"`
-	TasksSHA256 string `json:"tasks_sha256,omitempty"` // hash of the file of tasks; with version 1, of plan/SHA256SUMS, or ""
+	TasksSHA256 string `json:"tasks_sha256,omitempty"` // hash of the file of tasks; in version 1 the hash of plan/SHA256SUMS, or ""
 	Fingerprint string `json:"fingerprint"`
 }
 
@@ -92,10 +92,9 @@ type Origin struct {
 	Licence        string `json:"licence"`
 }
 
-// A Manifest is the content of manifest.json, which is written last and makes a
-// folder valid. It contains what determines the bytes of the folder and what
-// can be derived from them, but no times or machine names, so it is
-// reproducible.
+// A Manifest is the content of manifest.json, which is written last and makes a folder
+// valid. It contains only what determines the bytes of the folder, and what is derived
+// from them. It contains no times or machine names, so it is reproducible.
 type Manifest struct {
 	Recipe
 	Fingerprint string      `json:"fingerprint"`
@@ -105,11 +104,10 @@ type Manifest struct {
 	// Dropped lists templates without text, in folders of the extract stage.
 	Dropped *facts.DroppedTemplates `json:"dropped_templates,omitempty"`
 
-	// Warnings are figures outside their limits. [Manifest.Describe] explains
-	// them.
+	// Warnings are figures outside the expected range. [Manifest.Describe] explains them.
 	Warnings []Warning `json:"warnings,omitempty"`
 
-	parts []ManifestPart // of a manifest read from parts
+	parts []ManifestPart // parts from which the manifest was read; nil if it was one file
 }
 
 // RecordFiles returns the files of records, sorted by name.
@@ -133,7 +131,7 @@ func (m *Manifest) DocumentsFiles() (files []FileEntry) {
 	return files
 }
 
-// RejectSummary returns the reasons for rejects with their counts, as one phrase.
+// RejectSummary returns the reject reasons with their counts, as one phrase.
 func RejectSummary(c Counts) string {
 	var parts []string
 	for reason, n := range extract.Rejects.Members(c) {
@@ -152,8 +150,8 @@ const (
 	RejectContained     extract.Reject = "contained"      // mostly contained in another document, or in one that it duplicates
 )
 
-// A SideCar is the content of the JSON file beside a data file. It proves that
-// the data file is complete, and states to which plan it belongs.
+// A SideCar is the content of the JSON file beside a data file. It proves that the data
+// file is complete, and identifies its plan by the fingerprint.
 type SideCar struct {
 	FormatVersion int       `json:"format_version"`
 	Stage         string    `json:"stage"`
@@ -166,8 +164,8 @@ type SideCar struct {
 	// Body is stage-specific: the block table of a documents file, the record
 	// table of a shard.
 	Body json.RawMessage `json:"body,omitempty"`
-	// Facts is the sum of Body for the makers of the manifest, so that they need not
-	// read all of it. It is not in the file, because Body contains it.
+	// Facts is a summary of Body in memory, so that the program that writes the manifest
+	// need not parse Body again. It is not written to the file.
 	Facts *Facts `json:"-"`
 }
 
@@ -201,9 +199,8 @@ func Compact(v any) []byte {
 	return buf.Bytes()
 }
 
-// ReadManifest reads and validates the manifest of a folder. If there is none,
-// or one that does not belong to the plan of the folder, the error matches
-// [ErrUnfinished].
+// ReadManifest reads and validates the manifest of a folder. If the manifest does not
+// exist or does not belong to the folder's plan, the error matches [ErrUnfinished].
 func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	m, err := ReadManifestHead(ctx, folder)
 	if err != nil {
@@ -225,7 +222,7 @@ func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	return m, nil
 }
 
-// plainAfter reports whether name is a plain file name that is sorted after last.
+// plainAfter reports whether name is a plain file name and sorts after last.
 func plainAfter(name, last string) bool {
 	return name == filepath.Base(name) && name != "." && name != ".." && name > last
 }
@@ -278,13 +275,13 @@ func readJSON(ctx context.Context, folder Folder, name string, to any, versions 
 	return nil
 }
 
-// parseJSON parses a file and checks that its format version is one of versions,
-// or [FormatVersion] if there are none. The error matches [ErrFormat], also if it is a
+// parseJSON parses a file and checks its format version, which must be one of versions,
+// or [FormatVersion] if versions is empty. Every error matches [ErrFormat], including a
 // [*failure.Newer].
 func parseJSON(b []byte, to any, versions ...int) error {
 	version, err := versionOf(b)
 	if err == nil {
-		err = checkVersion(version, versions...) // first: a newer file may have other members
+		err = checkVersion(version, versions...) // first, because newer files may have unknown members
 	}
 	if err == nil {
 		err = json.Unmarshal(b, to)
@@ -295,7 +292,7 @@ func parseJSON(b []byte, to any, versions ...int) error {
 	return err
 }
 
-// versionOf returns the format version of a JSON file. This program writes it as the
+// versionOf returns the format version of a JSON file. In files of this program it is the
 // first member, so versionOf need not parse the rest.
 func versionOf(b []byte) (int, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -313,9 +310,8 @@ func versionOf(b []byte) (int, error) {
 	return file.FormatVersion, err
 }
 
-// checkVersion checks that a format version is one of versions, or [FormatVersion]
-// if there are none. The error matches [ErrFormat], also if it is a
-// [*failure.Newer].
+// checkVersion checks that version is one of versions, or [FormatVersion] if versions is
+// empty. Every error matches [ErrFormat], including a [*failure.Newer].
 func checkVersion(version int, versions ...int) error {
 	if len(versions) == 0 {
 		versions = []int{FormatVersion}

@@ -13,12 +13,12 @@ import (
 	"pretext/tokenize"
 )
 
-// LostMarks counts the words of a text that change with an uncased vocabulary. With
-// lower-casing, Google's tokenizer drops marks (general category Mn, after canonical
-// decomposition). In some scripts and languages they are parts of letters: vowel
-// signs of Hindi, the dots of ö.
+// LostMarks counts the words that an uncased vocabulary changes. With lower-casing,
+// Google's tokenizer drops marks (general category Mn, after canonical decomposition). In
+// some scripts and languages marks are parts of letters: vowel signs in Hindi, the dots
+// of ö.
 type LostMarks struct {
-	Words  int64 `json:"words"`  // words with a letter in the measured text
+	Words  int64 `json:"words"`  // words with at least one letter in the sample
 	Losing int64 `json:"losing"` // of these, words that lose a mark
 	Other  int64 `json:"other"`  // of these, words in scripts other than Latin
 	Types  int64 `json:"types"`  // distinct words, in lower case
@@ -31,19 +31,19 @@ const (
 	// limitLosing is the maximum fraction of words that lose marks. In English dumps
 	// it is 0.4 % (names and foreign words), in Dutch ones 1.3 %, in German ones 8 %.
 	limitLosing = 0.005
-	// limitLosingEnglish replaces limitLosing for English text in which the words of
-	// other scripts stay below limitLosing, so that English articles about foreign
-	// places get no warning.
+	// limitLosingEnglish replaces limitLosing for English text, if the words in other
+	// scripts stay below limitLosing. So English articles about foreign places get no
+	// warning.
 	limitLosingEnglish = 0.02
 	// limitMerged is the maximum fraction of types that become equal to another. In
 	// English it is 1 %.
 	limitMerged = 0.02
-	// englishThe is the minimum fraction of "the" among the words of English text.
-	// English has 5 to 7 %, other languages have hardly any.
+	// englishThe is the minimum fraction of "the" among the words of English text. It is
+	// 5 to 7 % in English and almost 0 in other languages.
 	englishThe = 0.04
 )
 
-// English reports whether the text is English, by its most frequent word.
+// English reports whether the text is English, judged by the frequency of "the".
 func (m LostMarks) English() bool { return float64(m.The) >= englishThe*float64(m.Words) }
 
 // limit returns the limit of Losing/Words.
@@ -54,12 +54,12 @@ func (m LostMarks) limit() float64 {
 	return limitLosing
 }
 
-// Usual reports whether the text is English and loses no more than English dumps do.
+// Usual reports whether the text is English and has no more losses than English dumps.
 func (m LostMarks) Usual() bool {
 	return m.English() && float64(m.Losing) <= limitLosing*float64(m.Words)
 }
 
-// TooMany reports whether a limit is exceeded.
+// TooMany reports whether the losses exceed a limit.
 func (m LostMarks) TooMany() bool {
 	return float64(m.Losing) > m.limit()*float64(m.Words) || float64(m.Merged) > limitMerged*float64(m.Types)
 }
@@ -67,8 +67,8 @@ func (m LostMarks) TooMany() bool {
 // marksBytes is the size of the sample that [MeasureMarks] reads, in bytes of text.
 const marksBytes = 8 << 20
 
-// MeasureMarks measures a sample of documents: blocks with 8 MiB of text, or all
-// documents if they have less. The sample depends only on the documents.
+// MeasureMarks measures a sample of the documents: blocks with 8 MiB of text, or
+// everything if there is less. The sample depends only on the documents.
 func MeasureMarks(ctx context.Context, inputs []DocumentsInput) (LostMarks, error) {
 	a := &Assignment{}
 	total := 0
@@ -106,23 +106,23 @@ func MeasureMarks(ctx context.Context, inputs []DocumentsInput) (LostMarks, erro
 	return c.lost, nil
 }
 
-// A markCounter counts words.
+// A markCounter counts the words of a text and their losses.
 type markCounter struct {
 	splitter   *tokenize.WordSplitter // converts words to lower case and keeps their marks
 	lost       LostMarks
-	types      map[uint64]wordLoss // by hash of a distinct word with its marks
-	stripped   map[uint64]bool     // hashes of distinct words without marks
+	types      map[uint64]wordLoss // key: hash of a distinct word with its marks
+	stripped   map[uint64]bool     // key: hash of a distinct word without its marks
 	decomposed []byte
 }
 
-// A wordLoss is the kind of loss of a word: whether it loses marks, and in which
-// scripts.
+// A wordLoss describes whether a word loses marks and, if so, whether it is in Latin
+// script.
 type wordLoss uint8
 
 const (
 	losesNone wordLoss = iota
 	losesLatin
-	losesOther // it has letters of another script
+	losesOther // it has letters of a script other than Latin
 )
 
 func newMarkCounter() (*markCounter, error) {

@@ -12,34 +12,34 @@ import (
 	"pretext/internal/portable"
 )
 
-// A Mix says how often the documents of each source are read in one pass over the
+// A Mix configures how often the documents of each source are read in one pass over the
 // data. Shares are fractions of the tokens. At least one of Weights, Epochs and
 // LanguageAlpha is set.
 //
-// A key of Weights and Epochs is the name of a source (see [SourceNames]), or the
-// part of names before a hyphen: "enwiki" stands for all parts of a dump of enwiki,
-// which then count as one source. [ResolveMix] fills in the table.
+// A key of Weights and Epochs is the name of a source (see [SourceNames]), or the part of
+// the name before a hyphen: "enwiki" stands for all parts of a dump of enwiki, which then
+// count as one source. [ResolveMix] computes the table.
 type Mix struct {
-	// Weights are the relative shares of the sources in the tokens of all sources
-	// with a weight. Every source then needs a weight or epochs.
+	// Weights are the relative shares of sources among all sources with a weight. If any
+	// source has a weight, all others need a weight or epochs.
 	Weights map[string]float64 `json:"weights,omitempty"`
-	// Epochs is the number of times that the documents of a source are read: 2.5
-	// reads each document twice, and documents with half of the tokens a third time.
-	// Sources without weight and epochs are read once.
+	// Epochs is how many times the documents of a source are read: 2.5 reads all
+	// documents twice, and documents with half of the tokens a third time. A source
+	// without weight and epochs is read once.
 	Epochs map[string]float64 `json:"epochs,omitempty"`
-	// LanguageAlpha is the exponent of the shares of languages: a language with
-	// the share p of the tokens gets p^alpha, divided by the sum of these over all
-	// languages (Conneau and Lample 2019, arXiv 1901.07291). 1 leaves the shares
-	// as they are, 0 makes them equal. nil: languages do not matter.
+	// LanguageAlpha is the exponent for language shares: a language with the share p of
+	// the tokens gets p^alpha, divided by the sum of p^alpha over all languages (Conneau
+	// and Lample 2019, arXiv 1901.07291). 1 keeps the shares, 0 makes them equal. nil
+	// ignores languages.
 	LanguageAlpha *float64 `json:"language_alpha,omitempty"`
 
-	Table []MixRow `json:"table,omitempty"` // documents that are chosen; nil until it is known
+	Table []MixRow `json:"table,omitempty"` // the chosen documents; nil until computed
 }
 
 // maxEpochs is the maximum number of passes over a source.
 const maxEpochs = 1000
 
-// Enabled reports whether m asks for anything.
+// Enabled reports whether any option of m is set.
 func (m *Mix) Enabled() bool {
 	return m != nil && (len(m.Weights) > 0 || len(m.Epochs) > 0 || m.LanguageAlpha != nil)
 }
@@ -84,16 +84,16 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// A MixPart is a source: the documents files of a folder whose names have the same
+// A MixPart identifies a source: all documents files in one folder with the same
 // [SourceOf].
 type MixPart struct {
 	Folder int    `json:"folder"` // number of the documents folder, from 0
 	Source string `json:"source"`
 }
 
-// A mixSource is a source with the name by which a mix knows it: the name in its
-// files, with "-2" for the second folder that has a source of this name, "-3" for the
-// third and so on.
+// A mixSource is a source with its name in the mix: the name in its file names, followed
+// by "-2" in the second folder that has a source of this name, "-3" in the third and so
+// on.
 type mixSource struct {
 	MixPart
 	name string
@@ -120,8 +120,8 @@ func mixSources(inputs []DocumentsInput) (sources []mixSource) {
 	return sources
 }
 
-// SourceNames returns the names by which a mix knows the sources of documents
-// folders, in source order.
+// SourceNames returns the names of the sources in a mix of documents folders, in source
+// order.
 func SourceNames(inputs []DocumentsInput) (names []string) {
 	for _, s := range mixSources(inputs) {
 		names = append(names, s.name)
@@ -129,17 +129,17 @@ func SourceNames(inputs []DocumentsInput) (names []string) {
 	return names
 }
 
-// A mixGroup is the list of sources that one key of the options names, or one source
-// that no key names.
+// A mixGroup is a list of sources that are mixed as one: all sources that one key of the
+// options matches, or a single source that no key matches.
 type mixGroup struct {
 	name    string
 	sources []string // names
 	parts   []MixPart
 }
 
-// groups returns the groups of the sources called names, in the order of names. A
-// key that names no source is a usage error, and so is a source without weight
-// or epochs if there are weights.
+// groups returns the groups of the sources in names, in the order of names. A key that
+// matches no source is a usage error. If there are weights, a source without weight or
+// epochs is one too.
 func (m *Mix) groups(names []string) (groups []mixGroup, err error) {
 	owner := map[string]string{} // key by source
 	for _, key := range append(sortedKeys(m.Weights), sortedKeys(m.Epochs)...) {
@@ -169,14 +169,14 @@ func (m *Mix) groups(names []string) (groups []mixGroup, err error) {
 	return groups, nil
 }
 
-// CheckNames returns a usage error if a key names none of the sources called
-// names, or a source lacks a weight.
+// CheckNames returns a usage error if a key matches none of the sources in names, or if a
+// source lacks a weight.
 func (m *Mix) CheckNames(names []string) error {
 	_, err := m.groups(names)
 	return err
 }
 
-// Estimate returns the table for sources whose documents and tokens are estimates.
+// Estimate returns the table of the mix from estimated numbers of documents and tokens.
 // Each row of sources has a name, a language, documents and tokens. Without
 // LanguageAlpha, languages are ignored.
 func (m *Mix) Estimate(sources []MixRow) (table []MixRow, err error) {
@@ -213,9 +213,8 @@ func (m *Mix) Estimate(sources []MixRow) (table []MixRow, err error) {
 	return table, nil
 }
 
-// NamedSources returns those of the sources in names that a key stands for: the
-// source of exactly that name, or else all sources whose names begin with the key and
-// a hyphen.
+// NamedSources returns the elements of names that a key matches: the source with exactly
+// that name, or else all sources whose names begin with the key and a hyphen.
 func NamedSources(key string, names []string) (named []string) {
 	if slices.Contains(names, key) {
 		return []string{key}
@@ -228,7 +227,7 @@ func NamedSources(key string, names []string) (named []string) {
 	return named
 }
 
-// flag returns the flag with which a key was set.
+// flag returns the name of the flag that set a key.
 func (m *Mix) flag(key string) string {
 	if _, ok := m.Weights[key]; ok {
 		return "weight"
@@ -236,7 +235,7 @@ func (m *Mix) flag(key string) string {
 	return "epochs"
 }
 
-// list returns names as text, the first 20 of them.
+// list returns the first 20 names as text.
 func list(names []string) string {
 	if more := len(names) - 20; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), more)
@@ -244,11 +243,11 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// wanted sets the number of tokens for each row. All rows of a group get the same
-// epochs; then languages get their shares.
+// wanted computes the number of tokens for each row. All rows of a group get the same
+// number of epochs, which is then adjusted for languages.
 func (m *Mix) wanted(rows []MixRow) error {
 	rates := make([]float64, len(rows))
-	inWeights, sum := 0.0, 0.0 // tokens of all sources with a weight, and their weights
+	inWeights, sum := 0.0, 0.0 // over all sources with a weight: tokens, and weights
 	tokens := map[string]float64{}
 	for _, r := range rows {
 		tokens[r.Source] += float64(r.Tokens)

@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// ResolveMix fills in o.Mix.Table from the tokens that the stage [MixFolder]
-// counted in the documents of inputs, and returns the assignment of their blocks to
-// shards. A mix that the documents do not allow is a usage error.
+// ResolveMix computes o.Mix.Table from the token counts of the stage [MixFolder], and
+// returns the assignment of the blocks of inputs to shards. A mix that is impossible with
+// these documents is a usage error.
 //
-// It reads the counts three times, so that its memory does not grow with the number
-// of documents: some kilobytes for each row of the table, and four bytes for each
-// block and pass.
+// It reads the counts three times, so that its memory does not grow with the number of
+// documents: some kilobytes for each row of the table, and four bytes for each block and
+// pass.
 func ResolveMix(ctx context.Context, counts Folder, inputs []DocumentsInput, o *ExamplesOptions) (*Assignment, error) {
 	r, err := newMixResolver(inputs, *o)
 	if err != nil {
@@ -44,16 +44,16 @@ func ResolveMix(ctx context.Context, counts Folder, inputs []DocumentsInput, o *
 	return a, a.assign(*o)
 }
 
-// A mixResolver makes the table of a mix.
+// A mixResolver computes the table of a mix.
 type mixResolver struct {
 	options ExamplesOptions
 	inputs  []DocumentsInput
 	groups  []mixGroup
 	rows    []MixRow
-	keys    map[mixKey]int // row by group and language
+	keys    map[mixKey]int // index in rows
 	files   []mixFile      // in source order
-	at      int            // file of the block that was visited last
-	parts   []*partial     // by row; nil for rows that are read only in whole passes
+	at      int            // index in files of the most recent block's file
+	parts   []*partial     // one for each row; nil for rows without an incomplete pass
 }
 
 // A mixKey identifies a row.
@@ -62,14 +62,14 @@ type mixKey struct {
 	language string // "" if languages do not matter
 }
 
-// A mixFile is a documents file.
+// A mixFile is a documents file with the rows of its documents.
 type mixFile struct {
 	FileBlocks
-	end   int // number of the first block after it, among all blocks
+	end   int // number of blocks in all files up to and including this one
 	group int
 	rows  []int  // rows with documents in this file
-	last  int    // row of the document that was visited last, plus 1
-	spoke string // language of that document
+	last  int    // index of the most recent document's row, plus 1
+	spoke string // language of the most recent document
 	unit  int    // number of the file's first unit
 }
 
@@ -95,8 +95,8 @@ func newMixResolver(inputs []DocumentsInput, o ExamplesOptions) (*mixResolver, e
 	return r, nil
 }
 
-// file returns the file of a block. Blocks come in order; from the first block on,
-// a new scan begins.
+// file returns the file of a block. It must be called for blocks in ascending order;
+// block 0 starts a new scan.
 func (r *mixResolver) file(block int) *mixFile {
 	if block == 0 {
 		r.at = 0
@@ -107,7 +107,7 @@ func (r *mixResolver) file(block int) *mixFile {
 	return &r.files[r.at]
 }
 
-// row returns the number of the row of a document in a file.
+// row returns the index of the row for a document in a file. It adds the row if needed.
 func (r *mixResolver) row(f *mixFile, d *CountedDocument) int {
 	if f.last > 0 && f.spoke == d.Language {
 		return f.last - 1
@@ -144,24 +144,24 @@ func (r *mixResolver) total(block int, d *CountedDocument) error {
 	return nil
 }
 
-// mixBuckets is the number of buckets for the documents of a row. A bucket holds the
-// documents whose keys ([choiceKey]) are in one range of equal size, and counts them
-// and their tokens.
+// mixBuckets is the number of buckets for the documents of a row. The range of keys
+// ([choiceKey]) is divided equally among the buckets. Each bucket stores the number of
+// its documents and of their tokens.
 const mixBuckets = 4096
 
 // A partial selects the documents that the last, incomplete pass over a row reads.
 type partial struct {
-	gap        int64 // tokens to choose, from documents of the first bucket on
+	gap        int64 // number of tokens to choose in the buckets from first on
 	tokens     [mixBuckets]int64
 	documents  [mixBuckets]int32
-	first, end int // range of buckets with the candidates
+	first, end int // range of the buckets that contain candidates
 	candidates []keyed
 }
 
 func bucketOf(key Choice) int { return int(key >> (63 - 12)) }
 
-// passes sets the number of whole passes over each row. It reports whether any row
-// has an incomplete pass after them.
+// passes computes the number of whole passes over each row. It reports whether any row
+// also needs an incomplete pass.
 func (r *mixResolver) passes() (some bool) {
 	r.parts = make([]*partial, len(r.rows))
 	for i := range r.rows {
@@ -210,8 +210,8 @@ func (r *mixResolver) choose(scan func(func(int, *CountedDocument) error) error)
 	return nil
 }
 
-// keysOf returns a visitor that calls visit for the training documents of rows with
-// an incomplete pass.
+// keysOf returns a visitor that calls visit for each training document in a row with an
+// incomplete pass.
 func (r *mixResolver) keysOf(visit func(p *partial, key Choice, d *CountedDocument)) func(int, *CountedDocument) error {
 	return func(block int, d *CountedDocument) error {
 		if d.HeldOut {
@@ -225,9 +225,9 @@ func (r *mixResolver) keysOf(visit func(p *partial, key Choice, d *CountedDocume
 	}
 }
 
-// window finds the buckets with the candidates: the bucket in which the number of
-// tokens reaches the gap, and enough buckets around it to have [nearEnd] documents on
-// each side. All documents before them are chosen.
+// window finds the buckets that contain the candidates: the bucket in which the number of
+// tokens reaches the gap, and buckets around it with at least [nearEnd] documents on each
+// side. All documents in earlier buckets are chosen.
 func (p *partial) window() {
 	end := 0
 	for end < mixBuckets-1 && p.tokens[end] <= p.gap {
@@ -245,8 +245,8 @@ func (p *partial) window() {
 	}
 }
 
-// assignment returns an assignment in which each block of a file is a unit as often
-// as documents of the file may be read.
+// assignment returns an assignment in which each block has one unit for each pass that
+// may read documents of the block's file.
 func (r *mixResolver) assignment() (*Assignment, error) {
 	a := &Assignment{}
 	for _, in := range r.inputs {
@@ -273,8 +273,8 @@ func (r *mixResolver) assignment() (*Assignment, error) {
 	return a, nil
 }
 
-// measure adds a document to the counts of its row, and its text to the units of its
-// block in the passes that read it.
+// measure adds a document to the totals of its row, and the size of its text to the units
+// of its block in the passes that read the document.
 func (r *mixResolver) measure(a *Assignment, block int, d *CountedDocument) error {
 	f := r.file(block)
 	row := &r.rows[r.row(f, d)]

@@ -12,30 +12,30 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A MixRow is a row of the table of a mix: the documents of one source, or with
-// [Mix].LanguageAlpha those of one source in one language, and which of them are
-// chosen. It counts documents to train on; held-out documents are in the eval
-// split once, unless the row is left out.
+// A MixRow is a row of the table of a mix. It describes which documents of one source are
+// chosen or, with [Mix].LanguageAlpha, of one source in one language. Its counts are of
+// training documents. Held-out documents are read once for the eval split, unless LeftOut
+// is set.
 //
-// All documents are read Passes times. In the next pass, those are chosen whose
-// key is below Below or in Extra, so that the chosen tokens are as close to Wanted as
-// whole documents come; see docs/file-format.md.
+// All documents are read Passes times. One more, incomplete pass reads the documents
+// whose key is below Below or in Extra. So MixedTokens is as close to Wanted as possible
+// with whole documents; see docs/file-format.md.
 type MixRow struct {
-	Source   string    `json:"source"`             // name of the source, or the key that stands for several
-	Parts    []MixPart `json:"parts,omitempty"`    // these sources; nil if it is a single one of the first folder, with the name Source
-	Language string    `json:"language,omitempty"` // only with LanguageAlpha
+	Source   string    `json:"source"`             // name of the source, or the key that matches several sources
+	Parts    []MixPart `json:"parts,omitempty"`    // the sources of the row; nil for a single source named Source in the first folder
+	Language string    `json:"language,omitempty"` // set only with LanguageAlpha
 
 	Documents int64 `json:"documents"`
 	Tokens    int64 `json:"tokens"`
 
 	Wanted         int64 `json:"wanted_tokens"`
-	MixedDocuments int64 `json:"mixed_documents"` // documents read in all passes, each counted as often as it is read
+	MixedDocuments int64 `json:"mixed_documents"` // number of documents over all passes
 	MixedTokens    int64 `json:"mixed_tokens"`
 
 	Passes  int      `json:"passes"`
 	Below   Choice   `json:"below,omitempty"`
 	Extra   []Choice `json:"extra,omitempty"`
-	LeftOut bool     `json:"left_out,omitempty"` // its epochs or weight are 0
+	LeftOut bool     `json:"left_out,omitempty"` // epochs or weight are 0
 }
 
 // parts returns the sources of the row.
@@ -51,8 +51,7 @@ func (r MixRow) Epochs() float64 {
 	return float64(r.MixedTokens) / float64(max(1, r.Tokens))
 }
 
-// MixTable returns the table of the mix in the options of shards; nil if they have
-// none.
+// MixTable returns the table of the mix in the options of shards, or nil without a mix.
 func MixTable(options json.RawMessage) []MixRow {
 	var o struct{ Mix Mix }
 	if json.Unmarshal(options, &o) != nil {
@@ -87,9 +86,9 @@ func (c *Choice) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// choiceKey returns the number by which documents are chosen in an incomplete pass:
-// half of XXH64 of seed, pass and the hash of the document's ID, each a big-endian
-// uint64. It depends on nothing else.
+// choiceKey returns the key by which an incomplete pass chooses documents: half of XXH64
+// of seed, pass and the hash of the document's ID, each a big-endian uint64. It depends
+// on nothing else.
 func choiceKey(seed int64, pass int, id uint64) Choice {
 	var in [24]byte
 	binary.BigEndian.PutUint64(in[:], uint64(seed))
@@ -98,7 +97,7 @@ func choiceKey(seed int64, pass int, id uint64) Choice {
 	return Choice(xxhash.Sum64(in[:]) >> 1) // below 2^63, so that key + 1 never overflows
 }
 
-// chosen reports whether a document of the row is read in a pass, from 0.
+// chosen reports whether a pass, counted from 0, reads a document of the row.
 func (r *MixRow) chosen(seed int64, pass int, id uint64, heldOut bool) bool {
 	switch {
 	case heldOut:
@@ -120,26 +119,25 @@ func (r *MixRow) passes() int {
 		n++
 	}
 	if n == 0 && !r.LeftOut {
-		n = 1 // for held-out documents
+		n = 1 // to read the held-out documents
 	}
 	return n
 }
 
-// A keyed is a candidate document of an incomplete pass.
+// A keyed is a candidate document for an incomplete pass.
 type keyed struct {
 	key    Choice
 	tokens int64
 }
 
-// nearEnd is the number of documents, on each side of the point at which an
-// incomplete pass has enough tokens, that are chosen by their tokens and not by their
-// keys.
+// nearEnd is how many documents on each side of the end of an incomplete pass are chosen
+// by their tokens instead of their keys. The end is where the pass has enough tokens.
 const nearEnd = 15
 
-// choose sets r.Below and r.Extra so that all documents whose key is below low are
-// chosen, and candidates, whose keys are not, with about gap tokens. It takes
-// candidates in the order of their keys while they fit. Of the documents near the
-// place where that ends, it then chooses those whose tokens come closest.
+// choose computes r.Below and r.Extra. All documents with a key below low are chosen,
+// plus candidates with about gap tokens; their keys are at least low. choose takes
+// candidates in the order of their keys while they fit. It then replaces the choice among
+// the documents near the end by those whose tokens come closest to the gap.
 func (r *MixRow) choose(candidates []keyed, low Choice, gap int64) {
 	slices.SortFunc(candidates, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
 	documents := candidates[:0]
@@ -167,9 +165,9 @@ func (r *MixRow) choose(candidates []keyed, low Choice, gap int64) {
 	}
 }
 
-// closest returns the subset of documents whose tokens add up closest to sum. It
-// tries all subsets: for each of the first half of the documents it finds the best of
-// the second half by binary search.
+// closest returns the subset of documents whose tokens add up closest to sum. It checks
+// all subsets: for each subset of the first half of the documents, it finds the best
+// subset of the second half by binary search.
 func closest(documents []keyed, sum int64) (best []keyed) {
 	half := len(documents) / 2
 	first, second := subsets(documents[:half]), subsets(documents[half:])

@@ -17,14 +17,14 @@ const (
 const (
 	ManifestName = "manifest.json" // written last; makes the folder valid
 	PlanName     = "plan.json"     // tasks of the stage; a worker with another plan must not write to the folder
-	RunName      = "run.json"      // who ran the stage, when and how; no reader relies on it
+	RunName      = "run.json"      // who ran the stage, when and how; readers do not depend on it
 	VocabName    = "vocab.txt"     // the vocabulary used
 
 	// TokenizerName is the tokenizer used, if it is not a BERT vocabulary.
 	TokenizerName = "tokenizer.json"
 
-	// TokenizerConfigName is the file beside a trained tokenizer.json that
-	// transformers reads.
+	// TokenizerConfigName is a file for the library transformers, beside a trained
+	// tokenizer.json.
 	TokenizerConfigName = "tokenizer_config.json"
 )
 
@@ -42,7 +42,7 @@ type ShardName struct {
 	Split string // [Train] or [Eval]
 	Index int    // from 0
 	Count int
-	Bin   int // length of the examples in the file, one of the length bins; 0 without bins
+	Bin   int // length bin of the examples in the file; 0 without bins
 }
 
 // String returns the file name without a suffix: "train-00003-of-00010", or
@@ -56,8 +56,8 @@ func (n ShardName) String() string {
 	return fmt.Sprintf("%s-%05d-of-%05d", split, n.Index, n.Count)
 }
 
-// binMark separates the split from the length bin. The pattern train-* matches no
-// file of a bin, so that a reader does not mix lengths by mistake.
+// binMark separates the split from the length bin. The pattern train-* matches no file of
+// a length bin, so that a reader does not mix bins by mistake.
 const binMark = "_"
 
 // Records returns the name of the records file.
@@ -69,8 +69,8 @@ func (n ShardName) Records(gzip bool) string {
 	return name
 }
 
-// The names of index and side-car do not match the pattern *.tfrecord*, so that
-// readers of that pattern see only records.
+// The names of index and side-car do not match the pattern *.tfrecord*, so that programs
+// that read this pattern see only records.
 
 // IndexFile returns the name of the record index.
 func (n ShardName) IndexFile() string { return n.String() + indexSuffix }
@@ -89,7 +89,7 @@ func ParseShardName(name string) (n ShardName, ok bool) {
 	}
 	bin := 0
 	if binned {
-		bin, _ = strconv.Atoi(length) // if it is no number, String differs
+		bin, _ = strconv.Atoi(length) // the comparison with String rejects names with no valid number
 	}
 	index, err1 := strconv.Atoi(parts[1])
 	count, err2 := strconv.Atoi(parts[3])
@@ -104,8 +104,8 @@ const (
 	TasksName  = "tasks.bin"
 )
 
-// OldTaskFile returns the name of the file in [PlanFolder] to which earlier
-// versions wrote the plan of the task with this index.
+// OldTaskFile returns the file name in [PlanFolder] for the plan of the task with this
+// index, in folders of earlier versions.
 func OldTaskFile(index int) string { return fmt.Sprintf("%05d.json", index) }
 
 // SumsName is the name of the list of hashes of the files in [PlanFolder], which
@@ -152,7 +152,7 @@ func isNumber(s string) bool {
 	return len(s) >= 5 && strings.Trim(s, "0123456789") == ""
 }
 
-// Prefixes of the names of the files that tasks write, other than shards.
+// Prefixes of file names that tasks write, other than shards.
 const (
 	DocumentsPrefix  = "documents-"
 	CountsPrefix     = "counts-"
@@ -161,8 +161,8 @@ const (
 	CandidatesPrefix = "candidates-"
 	SimilarPrefix    = "similar-"
 	DecisionsPrefix  = "decisions-"
-	tokensPrefix     = "tokens-"   // of the stage that counts tokens for a mix
-	manifestPrefix   = "manifest-" // of the parts of a manifest of many files
+	tokensPrefix     = "tokens-"   // token counts for a mix
+	manifestPrefix   = "manifest-" // parts of a manifest of many files
 )
 
 var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, tokensPrefix, manifestPrefix}

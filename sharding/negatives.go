@@ -7,43 +7,42 @@ import (
 	"slices"
 )
 
-// Negatives are the documents from which the random segments of a shard's examples
-// are drawn. Over all shards, each document of the corpus occurs equally often.
+// Negatives select the documents from which the random segments of a shard's examples are
+// drawn. Over all shards, each document of the corpus occurs equally often.
 type Negatives struct {
 	Blocks BlockList `json:"blocks"`          // blocks of other shards
-	Parts  []Part    `json:"parts,omitempty"` // ranges of documents, for blocks that are not used completely, in order
-	Follow uint64    `json:"follow"`          // documents with a hash below this are followed ([pretrain.Followed])
+	Parts  []Part    `json:"parts,omitempty"` // ranges of documents in the blocks of which only a part is used, in order
+	Follow uint64    `json:"follow"`          // documents with a hash below Follow are followed ([pretrain.Followed])
 	Own    []Range   `json:"own,omitempty"`   // ranges of the shard's own documents, in the order of its blocks
 }
 
-// A Range is the numbers From ≤ n < To.
+// A Range contains the numbers n with From ≤ n < To.
 type Range struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// A Part is a range of the documents of a block.
+// A Part is a range of the documents in a block.
 type Part struct {
 	Block int `json:"block"` // index in a [BlockList]
 	Range
 }
 
 // NegativesAlgorithm is the version of the examples stage with
-// [pretrain.NegativesCorpus]. Since 3, random segments are taken from all documents of
-// the corpus equally often.
+// [pretrain.NegativesCorpus]. Since version 3, random segments are drawn equally often
+// from all documents of the corpus.
 const NegativesAlgorithm = 3
 
-// NegativesBytes is the minimum size in bytes of the text from which a shard's random
-// segments are drawn, if the corpus has as much.
+// NegativesBytes is the minimum size, in bytes, of the text from which a shard's random
+// segments are drawn. A smaller corpus is used whole.
 const NegativesBytes = 1 << 20
 
-// A line lists, in random order, the documents of all blocks that have a similar
-// number of documents. A shard has an interval of each line. With a single line, a
-// shard could get many more bytes than others, because documents of similar size are
-// in the same blocks.
+// A line lists, in random order, the documents of all blocks with a similar number of
+// documents. Each shard gets an interval of each line. With a single line, a shard could
+// get many more bytes than others, because a block contains documents of similar size.
 type line struct {
 	units []uint32
-	ends  []int64 // number of documents up to the end of each unit
+	ends  []int64 // number of documents in all units up to and including each one
 }
 
 // documents returns the number of documents of a line.
@@ -62,12 +61,12 @@ func (a *Assignment) documents() (n int64) {
 	return n
 }
 
-// lineOf returns the index of the line for a block with the given number of
-// documents: 1, 2 to 7, 8 to 31 and so on.
+// lineOf returns the index of the line for a block with the given number of documents.
+// The lines are for 1 document, 2 to 7, 8 to 31 and so on.
 func lineOf(documents int64) int { return bits.Len64(uint64(documents)) / 2 }
 
-// prepareNegatives divides the units, which are in the order of assignment, into
-// lines, and computes the fraction of the text in each shard.
+// prepareNegatives distributes the units to lines, keeping their order, and computes
+// a.shares. order is the order of assignment.
 func (a *Assignment) prepareNegatives(order []dealt) {
 	for _, d := range order {
 		file, block := a.place(d.block)
@@ -89,9 +88,9 @@ func (a *Assignment) prepareNegatives(order []dealt) {
 	}
 }
 
-// start returns the start of a shard's interval in a line. The fraction of documents
-// before it equals the fraction of text in the shards before. Indexes after the last
-// shard continue with the first.
+// start returns the start of a shard's interval in a line, such that the fraction of the
+// line before it equals the fraction of text in the shards before. After the last shard,
+// the line continues with the first again.
 func (a *Assignment) start(l *line, shard int) int64 {
 	n := l.documents()
 	if shard >= a.Shards {
@@ -102,12 +101,12 @@ func (a *Assignment) start(l *line, shard int) int64 {
 	return int64(at)
 }
 
-// negativesOf returns the negatives of a shard, nil without
+// negativesOf returns the negatives of a shard, or nil without
 // [pretrain.NegativesCorpus].
 //
-// The interval of a shard in a line ends where that of a following shard begins:
-// usually the next one, or as many shards later as are needed for NegativesBytes of
-// text. The first shard follows the last.
+// In each line, the interval of a shard ends at the start of a later shard's interval:
+// usually the next shard's, or a later one if NegativesBytes of text need more shards.
+// After the last shard comes the first again.
 func (a *Assignment) negativesOf(shard int) *Negatives {
 	if a.lines == nil {
 		return nil
@@ -127,13 +126,13 @@ func (a *Assignment) negativesOf(shard int) *Negatives {
 	return a.collect(shard, list)
 }
 
-// A unitPart is a range of the documents of a unit.
+// A unitPart is a range of the documents in a unit.
 type unitPart struct {
 	unit uint32
 	Range
 }
 
-// append appends the documents of a line whose indexes are in r.
+// append appends those documents of a line whose indexes are in r to list.
 func (l *line) append(list []unitPart, r Range) []unitPart {
 	i, _ := slices.BinarySearch(l.ends, r.From+1)
 	for ; i < len(l.ends); i++ {
@@ -152,11 +151,11 @@ func (l *line) append(list []unitPart, r Range) []unitPart {
 	return list
 }
 
-// collect converts parts of units, which are in source order, to the negatives of a
-// shard.
+// collect converts parts of units to the negatives of a shard. list must be in source
+// order.
 func (a *Assignment) collect(shard int, list []unitPart) *Negatives {
 	n := &Negatives{Follow: followBelow(a.documents())}
-	own, before := a.of(shard), int64(0) // units, and documents of those that were passed
+	own, before := a.of(shard), int64(0) // the shard's units, and the number of documents in those already passed
 	blocks, last := 0, uint32(nobody)
 	for _, p := range list {
 		file, block := a.place(p.unit)
@@ -191,7 +190,8 @@ func appendRange(ranges []Range, r Range) []Range {
 	return append(ranges, r)
 }
 
-// A rangeCursor reports for ascending numbers whether they are in a list of ranges.
+// A rangeCursor reports whether a number is in a list of ranges. It must be asked for
+// ascending numbers.
 type rangeCursor []Range
 
 func (c *rangeCursor) has(n int64) bool {
@@ -201,8 +201,8 @@ func (c *rangeCursor) has(n int64) bool {
 	return len(*c) > 0 && (*c)[0].From <= n
 }
 
-// addNegatives tokenizes the used documents of n.Blocks and adds each to the corpus
-// of its split. Corpora are in the order of [ExamplesOptions.Splits].
+// addNegatives tokenizes the used documents of n.Blocks and adds each to the corpus of
+// its split. corpora is in the order of [ExamplesOptions.Splits].
 func (n *Negatives) addNegatives(ctx context.Context, e *Encoder, o ExamplesOptions, locations []string, corpora []*Corpus) error {
 	for _, c := range corpora {
 		c.BeginNegatives()
@@ -211,7 +211,7 @@ func (n *Negatives) addNegatives(ctx context.Context, e *Encoder, o ExamplesOpti
 	for _, p := range n.Parts {
 		parts[p.Block] = append(parts[p.Block], p.Range)
 	}
-	block, number := 0, int64(0) // of the next document in the block
+	block, number := 0, int64(0) // position of the next document: index of its block, and index in the block
 	next := func(int64) { block, number = block+1, 0 }
 	for doc, err := range n.Blocks.Documents(ctx, locations, next) {
 		if err != nil {

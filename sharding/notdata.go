@@ -7,8 +7,8 @@ import (
 	"pretext/internal/recognize"
 )
 
-// notData and notDataFolder give advice for files and directories that are not data
-// sets, by kind. Kinds that are not listed are left to the readers of records.
+// notData and notDataFolder are advice for files and directories that are not data sets,
+// by kind. Files of other kinds are opened as records, which reports the error.
 var (
 	notData = recognize.Each("give a run of prepare-data, a folder of one of its stages, or a file of TFRecord records",
 		recognize.Dump, recognize.DumpIndex, recognize.SQL, recognize.Checksums, recognize.Abstracts, recognize.Titles, recognize.RSS, recognize.XML,
@@ -37,8 +37,8 @@ func (noDataError) Is(target error) bool { return target == ErrUnfinished }
 // Usage marks the error for exit codes.
 func (noDataError) Usage() bool { return true }
 
-// isModel reports whether there is a model or a training run at location. Checkpoints
-// have manifests too, but not of a stage.
+// isModel reports whether there is a model or a training run at location. It is needed
+// because checkpoints also have manifests, which are not those of a stage.
 func isModel(ctx context.Context, location string) bool {
 	kind := recognize.Path(ctx, location)
 	return kind == recognize.Model || kind == recognize.TrainingRun

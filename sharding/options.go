@@ -11,7 +11,7 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// How returns the recipe that makes the records, or the default one if the name is
+// How returns the recipe named by o.Recipe, or the default recipe if that name is
 // unknown.
 func (o ExamplesOptions) How() pretrain.Recipe {
 	r, _ := pretrain.RecipeByName(o.Recipe)
@@ -27,13 +27,13 @@ const (
 	CompressionGzip = "gzip"
 )
 
-// ExamplesOptions determine the records, together with the documents and the
-// vocabulary. Names are those of Google's flags. Start from
+// ExamplesOptions are the options that determine the records, together with the documents
+// and the vocabulary. The JSON names are those of Google's flags. Start from
 // [DefaultExamplesOptions].
 type ExamplesOptions struct {
 	pretrain.Options
 	RandomSeed  int64 `json:"random_seed"`   // seed of shard 0; see [ShardName.Seed]
-	DoLowerCase bool  `json:"do_lower_case"` // must fit the vocabulary: true if it is uncased
+	DoLowerCase bool  `json:"do_lower_case"` // must match the vocabulary: true if uncased
 
 	// TokenizerProfile selects the tokenization rules for a vocab.txt. A
 	// tokenizer.json has its own rules.
@@ -49,11 +49,11 @@ type ExamplesOptions struct {
 	Split
 	Compression string `json:"compression"` // [CompressionNone] or [CompressionGzip]
 
-	// LostMarks is set if the vocabulary is uncased and the documents would lose more
-	// marks than a limit. It does not change the records.
+	// LostMarks is set if the vocabulary is uncased and too many words of the documents
+	// would lose marks. It does not change the records.
 	LostMarks *LostMarks `json:"lost_marks,omitempty"`
 
-	// Mix says how often each source is read; nil: all once.
+	// Mix configures how often each source is read; nil: every source once.
 	Mix *Mix `json:"mix,omitempty"`
 }
 

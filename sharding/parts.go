@@ -13,19 +13,19 @@ import (
 	"pretext/internal/store"
 )
 
-// manifestPartsVersion is the format version of a manifest in parts. A manifest of
-// up to 30,000 files is one file and has [FormatVersion].
+// manifestPartsVersion is the format version of a manifest in parts. A manifest of up to
+// 30,000 files is a single file with [FormatVersion].
 const manifestPartsVersion = 2
 
-// Limits of a manifest that is one file, and of a part of one that is not. They are
-// variables so that tests can have small parts.
+// Limits for a manifest in one file, and for each part of a larger manifest. They are
+// variables so that tests can use small parts.
 var (
 	maxWholeManifest = 30_000 // files
 	maxPartFiles     = 10_000
 )
 
-// A ManifestPart names a file that lists some files of a manifest: a line of JSON
-// for each entry, sorted by name, all before those of the next part.
+// A ManifestPart names a file with a part of a manifest's file list: one line of JSON for
+// each entry. Entries are sorted by name within a part and across parts.
 type ManifestPart struct {
 	Name   string `json:"name"`
 	Files  int    `json:"files"`
@@ -36,8 +36,8 @@ type ManifestPart struct {
 // manifestPartName returns the name of a part.
 func manifestPartName(part int) string { return fmt.Sprintf("%s%05d.jsonl", manifestPrefix, part) }
 
-// manifestHead is the content of manifest.json of a manifest in parts. The recipe
-// in the fingerprint has [FormatVersion] nevertheless.
+// manifestHead is the content of manifest.json for a manifest in parts. The fingerprint
+// still uses [FormatVersion] for the recipe.
 type manifestHead struct {
 	FormatVersion int `json:"format_version"`
 	Recipe
@@ -74,9 +74,9 @@ func (m *Manifest) Write(write func(name string, data []byte) error) error {
 	return write(ManifestName, Marshal(head))
 }
 
-// ReadManifestHead reads and validates the manifest of a folder as [ReadManifest]
-// does, but not its parts: Files is empty if it has any. [Manifest.EachFile] reads them one
-// after the other, in memory that does not grow with their number.
+// ReadManifestHead reads and validates the manifest of a folder like [ReadManifest], but
+// does not read its parts: if it has parts, Files is empty. [Manifest.EachFile] reads the
+// parts one after the other, so that memory does not grow with their number.
 func ReadManifestHead(ctx context.Context, folder Folder) (*Manifest, error) {
 	m, err := readManifest(ctx, folder)
 	if err != nil {
@@ -85,7 +85,7 @@ func ReadManifestHead(ctx context.Context, folder Folder) (*Manifest, error) {
 	if m.Recipe.Fingerprint() != m.Fingerprint {
 		return nil, fmt.Errorf("read %s in %s: %w: the fingerprint is not that of the options and inputs", ManifestName, folder, ErrFormat)
 	}
-	// A worker of an older plan that was stopped for a while may have written it.
+	// A worker with an older plan that was paused may have written this manifest.
 	plan, err := ReadPlan(ctx, folder)
 	if err == nil && plan.Fingerprint != m.Fingerprint && plan.Recipe.Fingerprint() == plan.Fingerprint {
 		return nil, &otherPlanError{folder.String()}
@@ -126,13 +126,13 @@ func readManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	return &m, nil
 }
 
-// EachFile yields the files of a manifest that [ReadManifestHead] or [ReadManifest]
-// read from folder, sorted by name, and at most one error.
+// EachFile yields the files of a manifest sorted by name, and at most one error. m must
+// come from [ReadManifestHead] or [ReadManifest] of the same folder.
 func (m *Manifest) EachFile(ctx context.Context, folder Folder) iter.Seq2[FileEntry, error] {
 	return func(yield func(FileEntry, error) bool) {
 		last := ""
 		check := func(file string, e FileEntry) error {
-			if !plainAfter(e.Name, last) { // a name must not lead out of the folder
+			if !plainAfter(e.Name, last) { // a name must not point outside the folder
 				return fmt.Errorf("read %s in %s: %w: file %q is not a plain name after %q", file, folder, ErrFormat, e.Name, last)
 			}
 			last = e.Name
@@ -145,7 +145,7 @@ func (m *Manifest) EachFile(ctx context.Context, folder Folder) iter.Seq2[FileEn
 			}
 		}
 		if len(m.Files) > 0 {
-			return // they are those of the parts
+			return // m.Files came from the parts
 		}
 		for _, p := range m.parts {
 			files, err := p.read(ctx, folder)

@@ -16,36 +16,36 @@ import (
 	"pretext/internal/store"
 )
 
-// A TaskList is the plans of a stage's tasks. They are made one at a time, since
-// all of a large run would not fit into memory.
+// A TaskList contains the plans of a stage's tasks. Plans are computed one at a time,
+// since all plans of a large run would not fit into memory.
 type TaskList struct {
 	Len int
-	// Plan returns the plan of a task, which is written as JSON. It is called
-	// more than once for a task and returns the same each time.
+	// Plan returns the plan of a task, which is written as JSON. For the same task it
+	// must always return the same plan.
 	Plan func(task int) any
 }
 
-// The file of tasks begins with a line of JSON for each task, in order. So that a
-// worker reads only its task, the place of each line follows, and last, so that
-// both are found from the end, where these places begin:
+// The file of tasks begins with one line of JSON for each task, in order. A table with
+// the offset of each line follows, so that a worker can read only its task. The footer at
+// the end of the file contains the offset of the table:
 //
 //	tasks × line of JSON, LF
-//	tasks × u64  offset of the line    (little endian)
-//	u64 offset of the first of these, u64 tasks
-//	32 bytes: SHA-256 of all bytes before this footer, which tells whether the
-//	file or plan.json was changed if their hashes differ
+//	tasks × u64 offset of the line     (all integers little-endian)
+//	u64 offset of the table, u64 tasks
+//	32 bytes: SHA-256 of all bytes before this footer. If the file's hash differs from
+//	that in plan.json, this shows which of the two files was changed.
 //	"ptxplan\n"
 const (
 	tasksMagic  = "ptxplan\n"
 	tasksFooter = 16 + sha256.Size + len(tasksMagic)
 
-	// tasksTail is how many bytes a reader takes from the end of the file at
-	// first: all of it in a small run.
+	// tasksTail is how many bytes are read first, from the end of the file. A small file
+	// is read completely.
 	tasksTail = 4 << 10
 )
 
-// NewPlan returns the plan of a stage with the given recipe and tasks. sum is
-// what [WriteTasks] returned for them.
+// NewPlan returns the plan of a stage with the given recipe and tasks. sum is the SHA-256
+// that [WriteTasks] returned for these tasks.
 func NewPlan(recipe Recipe, tasks TaskList, sum string) StagePlan {
 	return StagePlan{Version: PlanVersion, Recipe: recipe, Tasks: tasks.Len, TasksSHA256: sum, Fingerprint: recipe.Fingerprint()}
 }
@@ -89,12 +89,12 @@ func WriteTasks(ctx context.Context, w io.Writer, tasks TaskList) (sum string, e
 type TaskFile struct {
 	File
 	tail   []byte // the end of the file
-	places int64  // offset of the first place
+	places int64  // offset of the table of line offsets
 	tasks  int
 }
 
-// OpenTasks opens the file of tasks in a stage's folder. In folders of earlier
-// versions there is none, and the error matches [fs.ErrNotExist].
+// OpenTasks opens the file of tasks in a stage's folder. Folders of earlier versions have
+// none; then the error matches [fs.ErrNotExist].
 func OpenTasks(ctx context.Context, folder Folder) (*TaskFile, error) {
 	f, err := folder.Open(ctx, PlanFolder+"/"+TasksName)
 	if err != nil {
@@ -125,8 +125,7 @@ func (t *TaskFile) readFooter() error {
 	return nil
 }
 
-// Intact reports whether the content of the file is that of which its footer has
-// the SHA-256.
+// Intact reports whether the content of the file matches the SHA-256 in its footer.
 func (t *TaskFile) Intact() (bool, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(t, 0, t.Size()-int64(tasksFooter))); err != nil {
@@ -157,7 +156,7 @@ func (t *TaskFile) Raw(task int) ([]byte, error) {
 	}
 	ends := int64(2)
 	if task == t.tasks-1 {
-		ends = 1 // the last line ends where the places begin
+		ends = 1 // the last line ends where the table begins
 	}
 	b, err := t.at(t.places+8*int64(task), 8*ends)
 	if err != nil {
@@ -173,7 +172,7 @@ func (t *TaskFile) Raw(task int) ([]byte, error) {
 	return t.at(int64(from), int64(to-from))
 }
 
-// ReadTask reads the plan of the task with this index into to.
+// ReadTask reads the plan of the task with this index and decodes it into to.
 func ReadTask(ctx context.Context, folder Folder, index int, to any) error {
 	raw, name, err := readTask(ctx, folder, index)
 	if err != nil {

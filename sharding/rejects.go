@@ -12,9 +12,9 @@ type RejectLine struct {
 	ID         string         `json:"id,omitempty"`
 	Title      string         `json:"title,omitempty"`
 	Reason     extract.Reject `json:"reason"`
-	Value      *float64       `json:"value,omitempty"`      // that was measured
-	Of         string         `json:"of,omitempty"`         // ID of the document that is kept
+	Value      *float64       `json:"value,omitempty"`      // measured value that caused the rejection
+	Of         string         `json:"of,omitempty"`         // ID of the document that was kept instead
 	Similarity float32        `json:"similarity,omitempty"` // with the most similar document of the cluster
-	Share      float32        `json:"share,omitempty"`      // fraction of the cluster's first document that the kept document contains
-	Place      *extract.Place `json:"place,omitempty"`      // of what has no ID
+	Share      float32        `json:"share,omitempty"`      // fraction of the cluster's first document that is contained in the kept document
+	Place      *extract.Place `json:"place,omitempty"`      // position in the source, if there is no ID
 }

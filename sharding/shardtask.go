@@ -8,19 +8,20 @@ import (
 	"pretext/extract"
 )
 
-// A ShardTask is the plan of a shard: the blocks of documents from which it is
-// made. With a mix, blocks may be read more than once, and not all documents of a
-// block are used: see [ShardTask.Documents].
+// A ShardTask is the plan of a shard. It lists the blocks of documents from which the
+// shard is made. With a mix, blocks may be read more than once, and some documents of a
+// block may be skipped: see [ShardTask.Documents].
 type ShardTask struct {
-	Blocks  BlockList `json:"blocks"`            // read in the first pass
-	Repeats []Repeat  `json:"repeats,omitempty"` // those of further passes, in order
+	Blocks  BlockList `json:"blocks"`            // blocks for the first pass
+	Repeats []Repeat  `json:"repeats,omitempty"` // blocks for further passes, in order
 
-	// Negatives is what random segments are taken from; nil for the shard's own
-	// documents, without [pretrain.NegativesCorpus].
+	// Negatives select the documents for random segments. Without
+	// [pretrain.NegativesCorpus] it is nil, and random segments come from the shard's own
+	// documents.
 	Negatives *Negatives `json:"negatives,omitempty"`
 }
 
-// A Repeat is the blocks that a shard reads in a later pass over the documents.
+// A Repeat lists the blocks that a shard reads in a later pass over the documents.
 type Repeat struct {
 	Pass   int       `json:"pass"` // from 1
 	Blocks BlockList `json:"blocks"`
@@ -47,9 +48,9 @@ func (t ShardTask) CountDocuments() (n int64) {
 }
 
 // Tokenize tokenizes the documents of a shard, each into the corpus of its split, and
-// then those that only random segments are of. Corpora are in the order of
-// [ExamplesOptions.Splits]. After each block of the shard it calls read with the size
-// of that block's text in bytes.
+// then the documents that are used only for random segments. corpora is in the order of
+// [ExamplesOptions.Splits]. After each block of the shard, Tokenize calls read with the
+// size of the block's text in bytes.
 func (t ShardTask) Tokenize(ctx context.Context, e *Encoder, locations []string, corpora []*Corpus, read func(textBytes int64)) error {
 	var negatives rangeCursor
 	if t.Negatives != nil {
@@ -80,10 +81,10 @@ func (t ShardTask) Tokenize(ctx context.Context, e *Encoder, locations []string,
 	return t.Negatives.addNegatives(ctx, e, e.options, locations, corpora)
 }
 
-// Documents yields the documents of a shard with the options o, those of the train
-// and those of the eval split: with a mix, the chosen ones, as often as they are
-// chosen. It yields at most one error. After each block it calls read with the size
-// of that block's text in bytes.
+// Documents yields the documents of a shard with the options o, in all splits. With a
+// mix, it yields only the chosen documents, as often as they are chosen. It yields at
+// most one error. After each block it calls read with the size of the block's text in
+// bytes.
 func (t ShardTask) Documents(ctx context.Context, o ExamplesOptions, locations []string, read func(textBytes int64)) iter.Seq2[*extract.Document, error] {
 	if o.Mix == nil {
 		return t.Blocks.Documents(ctx, locations, read)

@@ -35,7 +35,7 @@ type ShardWriter struct {
 	body    ShardBody
 	made    pretrain.Counts
 
-	sources Counts // counts of the documents
+	sources Counts // counts of the input documents
 }
 
 // NewShardWriter returns a ShardWriter. Call [ShardWriter.Reset] before writing.
@@ -78,9 +78,10 @@ func (s *ShardWriter) Build(ctx context.Context, b pretrain.Maker, c *Corpus) er
 	return BuildShard(ctx, b, c, []*ShardWriter{s})
 }
 
-// BuildShard writes the examples that b makes from c to the files of a shard, in
-// the order of [ExamplesOptions.ShardFiles]: each to that of its length bin. The
-// first file has the counts of the documents.
+// BuildShard writes the examples that b makes from c to the files of a shard: each
+// example to the file for its length bin. files is in the order of
+// [ExamplesOptions.ShardFiles]. The counts of the documents are stored with the first
+// file.
 func BuildShard(ctx context.Context, b pretrain.Maker, c *Corpus, files []*ShardWriter) error {
 	first := files[0]
 	first.sources.Add(c.Counts)
@@ -114,8 +115,8 @@ func (s *ShardWriter) Flush() error { return s.frames.Close() }
 // Index returns the content of the index file, valid until the next Reset.
 func (s *ShardWriter) Index() []byte { return s.frames.Index() }
 
-// SideCar returns the side-car of the shard, given the manifest entries of its
-// records file and index. The caller sets the stage and the fingerprint.
+// SideCar returns the side-car of the shard. file and index are the manifest entries of
+// its records file and index. The caller must set the stage and the fingerprint.
 func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
 	raw, err := json.Marshal(s.body)
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
 	return SideCar{Task: s.name.Index, File: file, Index: index, Body: raw, Facts: s.body.Facts(s.options)}
 }
 
-// counts returns the counts of the records that their form has.
+// counts returns the record counts that exist for this form of records.
 func (s *ShardWriter) counts() Counts {
 	c := Counts{Records.Key: s.made.Examples, RecordTokens.Key: s.made.Tokens}
 	if s.form.Masks() {

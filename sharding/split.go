@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// A Split configures which documents are held out for evaluation.
+// A Split configures how many and which documents are held out for evaluation.
 type Split struct {
 	Fraction float64 `json:"eval_fraction"` // fraction of documents in the eval split, in [0, 1)
 	Seed     uint64  `json:"split_seed"`
 }
 
-// HeldOut reports whether a document belongs to the eval split. It does if the
-// first 64 bits of SHA-256(seed in decimal, a zero byte, ID), divided by 2^64,
-// are below Fraction. The result depends on nothing else, so a document stays
-// in its split when the corpus grows.
+// HeldOut reports whether a document belongs to the eval split. This is the case if the
+// first 64 bits of SHA-256(seed in decimal, a zero byte, ID), divided by 2^64, are below
+// Fraction. The result depends on nothing else, so a document stays in its split when the
+// corpus grows.
 func (s Split) HeldOut(id string) bool {
 	if s.Fraction <= 0 {
 		return false
@@ -28,7 +28,7 @@ func (s Split) HeldOut(id string) bool {
 	return float64(first)/(1<<64) < s.Fraction
 }
 
-// split returns the index in [ExamplesOptions.Splits] of the split of a document.
+// split returns the split of a document, as an index of [ExamplesOptions.Splits].
 func (s Split) split(id string) int {
 	if s.HeldOut(id) {
 		return 1
@@ -36,9 +36,8 @@ func (s Split) split(id string) int {
 	return 0
 }
 
-// evalSeedOffset is the difference between the seeds of the eval and train
-// shards of the same index. It keeps all seeds distinct for any number of
-// shards.
+// evalSeedOffset is added to the seed of a train shard for the eval shard with the same
+// index. With this offset, all seeds are distinct for any number of shards.
 const evalSeedOffset = 1 << 32
 
 // Seed returns the seed for making a shard's examples: randomSeed plus the

@@ -15,10 +15,10 @@ import (
 // a task of the stage [MixFolder] writes.
 func TokenCountsName(task int) string { return fmt.Sprintf("%s%05d", tokensPrefix, task) }
 
-// TokenCountsSuffix ends the name of such a file.
+// TokenCountsSuffix is the suffix of the files with token counts.
 const TokenCountsSuffix = ".bin"
 
-// A CountedDocument is what a mix needs to know of a document.
+// A CountedDocument contains the facts about a document that are needed to plan a mix.
 type CountedDocument struct {
 	ID        uint64 // 64-bit FNV-1a hash of the document's ID
 	Tokens    uint32
@@ -27,11 +27,11 @@ type CountedDocument struct {
 	HeldOut   bool
 }
 
-// TokenCounts are the documents of a task of the stage [MixFolder] in source order. Their file
-// has, all integers little-endian:
+// TokenCounts are the documents of one task of the stage [MixFolder], in source order.
+// The format of the file, with little-endian integers, is:
 //
 //	uvarint n, n × {uvarint length, language}
-//	for each document: u64 ID, u32 tokens, u32 text bytes, u32 number of its
+//	for each document: u64 ID, u32 tokens, u32 text bytes, u32 index of its
 //	language, plus 2^31 if it is held out
 type TokenCounts struct {
 	languages []string
@@ -44,7 +44,7 @@ const (
 	heldOutBit    = 1 << 31
 )
 
-// Reset removes all documents and keeps the memory.
+// Reset removes all documents, but does not free the memory.
 func (t *TokenCounts) Reset() { t.languages, t.numbers, t.rows = nil, map[string]uint32{}, t.rows[:0] }
 
 // Add appends a document with its number of tokens.
@@ -78,8 +78,8 @@ func (t *TokenCounts) WriteTo(w io.Writer) (int64, error) {
 	return int64(n) + int64(m), err
 }
 
-// readTokenCounts calls visit for the documents in a file, in order. A document is
-// valid until the next one.
+// readTokenCounts calls visit for each document in a file, in order. The document is
+// valid only until visit returns.
 func readTokenCounts(r io.Reader, visit func(*CountedDocument) error) error {
 	in := bufio.NewReaderSize(r, 256<<10)
 	languages, err := readLanguages(in)
@@ -108,7 +108,7 @@ func readTokenCounts(r io.Reader, visit func(*CountedDocument) error) error {
 	}
 }
 
-// readLanguages reads the list at the beginning of a file.
+// readLanguages reads the list of languages at the beginning of a file.
 func readLanguages(in *bufio.Reader) (languages []string, err error) {
 	n, err := readUvarint(in)
 	for ; n > 0 && err == nil; n-- {
@@ -137,7 +137,7 @@ func readUvarint(in *bufio.Reader) (uint64, error) {
 	return v, err
 }
 
-// decode sets d to a row.
+// decode decodes a row of the file into d.
 func (d *CountedDocument) decode(row []byte, languages []string) error {
 	le := binary.LittleEndian
 	number := le.Uint32(row[16:])
@@ -169,16 +169,16 @@ func CountTasks(inputs []DocumentsInput) (tasks []BlockList) {
 	return tasks
 }
 
-// eachCounted calls visit for every document of inputs in source order, with the
-// number of its block among all blocks. It reads the files of the stage [MixFolder] in
-// folder.
+// eachCounted calls visit for every document of inputs in source order. block is the
+// number of its block among the blocks of all inputs. folder contains the files of the
+// stage [MixFolder].
 func eachCounted(ctx context.Context, folder Folder, inputs []DocumentsInput, visit func(block int, d *CountedDocument) error) error {
 	block := -1
 	for task, blocks := range CountTasks(inputs) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		var ends []int64 // number of the first document after each block
+		var ends []int64 // number of documents up to the end of each block
 		documents := int64(0)
 		for _, f := range blocks {
 			for _, b := range f.Blocks {
@@ -218,14 +218,14 @@ func readFile(ctx context.Context, folder Folder, name string, visit func(*Count
 	return readTokenCounts(io.NewSectionReader(f, 0, f.Size()), visit)
 }
 
-// Maximum size of a run of [CutBlocks] that has more than one block.
+// Maximum size of a run of blocks from [CutBlocks], unless it is a single block.
 const (
-	RunBytes     = 32 << 20 // of text
+	RunBytes     = 32 << 20 // bytes of text
 	RunDocuments = 1 << 16
 )
 
-// CutBlocks divides the blocks of a documents file into runs of at most [RunBytes]
-// and [RunDocuments]; a larger block is a run of its own.
+// CutBlocks divides the blocks of a documents file into runs of at most [RunBytes] of
+// text and [RunDocuments] documents. A block larger than that is a run of its own.
 func CutBlocks(blocks []extract.Block) (runs [][]extract.Block) {
 	var bytes, documents int64
 	start := 0

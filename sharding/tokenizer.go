@@ -18,16 +18,16 @@ import (
 	"pretext/tokenize/hf"
 )
 
-// A TokenizerInfo is what the manifest of a folder of shards records about its
-// tokenizer.json, as far as readers of the records need it.
+// A TokenizerInfo describes a tokenizer.json in the manifest of a folder of shards. It
+// contains only what is needed to read the records.
 type TokenizerInfo struct {
 	Model     string `json:"model"`      // wordpiece, byte-level-bpe, bpe, unigram or wordlevel
-	VocabSize int    `json:"vocab_size"` // ids are below it
+	VocabSize int    `json:"vocab_size"` // all ids are below VocabSize
 	hf.Specials
 }
 
-// TokenizerOptions returns o with the options that a tokenizer.json determines.
-// raw is the content of the file, and path is its name for error messages.
+// TokenizerOptions returns o, completed with the options that the tokenizer.json
+// determines. raw is the content of the file, and path is its name for error messages.
 func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptions, error) {
 	file, err := loadFile(path, raw)
 	if err != nil {
@@ -57,10 +57,11 @@ func loadFile(name string, raw []byte) (*hf.Tokenizer, error) {
 	return file, nil
 }
 
-// lessNeeded adds to the error of a tokenizer without special tokens which recipes
-// can do without them. fits reports whether options are valid for the tokenizer.
+// lessNeeded adds a hint to the error about a tokenizer without special tokens: the
+// recipes that do not need these tokens. fits reports whether options are valid for the
+// tokenizer.
 func (o ExamplesOptions) lessNeeded(err error, fits func(ExamplesOptions) bool) error {
-	var needed []string // by recipes that fit
+	var needed []string // special tokens that the fitting recipes need
 	names := pretrain.RecipeNames(func(r pretrain.Recipe) bool {
 		other := o
 		if other.Recipe = r.Name; !fits(other) {
@@ -78,8 +79,8 @@ func (o ExamplesOptions) lessNeeded(err error, fits func(ExamplesOptions) bool) 
 	return fmt.Errorf("%w; --recipe %s make no masks and need no [MASK]", err, strings.Join(names, " and "))
 }
 
-// ReadVocab reads a vocab.txt, which must contain the special tokens that the
-// recipe needs; name is for error messages. All recipes need [UNK].
+// ReadVocab reads a vocab.txt. It must contain the special tokens that the recipe needs;
+// all recipes need [UNK]. name is for error messages.
 func (o ExamplesOptions) ReadVocab(name string, raw []byte) (*tokenize.Vocab, error) {
 	needed := slices.DeleteFunc(tokenize.SpecialTokens(), func(token string) bool {
 		return token != tokenize.UnkToken && !slices.Contains(o.How().Specials, token)
@@ -87,15 +88,15 @@ func (o ExamplesOptions) ReadVocab(name string, raw []byte) (*tokenize.Vocab, er
 	return tokenize.ReadVocabWith(name, raw, needed...)
 }
 
-// needsOnly reports whether the recipe needs no special tokens but those that a
-// tokenizer.json has which cannot make masks.
+// needsOnly reports whether s contains all special tokens that the recipe needs, even if
+// the tokenizer.json has no [MASK].
 func (o ExamplesOptions) needsOnly(s hf.Specials) bool {
 	has := map[string]bool{tokenize.PadToken: s.Pad >= 0, tokenize.ClsToken: s.CLS >= 0, tokenize.SepToken: s.SEP >= 0}
 	return !slices.ContainsFunc(o.How().Specials, func(token string) bool { return !has[token] })
 }
 
-// CheckTokenFile checks a vocab.txt or tokenizer.json beside records that were made with
-// these options, nil if they are not known. A tokenizer.json must be as they describe it.
+// CheckTokenFile checks the vocab.txt or tokenizer.json beside records. o are the options
+// of the records, nil if unknown; a tokenizer.json must match their description of it.
 func (o *ExamplesOptions) CheckTokenFile(name string, raw []byte) error {
 	switch {
 	case name == VocabName && o == nil:
@@ -118,14 +119,14 @@ func (o *ExamplesOptions) CheckTokenFile(name string, raw []byte) error {
 // A Tokenizer is the tokenizer of a folder of shards. It is safe for concurrent
 // use.
 type Tokenizer struct {
-	WordPiece *tokenize.Tokenizer // nil if a tokenizer.json is not BERT's
+	WordPiece *tokenize.Tokenizer // nil for a tokenizer.json that is not BERT's
 	Vocab     pretrain.Vocab
-	Unknown   int32 // ID of [UNK]; -1 if no text is unknown
+	Unknown   int32 // ID of [UNK]; -1 if the tokenizer can encode any text
 
-	// Options are those given, with what a tokenizer.json decides.
+	// Options are the given options, completed from the tokenizer.json.
 	Options ExamplesOptions
 
-	spelled func() []bool // by id, see spelling
+	spelled func() []bool // list by id, see [Tokenizer.spelling]
 
 	raw  []byte        // content of the file
 	file *hf.Tokenizer // nil if WordPiece is set
@@ -190,9 +191,9 @@ func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, 
 	return t, nil
 }
 
-// For returns t, changed to the options o, if it was made from the file content raw
-// and with the same tokenizer options as o. Otherwise it returns nil, and the file
-// has to be loaded again.
+// For returns t with the options o, if t was made from the same file content and with the
+// same tokenizer options. Otherwise it returns nil, and the caller must load the file
+// again.
 func (t *Tokenizer) For(raw []byte, o ExamplesOptions) *Tokenizer {
 	if t == nil || !bytes.Equal(raw, t.raw) {
 		return nil
@@ -206,6 +207,5 @@ func (t *Tokenizer) For(raw []byte, o ExamplesOptions) *Tokenizer {
 	return &same
 }
 
-// Wide reports whether an id takes four bytes in a corpus; otherwise it takes
-// two.
+// Wide reports whether ids in a corpus take four bytes; otherwise they take two.
 func (t *Tokenizer) Wide() bool { return t.Vocab.Marked || t.Vocab.Size > 1<<16 }

@@ -12,20 +12,20 @@ import (
 	"pretext/internal/humanize"
 )
 
-// A Warning is a figure of a finished folder outside its limit: the files are
-// valid, but the content is probably not what the user wants. A stage derives
-// its warnings only from counts, side-cars, options and vocabulary, so they do
-// not depend on workers, runner or earlier attempts. The manifest stores the
-// figures; [Manifest.Describe] explains them in words.
+// A Warning reports a figure of a finished folder that exceeds its limit: the files are
+// valid, but the content is probably not what the user wants. Warnings depend only on
+// counts, side-cars, options and vocabulary. They do not depend on workers, runner or
+// earlier attempts. The manifest stores the figures; [Manifest.Describe] explains them in
+// words.
 type Warning struct {
 	Code    string  `json:"code"`              // one of the Warn constants
-	Subject string  `json:"subject,omitempty"` // the source or split concerned; "" for the whole folder
+	Subject string  `json:"subject,omitempty"` // name of the source or split; "" for the whole folder
 	Count   int64   `json:"count"`
 	Of      int64   `json:"of"`
 	Limit   float64 `json:"limit"` // limit of Count/Of
 }
 
-// Codes of warnings. The comments say what Count and Of are.
+// Codes of warnings. Each comment describes Count / Of.
 const (
 	warnRejects        = "rejects"            // rejected articles or documents of a source / all
 	warnEmptySource    = "empty-source"       // documents of a source / its pages, books or lines
@@ -43,25 +43,25 @@ const (
 	warnSplitter       = "sentence-splitter"  // documents in a language without Punkt parameters / all
 	warnRandomNext     = "random-next"        // examples with a random second segment / all
 	warnOneDocument    = "one-document"       // examples in shards with a single document / all
-	warnLabel          = "label"              // labels that the document of segment B tells / examples
+	warnLabel          = "label"              // labels that can be predicted from the document of segment B / examples
 	warnEmptySplit     = "empty-split"        // examples of a split / all
 )
 
-// Limits of warnings. A figure above its limit is a warning; for
-// WarnFewPredictions, a figure below.
+// Limits of warnings. A figure above its limit causes a warning. WarnFewPredictions is
+// caused by a figure below its limit.
 const (
 	limitRejects        = 0.5
-	limitMarkup         = 0.1 // of wikitext or HTML among books
+	limitMarkup         = 0.1 // wikitext or HTML among books
 	limitUnknownTokens  = 0.01
-	limitSpelled        = 0.2   // the right vocabulary has at most 0.015, one of another script 0.3 to 0.98
-	limitUncasedUnknown = 0.001 // below it the text has hardly any capitals, as in lower-cased corpora
+	limitSpelled        = 0.2   // a matching vocabulary gives at most 0.015, one for another script 0.3 to 0.98
+	limitUncasedUnknown = 0.001 // text with fewer unknown tokens has hardly any capitals, as in lower-cased corpora
 	limitCapitals       = 0.01
 	LimitFewPredictions = 0.95 // MLPerf's 76 predictions in 512 tokens give 0.99
-	limitSentenceTokens = 128  // or max_seq_length if that is larger
+	limitSentenceTokens = 128  // default; max_seq_length if that is larger
 	limitSplitter       = 0.1
 	limitRandomNext     = 0.9
 	limitOneDocument    = 0.5
-	LimitGuess          = 0.05 // above chance, see [LabelGuess]
+	LimitGuess          = 0.05 // above LabelGuess.Chance
 )
 
 // A DescribedWarning is a warning with an explanation: the figure, its limit,
@@ -95,7 +95,7 @@ func (m *Manifest) warningText(w Warning) string {
 		return fmt.Sprintf("%s of the %s (%s of %s, limit %s)", percent(w.value()), of, humanize.Count(w.Count), humanize.Count(w.Of), percent(w.Limit))
 	}
 	var o ExamplesOptions
-	_ = json.Unmarshal(m.Options, &o) // those of other stages and corrupt ones have no values for the text
+	_ = json.Unmarshal(m.Options, &o) // options of other stages, or corrupt ones, are not used in the text
 	switch w.Code {
 	case warnRejects:
 		return fmt.Sprintf("%s: %s were rejected: %s", w.Subject, figure(m.what()), m.rejectsText(w.Subject))
@@ -150,7 +150,7 @@ func (m *Manifest) warningText(w Warning) string {
 		return fmt.Sprintf("the %s split has no examples (--eval-fraction %s of %d documents): give another --eval-fraction or --split-seed, or more documents",
 			w.Subject, plain(o.Fraction), extract.Documents.Of(m.Counts))
 	}
-	return fmt.Sprintf("%s: %s %s", w.Code, w.Subject, percent(w.value())) // a code of a later version
+	return fmt.Sprintf("%s: %s %s", w.Code, w.Subject, percent(w.value())) // a warning code of a later version
 }
 
 // unknownText suggests remedies for unknown tokens.
@@ -162,7 +162,8 @@ func (m *Manifest) unknownText() string {
 		"from the documents; one that was trained from Chinese or Japanese needs a larger --vocab-size and --limit-alphabet"
 }
 
-// Describe returns both figures in words.
+// Describe returns the fraction of words that lose marks, and of types that merge, as
+// text.
 func (m LostMarks) Describe() string {
 	types := Warning{Count: m.Merged, Of: m.Types}
 	return fmt.Sprintf("%s of the words lose marks that may be parts of their letters (%s of %s in a sample, limit %s) and %s of the word types become the same as another (limit %s)",
@@ -180,7 +181,8 @@ func (o ExamplesOptions) lowerCaseText(lower bool) string {
 	return "give --do-lower-case=false, or an uncased vocabulary"
 }
 
-// what returns the plural noun for what the stage rejects, such as "documents".
+// what returns a plural noun for the kind of input that the stage rejects, such as
+// "documents".
 func (m *Manifest) what() string {
 	if m.Stage == "filter" {
 		return "documents"
@@ -188,8 +190,8 @@ func (m *Manifest) what() string {
 	return "articles, books or lines"
 }
 
-// SourceOf returns the source name within the name of a documents file:
-// "enwiki" of "documents-enwiki-00000.jsonl.zst".
+// SourceOf returns the source from the name of a documents file: "enwiki" from
+// "documents-enwiki-00000.jsonl.zst".
 func SourceOf(name string) string {
 	stem := strings.TrimPrefix(strings.TrimSuffix(name, DocumentsSuffix), "documents-")
 	if i := strings.LastIndexByte(stem, '-'); i >= 0 {
@@ -213,8 +215,8 @@ var cures = map[extract.Reject]string{
 	extract.RejectEncoding:       "the encoding is not known: convert the files to UTF-8",
 }
 
-// RejectCure returns what to do when the extract stage has rejected everything, by the
-// most frequent reason: ": " and a remedy, or "".
+// RejectCure returns a remedy for when the extract stage has rejected everything. It
+// depends on the most frequent reason. The result is ": " and the remedy, or "".
 func RejectCure(c Counts) string {
 	reasons := frequentReasons(c)
 	if len(reasons) == 0 || cures[reasons[0]] == "" {
@@ -234,8 +236,8 @@ func frequentReasons(c Counts) (reasons []extract.Reject) {
 	return reasons
 }
 
-// rejectsText lists the most frequent reject reasons of a source, with a remedy
-// for the first.
+// rejectsText lists the most frequent reject reasons of a source, with a remedy for the
+// first reason.
 func (m *Manifest) rejectsText(source string) string {
 	counts := Counts{}
 	for _, f := range m.Files {
@@ -258,9 +260,8 @@ func (m *Manifest) rejectsText(source string) string {
 	return strings.Join(parts, ", ") + ": " + cure
 }
 
-// enoughPredictions returns the max_predictions_per_seq that suffices to
-// predict the fraction masked_lm_prob of an example of max_seq_length tokens,
-// or "more" if the options are unknown.
+// enoughPredictions returns the max_predictions_per_seq that suffices to predict the
+// fraction masked_lm_prob of max_seq_length tokens, or "more" if the options are unknown.
 func (o ExamplesOptions) enoughPredictions() string {
 	if o.MaxSeqLength == 0 {
 		return "more"

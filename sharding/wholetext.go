@@ -5,29 +5,29 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// A wholeText is a text with its ids.
+// A wholeText is a text with its token ids.
 type wholeText struct {
 	text string
 	ids  []int32
 }
 
-// sentenceEnds finds the ends of sentences among the ids of a text. It keeps its
+// sentenceEnds finds the ends of sentences in the token ids of a text. It reuses its
 // memory for the next text.
 //
-// A tokenizer does not say from where in the text an id is. So each sentence, with
-// the white space before it, is also tokenized alone. As a rule these ids, one
-// sentence after the other, are those of the text. Where they are not, because
-// tokens differ around the white space between two sentences (Llama 3 has a token
-// for a full stop and the end of a line), the end is where the ids before it agree.
+// A tokenizer does not report the position of a token in the text. So each sentence, with
+// the white space before it, is also tokenized alone. Usually the concatenated ids of the
+// sentences equal the ids of the text. They differ if a token spans the white space
+// between two sentences: Llama 3 has a token for a full stop and the end of a line. Then
+// [agreement] finds the end by comparing the ids before it.
 type sentenceEnds struct {
 	spans []sentence.Span
 	alone []int32
 	ends  []int
 }
 
-// find returns the index among the ids of t after the last one of each sentence,
-// in ascending order. The last is the number of ids. White space belongs to the
-// sentence after it. The result is valid until the next call.
+// find returns the end of each sentence, as an index of the first id after it, in
+// ascending order. The last end is the number of ids. White space belongs to the sentence
+// after it. The result is valid until the next call.
 func (s *sentenceEnds) find(tokens textEncoder, t wholeText, splitter sentence.Splitter) []int {
 	s.spans, s.ends = splitter.AppendSpans(s.spans[:0], t.text), s.ends[:0]
 	at, from := 0, 0
@@ -48,13 +48,13 @@ func (s *sentenceEnds) find(tokens textEncoder, t wholeText, splitter sentence.S
 
 // Limits of agreement.
 const (
-	maxShift    = 4 // tokens by which an end is moved
-	agreeTokens = 3 // that must be equal before an end
+	maxShift    = 4 // maximum number of tokens by which an end is moved
+	agreeTokens = 3 // number of tokens before an end that must be equal
 )
 
-// agreement returns where a sentence ends that begins at ids[from] and has the ids
-// alone when it is tokenized alone: the index nearest to from+len(alone) before
-// which the ids are equal to those of alone, but for the last one.
+// agreement returns the end of a sentence that begins at ids[from]. alone are its ids
+// when it is tokenized alone. The end is the index nearest to from+len(alone) at which
+// the ids before the last one agree with those of alone.
 func agreement(ids []int32, from int, alone []int32) int {
 	end := min(from+len(alone), len(ids))
 	n := min(len(alone)-1, agreeTokens)
@@ -71,7 +71,7 @@ func agreement(ids []int32, from int, alone []int32) int {
 	return end
 }
 
-// equalTokens reports whether the ids are equal but for their marks.
+// equalTokens reports whether the ids are equal, ignoring their marks.
 func equalTokens(a, b []int32) bool {
 	for i, id := range a {
 		if (id^b[i])&^pretrain.Continues != 0 {
