@@ -16,7 +16,7 @@ import (
 	"pretext/tokenize"
 )
 
-// Converted is a folder of converted shards.
+// Converted gives access to a folder of converted shards.
 type Converted struct {
 	Folder  sharding.Folder
 	Format  columns.Format
@@ -24,9 +24,8 @@ type Converted struct {
 	schema  []columns.Column
 }
 
-// OpenConverted returns the folder whose manifest is m. If its options are not
-// those of a format that this program knows, the error matches
-// [sharding.ErrFormat].
+// OpenConverted opens a folder of converted shards. m is its manifest. If the options in
+// m do not name a known format, the error matches [sharding.ErrFormat].
 func OpenConverted(folder sharding.Folder, m *sharding.Manifest) (*Converted, error) {
 	var o sharding.ConvertOptions
 	if err := m.DecodeOptions(folder, &o); err != nil {
@@ -43,8 +42,9 @@ func OpenConverted(folder sharding.Folder, m *sharding.Manifest) (*Converted, er
 	return &Converted{Folder: folder, Format: format, Options: o, schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq)}, nil
 }
 
-// part returns the part that body describes. If the vocabulary of a format with words
-// is not one, the error matches [sharding.ErrFormat].
+// part returns the format's description of the shard with the given stem and side-car
+// body. For formats that store words instead of ids, it reads the folder's vocabulary. If
+// that file is invalid, the error matches [sharding.ErrFormat].
 func (c *Converted) part(ctx context.Context, stem string, body sharding.ConvertBody) (columns.Part, error) {
 	p := columns.Part{Stem: stem, Schema: c.schema, Rows: body.Rows, IDs: c.Options.VocabSize}
 	if !c.Format.About().NeedsVocab {
@@ -60,8 +60,9 @@ func (c *Converted) part(ctx context.Context, stem string, body sharding.Convert
 	return p, nil
 }
 
-// Splits returns the parts of several folders of converted shards that were found at
-// one path. It returns a usage error unless the folders are splits of one conversion.
+// Splits returns the parts of several folders of converted shards at one path. Each
+// folder must be a different split of the same conversion; otherwise the error is a usage
+// error.
 func Splits(path string, folders []*sharding.Stage, manifests []*sharding.Manifest) (parts []Part, err error) {
 	var names []string
 	same := true
@@ -82,8 +83,8 @@ func Splits(path string, folders []*sharding.Stage, manifests []*sharding.Manife
 	return parts, nil
 }
 
-// parts returns the shards of the folder. The counts of a shard are those of its
-// first file.
+// parts returns the shards of the folder. The number of examples of a shard is taken from
+// the manifest entry of its first file.
 func (c *Converted) parts(m *sharding.Manifest) (parts []Part) {
 	at := map[string]int{}
 	for _, e := range m.Files {
@@ -130,8 +131,8 @@ func (p Part) rows(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// Payloads reads the files of a shard in their format and yields each row as the
-// record from which it was made. Errors name the file, without the folder.
+// Payloads reads the files of a shard in their format. It yields each row as the record
+// from which the row was made. Errors name the file without the folder.
 func (c *Converted) Payloads(ctx context.Context, sideCar string, body sharding.ConvertBody) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		open := &opener{ctx: ctx, folder: c.Folder}

@@ -1,6 +1,5 @@
-// Package examples reads the examples of a data set one after the other, whatever
-// their format: TFRecord, or a format of package columns that prepare-data convert
-// wrote.
+// Package examples reads the examples of a data set one after the other, in any format:
+// TFRecord, or a format of package columns that prepare-data convert wrote.
 //
 //	parts, err := examples.Of(ctx, stage, manifest)
 //	if err != nil {
@@ -15,10 +14,9 @@
 //		}
 //	}
 //
-// Every example is given as a payload, the bytes of a tf.train.Example. For a
-// TFRecord file these are the bytes in the file; for other formats they are those
-// of the record from which the row was made, so payloads of equal examples are
-// equal.
+// The payload of an example is always the bytes of a tf.train.Example. For a TFRecord
+// file these are the bytes in the file. For other formats they are the bytes of the
+// record from which the row was made. So equal examples have equal payloads.
 package examples
 
 import (
@@ -32,19 +30,19 @@ import (
 	"pretext/sharding"
 )
 
-// A Part is the examples of one shard, or of one TFRecord file.
+// A Part describes the examples of one shard, or of one TFRecord file.
 type Part struct {
-	Path  string // of the file; if a shard has several files, the beginning of their paths
+	Path  string // path of the file; if a shard has several files, their common prefix
 	Split string // [sharding.Train], [sharding.Eval], or "" if the name gives no split
 	Bytes int64  // size of its files
-	Count int64  // number of examples in the manifest; -1 without one
+	Count int64  // number of examples according to the manifest; -1: no manifest
 
-	converted *Converted // nil: a TFRecord file
-	sideCar   string     // of a converted shard
+	converted *Converted // folder of the converted shard; nil for a TFRecord file
+	sideCar   string     // name of the converted shard's side-car
 }
 
-// Options returns the options of the conversion that wrote the part. ok is false if it
-// is a TFRecord file.
+// Options returns the options of the conversion that wrote the part. ok is false for a
+// TFRecord file.
 func (p Part) Options() (o sharding.ConvertOptions, ok bool) {
 	if p.converted == nil {
 		return o, false
@@ -54,7 +52,7 @@ func (p Part) Options() (o sharding.ConvertOptions, ok bool) {
 
 // A Record is one example.
 type Record struct {
-	Index   int64  // number in the part, from 0
+	Index   int64  // index in the part, from 0
 	Offset  int64  // first byte in the uncompressed TFRecord file; -1 in other formats
 	Payload []byte // valid until the next iteration
 }
@@ -72,9 +70,9 @@ func Files(ctx context.Context, paths []string) (parts []Part, err error) {
 	return parts, nil
 }
 
-// Open returns the parts of the converted shards at a path. It returns none if there
-// are no converted shards, or if the shards from which they were made are there too:
-// package trainer/loader opens TFRecord files.
+// Open returns the parts of the converted shards at a path. If there are none, it returns
+// no parts. It also returns none if the original shards are at the same path, because
+// package trainer/loader opens TFRecord files itself.
 func Open(ctx context.Context, d *sharding.Dataset) ([]Part, error) {
 	var folders []*sharding.Stage
 	var manifests []*sharding.Manifest
@@ -93,8 +91,8 @@ func Open(ctx context.Context, d *sharding.Dataset) ([]Part, error) {
 	return Splits(d.Path, folders, manifests)
 }
 
-// Of returns the parts of a stage's folder in the order of their names: none if it
-// has no examples.
+// Of returns the parts of a stage's folder, sorted by name. If the folder has no
+// examples, there are none.
 func Of(ctx context.Context, s *sharding.Stage, m *sharding.Manifest) (parts []Part, err error) {
 	if m.Stage == sharding.StageConvert {
 		c, err := OpenConverted(s, m)
@@ -110,9 +108,9 @@ func Of(ctx context.Context, s *sharding.Stage, m *sharding.Manifest) (parts []P
 	return parts, nil
 }
 
-// Records yields the examples of the part in order, and at most one error, which
-// names the file and, if the data is corrupt, the place: a [*sharding.RecordError],
-// a [*sharding.DamageError] or an error that matches [columns.ErrCorrupt].
+// Records yields the examples of the part in order, and at most one error. The error
+// names the file. For corrupt data it is a [*sharding.RecordError] or a
+// [*sharding.DamageError] with the position, or matches [columns.ErrCorrupt].
 func (p Part) Records(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		read := p.tfrecords
@@ -163,7 +161,7 @@ func (p Part) tfrecords(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// Fault adds the place of a record to an error about it.
+// Fault adds the position of a record to an error about the record.
 func (p Part) Fault(r Record, err error) error {
 	return &sharding.RecordError{File: p.Path, Record: r.Index, Offset: r.Offset, Err: err}
 }
