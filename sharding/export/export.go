@@ -14,22 +14,21 @@ import (
 // Config configures [Text].
 type Config struct {
 	Shards    string   // path of the folder of shards
-	Documents []string // paths of the documents folders from which the shards were made, in order; nil: those of the same run
+	Documents []string // paths of the documents folders of the shards, in order; nil: those in the same run
 	Out       string   // directory of the text files
 }
 
 // A File is one split of a shard as text.
 type File struct {
 	Name       string `json:"name"`
-	RandomSeed int64  `json:"random_seed"` // seed with which this text yields the records of the shard
+	RandomSeed int64  `json:"random_seed"` // random_seed with which this text yields the records of the shard
 	Documents  int64  `json:"documents"`
 	Sentences  int64  `json:"sentences"`
 }
 
-// Text writes the documents of every shard as text, a file for each split, in
-// the input format of create_pretraining_data.py. From a file and its seed that
-// script makes exactly the records of the shard; so does prepare-data examples
-// with one shard.
+// Text writes the documents of every shard as text, one file for each split, in the input
+// format of create_pretraining_data.py. From a file and its seed, that script makes
+// exactly the records of the shard. So does prepare-data examples with one shard.
 func Text(ctx context.Context, c Config) ([]File, error) {
 	in, err := store.Open(c.Shards)
 	if err != nil {
@@ -46,9 +45,8 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	if err := m.DecodeOptions(in, &o); err != nil {
 		return nil, err
 	}
-	// The documents folders from which the shards were made: those
-	// in c, or else imported/ of the shards or documents/ of the run. It fails
-	// unless their manifests are the inputs of the shards.
+	// The documents folders of the shards: those in c, or else imported/ beside the
+	// shards, or documents/ of the run. Their manifests must be the inputs of the shards.
 	locations := c.Documents
 	for _, at := range locations {
 		if err := checkDocuments(ctx, at); err != nil {

@@ -11,10 +11,9 @@ import (
 	"pretext/internal/store"
 )
 
-// into locks the folder out, which it creates if necessary, and calls write to write
-// the files with the given names. If the folder contains anything else, into refuses
-// it, because text among the files of a data set or of another export would corrupt
-// both.
+// into locks the folder out, creating it if necessary, and calls write to write the files
+// with the given names. If the folder contains any other file, into returns an error:
+// exported text would corrupt a data set or another export in the same folder.
 func into(ctx context.Context, out string, names []string, write func(store.Folder) error) error {
 	if err := onlyHas(ctx, out, names); err != nil {
 		return err
@@ -31,8 +30,8 @@ func into(ctx context.Context, out string, names []string, write func(store.Fold
 	})
 }
 
-// onlyHas returns a usage error if a folder contains anything but files with the
-// given names. Hidden files, such as a lock, do not count.
+// onlyHas returns a usage error if a folder contains any file not in names. Hidden files,
+// such as a lock, are ignored.
 func onlyHas(ctx context.Context, out string, names []string) error {
 	entries, err := store.ReadDir(ctx, out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -16,19 +16,18 @@ import (
 	"pretext/tokenize"
 )
 
-// A RecordsFile is a TFRecord file as text.
+// A RecordsFile describes the text of one TFRecord file.
 type RecordsFile struct {
 	Name     string `json:"name"`
 	Examples int64  `json:"examples"`
 	Segments int64  `json:"segments"`
 }
 
-// Records writes the examples of TFRecord files without a manifest as text, one
-// text file for each. An example becomes three lines: segment A, segment B, and
-// a blank line. Records undoes the masks and joins word pieces; case, spaces
-// and order stay as in the records. vocab is the path of the vocab.txt with
-// which the records were made; "" means the vocab.txt in the directory of the
-// first file.
+// Records writes the examples of TFRecord files without a manifest as text, one text file
+// for each TFRecord file. An example becomes three lines: segment A, segment B, and a
+// blank line. Records replaces masked tokens by the original tokens and joins word
+// pieces. Case, spaces and order remain as in the records. vocab is the path of the
+// vocab.txt of the records; "" means the vocab.txt in the directory of the first file.
 func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsFile, error) {
 	if vocab == "" {
 		vocab = store.Join(store.Dir(files[0]), sharding.VocabName)
@@ -69,10 +68,10 @@ func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsF
 	return list, nil
 }
 
-// textOf returns the name of the text file of a file of records.
+// textOf returns the name of the text file for a TFRecord file.
 func textOf(path string) string { return store.Base(path) + ".txt" }
 
-// exportRecords writes one file.
+// exportRecords writes the text of one TFRecord file.
 func exportRecords(ctx context.Context, out store.Folder, path string, v *tokenize.Vocab) (e RecordsFile, err error) {
 	e.Name = textOf(path)
 	in, err := store.OpenPath(ctx, path)
