@@ -7,9 +7,10 @@ import (
 	"pretext/sharding"
 )
 
-// A Split describes the files of one split.
+// A Split describes how evenly records, tokens and bytes are spread over the files of one
+// split.
 type Split struct {
-	Split   string  `json:"split"` // train or eval; "" if the file names do not state it
+	Split   string  `json:"split"` // train or eval; "" if the file names contain no split
 	Files   int     `json:"files"`
 	Records Balance `json:"records"`
 	Tokens  Balance `json:"tokens"`
@@ -20,7 +21,7 @@ type Split struct {
 type Balance struct {
 	Total  int64   `json:"total"`
 	Min    int64   `json:"min"`
-	Median int64   `json:"median"` // of an even number of values, the lower of the middle two
+	Median int64   `json:"median"` // lower median: for an even number of values, the lower of the two middle ones
 	Max    int64   `json:"max"`
 	CV     float64 `json:"cv"`    // standard deviation divided by mean
 	Files  []int64 `json:"files"` // value of each file, in the order of file names

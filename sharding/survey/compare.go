@@ -13,7 +13,7 @@ import (
 
 // CompareOptions configures [Compare]. The zero value suits small data sets.
 type CompareOptions struct {
-	Memory int64  // bytes of memory for hashes, beyond which they go to files; 0: 64 MB
+	Memory int64  // memory for hashes in bytes; more hashes go to files; 0: 64 MB
 	Temp   string // folder for these files; "": the system's temporary folder
 	Most   int    // maximum number of differences of each kind to list; all are counted; 0: 20
 }
@@ -28,7 +28,7 @@ func (o CompareOptions) normal() CompareOptions {
 	return o
 }
 
-// A Difference holds the differences between two data sets, A and B.
+// A Difference describes the differences between two data sets, A and B.
 type Difference struct {
 	A       string             `json:"a"`
 	B       string             `json:"b"`
@@ -36,22 +36,21 @@ type Difference struct {
 	Folders []FolderDifference `json:"folders"` // folders that differ
 }
 
-// A FolderDifference holds the differences between two folders of the same
-// name. Lists are limited to [CompareOptions.Most] entries; counts are
-// complete.
+// A FolderDifference describes the differences between two folders with the same name.
+// Lists are limited to [CompareOptions.Most] entries; counts are complete.
 type FolderDifference struct {
 	Folder    string              `json:"folder"`         // "." for the path itself
 	Only      string              `json:"only,omitempty"` // "a" or "b" if only that data set has the folder
 	Options   []Change            `json:"options,omitempty"`
 	Inputs    []Change            `json:"inputs,omitempty"`
 	Counts    []Change            `json:"counts,omitempty"`
-	Files     []Change            `json:"files,omitempty"` // sizes and hashes
+	Files     []Change            `json:"files,omitempty"` // files with different sizes or hashes
 	Records   *RecordDifference   `json:"records,omitempty"`
 	Documents *DocumentDifference `json:"documents,omitempty"`
 }
 
-// A Change is a named value that differs between A and B. A value is "" if that
-// data set does not have it.
+// A Change is a named value that differs between A and B. "" means that the data set has
+// no such value.
 type Change struct {
 	Name string `json:"name"`
 	A    string `json:"a"`
@@ -61,8 +60,8 @@ type Change struct {
 // contentFormat is the format of a file's size and SHA-256 in a [Change].
 const contentFormat = "%d bytes, SHA-256 %s"
 
-// Sizes returns the sizes of the file in A and B in bytes, -1 if the file does
-// not exist there. ok is false if the change is not about a file.
+// Sizes returns the sizes of the file in A and B in bytes. A size is -1 if the file does
+// not exist in that data set. ok is false if the change is not about a file.
 func (c Change) Sizes() (a, b int64, ok bool) {
 	size := func(value string) (n int64, ok bool) {
 		if value == "" {
@@ -173,8 +172,8 @@ func (c comparison) add(ctx context.Context, d *Difference, a, b stage) error {
 	return nil
 }
 
-// changes returns the values that differ between two maps from names to values,
-// sorted by name.
+// changes returns the entries that differ between two maps from names to values, sorted
+// by name.
 func changes(a, b map[string]string) (list []Change) {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
@@ -215,8 +214,8 @@ func differ(a, b []sharding.FileEntry) bool {
 	return !maps.Equal(entries(a), entries(b))
 }
 
-// ofStages compares the records of two stages unless their files are equal. It
-// returns nil if both have none.
+// ofStages compares the records of two stages, unless their files are equal. It returns
+// nil if neither stage has records.
 func (c comparison) ofStages(ctx context.Context, a, b stage) (*RecordDifference, error) {
 	partsA, err := examples.Of(ctx, a.Stage, a.manifest)
 	if err != nil {
@@ -260,7 +259,7 @@ func (c comparison) bare(ctx context.Context, d *Difference, a, b []string) erro
 	return nil
 }
 
-// oneEach reports whether A and B are one file each. Such files are compared
+// oneEach reports whether A and B consist of one file each. Two single files are compared
 // even if their names differ.
 func oneEach[T any](a, b []T) bool { return len(a) == 1 && len(b) == 1 }
 

@@ -10,15 +10,14 @@ import (
 	"pretext/sharding"
 )
 
-// A DocumentDifference holds the differences between the documents of two
-// folders, by ID. The order of documents, and their place in files, do not
-// count.
+// A DocumentDifference describes the differences between the documents of two folders.
+// Documents are matched by ID; their order and their files do not matter.
 type DocumentDifference struct {
 	A       int64    `json:"a"`       // number of documents
 	B       int64    `json:"b"`       //
 	Removed int64    `json:"removed"` // number of documents only in A
 	Added   int64    `json:"added"`   // number of documents only in B
-	Changed int64    `json:"changed"` // number of documents with the same ID but another text, title, source or language
+	Changed int64    `json:"changed"` // number of documents with the same ID but a different text, title, source or language
 	First   []IDList `json:"first"`   // IDs of the first few documents removed, added and changed
 }
 
@@ -99,8 +98,8 @@ func hashDocuments(ctx context.Context, f stage, s *extsort.Sorter) (n int64, er
 	return n, nil
 }
 
-// join calls each for every key in a or b, with the values that a and b have
-// for this key.
+// join calls each once for every key in a or b, with the values of this key in a and in
+// b.
 func join(ctx context.Context, a, b *extsort.Sorter, each func(key uint64, as, bs []uint64)) error {
 	nextA, stopA := iter.Pull2(a.Sorted())
 	defer stopA()
@@ -147,7 +146,7 @@ func without(a, b []uint64) (rest []uint64) {
 	return rest
 }
 
-// few counts documents and keeps the hashes of the first few IDs.
+// few counts documents and stores the hashes of the first few IDs.
 type few struct {
 	most   int
 	n      int64
@@ -161,8 +160,7 @@ func (f *few) add(id uint64, n int) {
 	}
 }
 
-// names reads all documents of a stage and returns the IDs whose hashes were
-// kept, sorted.
+// names reads all documents of a stage and returns the IDs for the stored hashes, sorted.
 func (f *few) names(ctx context.Context, in stage) ([]string, error) {
 	ids := []string{}
 	for _, e := range in.manifest.DocumentsFiles() {

@@ -14,17 +14,17 @@ import (
 	"pretext/sharding/examples"
 )
 
-// A RecordDifference holds the differences between the records of two data sets.
+// A RecordDifference describes the differences between the records of two data sets.
 type RecordDifference struct {
 	Differ int64         `json:"differ"` // number of records that differ from the record at the same position in the same file
 	First  []RecordFault `json:"first"`  // the first record that differs in each file
 	A      int64         `json:"a"`      // number of records in A
 	B      int64         `json:"b"`
-	OnlyA  int64         `json:"only_a"` // number of records of A that no file of B contains
+	OnlyA  int64         `json:"only_a"` // number of records of A that occur in no file of B
 	OnlyB  int64         `json:"only_b"`
 }
 
-// A RecordFault is a record that differs.
+// A RecordFault is a record that differs between A and B.
 type RecordFault struct {
 	File    string       `json:"file"`
 	Record  int64        `json:"record"`
@@ -34,7 +34,7 @@ type RecordFault struct {
 	Fields  []FieldFault `json:"fields,omitempty"`
 }
 
-// A FieldFault is a feature whose values differ.
+// A FieldFault is a feature whose values differ between A and B.
 type FieldFault struct {
 	Feature string `json:"feature"`
 	Differ  int    `json:"differ"` // number of values that differ
@@ -46,13 +46,13 @@ type FieldFault struct {
 // A recordComparison compares the records of two data sets.
 type recordComparison struct {
 	*RecordDifference
-	most int             // differences to list
+	most int             // maximum number of differences to list
 	a, b *extsort.Sorter // hashes of all records
 }
 
-// records compares parts in two ways: the records of parts with the same name one
-// by one, and all records of A with all records of B, in any order. The name is
-// that of the shard, or of a file that is none.
+// records compares parts in two ways: it compares parts with the same name record by
+// record, and it compares the set of all records in A with that in B, in any order. For
+// the name see partName.
 func (c comparison) records(ctx context.Context, a, b []examples.Part) (*RecordDifference, error) {
 	d := recordComparison{&RecordDifference{First: []RecordFault{}}, c.Most, extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)}
 	defer d.a.Close()
@@ -85,7 +85,8 @@ func (c comparison) records(ctx context.Context, a, b []examples.Part) (*RecordD
 	})
 }
 
-// partName is the name by which a part of A and one of B correspond.
+// partName returns the name by which parts of A and B are matched: the name of the shard
+// or, for a file that is not a shard, its base name.
 func partName(p examples.Part) string {
 	base := store.Base(p.Path)
 	if name, ok := sharding.ParseShardName(base); ok {
@@ -94,14 +95,14 @@ func partName(p examples.Part) string {
 	return base
 }
 
-// pair compares two parts record by record. One of them is nil if only A or only B
-// has it.
+// pair compares two parts record by record. a or b is nil if that data set lacks the
+// part.
 func (d recordComparison) pair(ctx context.Context, a, b *examples.Part) error {
 	ra := openRecords(ctx, a, d.a)
 	defer ra.close()
 	rb := openRecords(ctx, b, d.b)
 	defer rb.close()
-	differed := a == nil || b == nil // a missing file is reported with the files
+	differed := a == nil || b == nil // a missing file is reported in FolderDifference.Files
 	for {
 		if err := errors.Join(ra.next(), rb.next()); err != nil {
 			return err
@@ -125,13 +126,13 @@ func (d recordComparison) pair(ctx context.Context, a, b *examples.Part) error {
 	}
 }
 
-// A recordSide reads one of the two parts of a comparison.
+// A recordSide reads the part on one side of a comparison.
 type recordSide struct {
-	part   *examples.Part // nil: there is none
+	part   *examples.Part // nil: the part does not exist
 	pull   func() (examples.Record, error, bool)
 	close  func()
-	at     examples.Record // its Payload is nil after the last
-	n      int64           // records read
+	at     examples.Record // current record; Payload is nil after the last one
+	n      int64           // number of records read
 	sorter *extsort.Sorter
 	batch  []extsort.Pair
 }
@@ -156,7 +157,7 @@ func (s *recordSide) next() error {
 	}
 	s.at = at
 	if s.at.Payload == nil {
-		s.at.Payload = []byte{} // an empty record is one
+		s.at.Payload = []byte{} // nil would mean the end
 	}
 	s.n++
 	s.batch = append(s.batch, extsort.Pair{Key: extsort.Hash(s.at.Payload)})
@@ -203,7 +204,7 @@ func describeRecords(a, b *recordSide) (RecordFault, error) {
 	return f, nil
 }
 
-// label returns the values of next_sentence_labels.
+// label returns the values of the feature next_sentence_labels.
 func label(e *records.Example) []int32 {
 	if e.NextSentenceLabel == records.NoLabel {
 		return nil

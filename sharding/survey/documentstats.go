@@ -16,53 +16,55 @@ import (
 	"pretext/sharding"
 )
 
-// DocumentStats describes a folder of documents.
+// DocumentStats describes the documents of a folder.
 type DocumentStats struct {
 	Folder    string `json:"folder"`
 	Files     int    `json:"files"`
-	Bytes     int64  `json:"bytes"` // size of the files
+	Bytes     int64  `json:"bytes"` // total size of the files
 	Documents int64  `json:"documents"`
 	TextBytes int64  `json:"text_bytes"`
 	Lines     int64  `json:"lines"`
 
-	Lengths   []Bin  `json:"lengths"` // documents by text bytes: Value is the lower end of [Value, 2·Value)
-	Longest   int64  `json:"longest"` // text of the longest document, in bytes
+	Lengths   []Bin  `json:"lengths"` // number of documents by text bytes: Value is the lower end of the range [Value, 2·Value)
+	Longest   int64  `json:"longest"` // size of the longest document's text, in bytes
 	LongestID string `json:"longest_id"`
 	Languages []Name `json:"languages"`
 	Sources   []Name `json:"sources"`
 
-	// Licenses counts documents by SPDX identifier of their licence, "" if they
-	// name none; Wikis those with an address, by what stands before the title in
-	// it.
+	// Licenses counts documents by the SPDX identifier of their licence; "" means none.
+	// Wikis counts documents with an address, by the part of the address before the
+	// title.
 	Licenses []Name `json:"licenses"`
 	Wikis    []Name `json:"wikis,omitempty"`
 
 	Pages    int64  `json:"pages,omitempty"` // number of pages in the dumps
-	Counted         // what else the manifest counts
+	Counted         // further counts in the manifest
 	Rejected int64  `json:"rejected"`
 	Rejects  []Name `json:"rejects"`           // number of rejects by reason
-	Dropped  []Name `json:"dropped_templates"` // templates that gave no text, the 100 most used
+	Dropped  []Name `json:"dropped_templates"` // templates without text, the 100 most frequent
 	// DroppedSlack is the maximum by which a count in Dropped may be too low.
 	DroppedSlack int64 `json:"dropped_slack"`
-	// Holes counts, for each wiki, what templates left out of sentences.
+	// Holes counts, for each wiki, the gaps that templates without text left in
+	// sentences.
 	Holes []facts.WikiHoles `json:"holes,omitempty"`
-	// FromHTML reports whether wikis were read as HTML, which has no holes.
+	// FromHTML reports whether wikis were read as HTML, which leaves no such gaps.
 	FromHTML bool `json:"from_html,omitempty"`
 
 	Notes int64 `json:"notes"` // number of notes in the side-cars, such as invalid bytes in a source
 }
 
-// Counted are the stage and the counts of a manifest, of which a text shows those that
-// their declarations name.
+// Counted contains the stage and the counts of a manifest. [Counted.Figures] selects the
+// counts to show by their declarations.
 type Counted struct {
 	Stage  string          `json:"-"`
-	Counts sharding.Counts `json:"-"` // [Stage].Counts has them
+	Counts sharding.Counts `json:"-"` // also in [Stage].Counts
 }
 
-// A Figure is a count as it is shown.
+// A Figure is a count formatted as text.
 type Figure struct{ Name, Value string }
 
-// Figures returns what prepare-data stats and a dataset card show.
+// Figures returns the counts that are shown in the given place, such as the output of
+// prepare-data stats or a dataset card.
 func (c Counted) Figures(in counts.Place) (list []Figure) {
 	for k, n := range counts.Shown(c.Stage, in, c.Counts) {
 		value := humanize.Count(n)
@@ -74,11 +76,11 @@ func (c Counted) Figures(in counts.Place) (list []Figure) {
 	return list
 }
 
-// A Name is a language, source, reason or template, and how often it occurs.
+// A Name is a language, source, reason or template with its number of occurrences.
 type Name struct {
 	Name  string `json:"name"`
 	Count int64  `json:"count"`
-	Bytes int64  `json:"bytes,omitempty"` // bytes of text, for languages and sources
+	Bytes int64  `json:"bytes,omitempty"` // bytes of text, only for languages and sources
 }
 
 // maxNames limits the number of languages and sources that are counted
@@ -103,7 +105,7 @@ func (n names) add(name string, count, bytes int64) {
 	v.Bytes += bytes
 }
 
-// list returns the most frequent names, at most most of them.
+// list returns the most frequent names. most is the maximum length of the list.
 func (n names) list(most int) []Name {
 	list := []Name{}
 	for _, v := range n {
@@ -118,7 +120,7 @@ func (n names) list(most int) []Name {
 // A documentTally counts the documents of some files.
 type documentTally struct {
 	documents, text, lines int64
-	lengths                [64]int64 // number of documents by bit length of their text size
+	lengths                [64]int64 // number of documents by the bit length of their text size
 	longest                int64
 	longestID              string
 	languages, sources     names
@@ -144,8 +146,8 @@ func (t *documentTally) add(d *extract.Document) {
 	}
 }
 
-// wikiOf returns the part of a page's address that stands before its title, as
-// far as it can be told: else the address of the host.
+// wikiOf returns the part of a page's address before the title. If it cannot find the
+// title, it returns the address of the host.
 func wikiOf(address string) string {
 	for _, before := range []string{"/wiki/", "/index.php/", "?title="} {
 		if i := strings.Index(address, before); i >= 0 {
@@ -157,8 +159,8 @@ func wikiOf(address string) string {
 	return scheme + "://" + host + "/"
 }
 
-// long records a document of n bytes if it is the longest so far. Of equally
-// long documents it records the lowest ID.
+// long updates the longest document with one of n bytes. Among equally long documents,
+// the lowest ID wins.
 func (t *documentTally) long(n int64, id string) {
 	if n > t.longest || n == t.longest && (t.longestID == "" || id < t.longestID) {
 		t.longest, t.longestID = n, strings.Clone(id)
@@ -232,8 +234,8 @@ func (d *DocumentStats) set(t *documentTally, opts Options) {
 	d.Licenses, d.Wikis = t.licenses.list(opts.Top), t.wikis.list(opts.Top)
 }
 
-// fromManifest adds the counts of rejects and dropped templates in the
-// manifest, and of notes in the side-cars.
+// fromManifest adds the rejects and dropped templates from the manifest, and the number
+// of notes from the side-cars.
 func (d *DocumentStats) fromManifest(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) error {
 	d.Counted = Counted{f.manifest.Stage, f.manifest.Counts}
 	d.Pages, d.FromHTML = facts.Pages.Of(f.manifest.Counts), facts.HTMLBytes.Of(f.manifest.Counts) > 0

@@ -27,10 +27,10 @@ type Inspection struct {
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
 
 	Files    []FileInspection    `json:"files"`
-	Features []FeatureInspection `json:"features,omitempty"` // of all records together
+	Features []FeatureInspection `json:"features,omitempty"` // totals over all records
 }
 
-// A FileInspection describes one data file.
+// A FileInspection describes a data file.
 type FileInspection struct {
 	Name        string          `json:"name"`
 	Bytes       int64           `json:"bytes"`
@@ -40,22 +40,21 @@ type FileInspection struct {
 	Counts      sharding.Counts `json:"counts,omitempty"`
 }
 
-// A FeatureInspection describes the values of one feature in all records. With Sum,
-// another reader can check that it read the same values.
+// A FeatureInspection describes the values of one feature in all records. By comparing
+// Sum, another reader can check that it has read the same values.
 type FeatureInspection struct {
 	Name    string  `json:"name"`
 	Kind    string  `json:"kind"`
-	Records int64   `json:"records"` // number of records that have the feature
+	Records int64   `json:"records"` // number of records with the feature
 	Least   int     `json:"least"`   // minimum number of values in a record
 	Most    int     `json:"most"`
 	Values  int64   `json:"values"`
-	Sum     float64 `json:"sum"` // sum of the values; for bytes, of their lengths
+	Sum     float64 `json:"sum"` // sum of the values; for byte strings, sum of their lengths
 }
 
-// Inspect returns an Inspection for each stage of the data set at a path, or
-// one for TFRecord files without a manifest. If values is set, it also reads
-// all records and describes their features; for records without a manifest it
-// always does.
+// Inspect returns an Inspection for each stage of the data set at a path, or one for all
+// TFRecord files without a manifest. If values is set, or if there is no manifest, it
+// also reads all records and describes their features.
 func Inspect(ctx context.Context, path string, values bool) ([]Inspection, error) {
 	d, err := sharding.Open(ctx, path)
 	if err != nil {
@@ -136,7 +135,7 @@ func inspectFiles(ctx context.Context, path string, files []string) (Inspection,
 	return in, nil
 }
 
-// compressionOf returns the compression of a TFRecord file, see
+// compressionOf returns the name of a TFRecord file's compression, see
 // [tfrecord.Uncompressed].
 func compressionOf(ctx context.Context, path string) (string, error) {
 	f, err := store.OpenPath(ctx, path)
@@ -156,7 +155,7 @@ func hashPath(ctx context.Context, path string) (int64, string, error) {
 	return sharding.HashFile(ctx, folder, store.Base(path))
 }
 
-// featureSums describes features, in the order of their first occurrence.
+// featureSums collects descriptions of features, in the order of their first occurrence.
 type featureSums struct {
 	list   []FeatureInspection
 	index  map[string]int

@@ -11,7 +11,7 @@ import (
 	"pretext/sharding"
 )
 
-// A stage is a finished stage of a data set, with its manifest.
+// A stage is a finished stage of a data set and its manifest.
 type stage struct {
 	*sharding.Stage
 	manifest *sharding.Manifest

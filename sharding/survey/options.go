@@ -10,14 +10,14 @@ import (
 	"pretext/sharding"
 )
 
-// An Option is one option of a stage: its dotted name and its value as text.
+// An Option is one option of a stage: its dotted name and its value, both as text.
 type Option struct{ Name, Value string }
 
-// mixTable is the option that [OptionList] leaves out.
+// mixTable is the option that [OptionList] omits.
 const mixTable = "mix.table"
 
-// OptionList returns the JSON options of a stage, sorted by name, without the table of
-// a mix; see [Stage.Mix].
+// OptionList returns the JSON options of a stage, sorted by name. It omits the table of a
+// mix, which [Stage.Mix] returns.
 func OptionList(raw json.RawMessage) (list []Option) {
 	for name, value := range sharding.FlattenOptions(raw) {
 		if name != mixTable {
@@ -28,8 +28,9 @@ func OptionList(raw json.RawMessage) (list []Option) {
 	return list
 }
 
-// Examples returns the options with which the examples of a stage were made, those of
-// converted shards too. ok is false if they are not known.
+// Examples returns the options with which the examples of a stage were made. For
+// converted shards these are the options of the original shards. ok is false if they are
+// unknown.
 func (s Stage) Examples() (o sharding.ExamplesOptions, ok bool) {
 	raw := s.Options
 	if s.Stage == sharding.StageConvert {
@@ -42,13 +43,13 @@ func (s Stage) Examples() (o sharding.ExamplesOptions, ok bool) {
 	return o, json.Unmarshal(raw, &o) == nil
 }
 
-// A MixedSource is a row of the table of a mix.
+// A MixedSource is a row of a mix's table with its share.
 type MixedSource struct {
 	sharding.MixRow
-	Share float64 // fraction of the tokens that are read
+	Share float64 // fraction of all tokens read
 }
 
-// Mix returns how often the stage read each source; nil if that was once.
+// Mix returns the sources of the stage's mix, or nil without a mix.
 func (s Stage) Mix() (rows []MixedSource) {
 	table := sharding.MixTable(s.Options)
 	_, all := sharding.MixTokens(table)
@@ -58,7 +59,7 @@ func (s Stage) Mix() (rows []MixedSource) {
 	return rows
 }
 
-// Name returns the source and its language.
+// Name returns the name and the language of the source.
 func (m MixedSource) Name() string { return strings.TrimSpace(m.Source + " " + m.Language) }
 
 // String returns how often the source was read, as text.

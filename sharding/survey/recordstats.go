@@ -20,22 +20,22 @@ import (
 
 // RecordStats describes all records of a data set.
 type RecordStats struct {
-	Bare []string `json:"-"` // names of the files, if no manifest lists them
+	Bare []string `json:"-"` // file names; set only if there is no manifest
 
-	Format               string         `json:"format,omitempty"` // of converted shards; "": TFRecord
+	Format               string         `json:"format,omitempty"` // format of converted shards; "": TFRecord
 	Files                int            `json:"files"`
 	Bytes                int64          `json:"bytes"` // size of the files
 	Records              int64          `json:"records"`
-	Forms                []records.Form `json:"forms,omitempty"` // of the records, unless all are pairs
+	Forms                []records.Form `json:"forms,omitempty"` // forms of the records; nil if all are pairs
 	MaxSeqLength         int            `json:"max_seq_length"`
 	MaxPredictionsPerSeq int            `json:"max_predictions_per_seq"`
 
-	Tokens  int64   `json:"tokens"`           // number of tokens, without padding, with [CLS] and [SEP]
-	Places  int64   `json:"places"`           // number of tokens with padding
-	Padding float64 `json:"padding"`          // fraction of Places that is padding
+	Tokens  int64   `json:"tokens"`           // number of tokens, including [CLS] and [SEP], without padding
+	Places  int64   `json:"places"`           // number of tokens including padding
+	Padding float64 `json:"padding"`          // fraction of padding in Places
 	Pieces  int64   `json:"pieces,omitempty"` // number of pieces in packed rows
-	Lengths []Bin   `json:"lengths"`          // records by number of tokens
-	Masked  []Bin   `json:"masked"`           // records by number of predictions
+	Lengths []Bin   `json:"lengths"`          // number of records by number of tokens
+	Masked  []Bin   `json:"masked"`           // number of records by number of predictions
 
 	MaskRate   Share `json:"mask_rate"`   // predictions / tokens
 	BecameMask Share `json:"became_mask"` // predicted tokens that became [MASK] / predictions
@@ -43,14 +43,14 @@ type RecordStats struct {
 	Replaced   Share `json:"replaced"`    // predicted tokens that became another token / predictions
 	RandomNext Share `json:"random_next"` // records with label 1 / records
 
-	// LabelGuess is labels that the document of segment B tells / records, see
-	// [sharding.LabelGuess]; nil if that is not known.
+	// LabelGuess is the number of labels that can be predicted from the document of
+	// segment B / records, see [sharding.LabelGuess]; nil if unknown.
 	LabelGuess *Share `json:"label_guess,omitempty"`
 
 	Vocab      VocabUse `json:"vocab"`
 	Unknown    *Share   `json:"unknown,omitempty"` // [UNK] / original tokens; nil if the id of [UNK] is unknown
 	Top        []Token  `json:"top"`               // most frequent original tokens
-	Splits     []Split  `json:"splits"`            // the files of each split, and how even their sizes are
+	Splits     []Split  `json:"splits"`            // files of each split, and how evenly records and bytes are spread over them
 	Duplicates Repeated `json:"duplicates"`
 }
 
@@ -64,18 +64,18 @@ func (r *RecordStats) Pairs() bool {
 	return len(r.Forms) == 0 || slices.ContainsFunc(r.Forms, records.Form.Pairs)
 }
 
-// A Bin is a value of a histogram and its count.
+// A Bin is a bar of a histogram: a value and its count.
 type Bin struct {
 	Value int   `json:"value"`
 	Count int64 `json:"count"`
 }
 
-// VocabUse describes how much of a vocabulary occurs. If the vocabulary is unknown,
-// sizes and ids are inferred from the records.
+// VocabUse describes how many entries of a vocabulary occur in the records. If the
+// vocabulary is unknown, size and special ids are inferred from the records.
 type VocabUse struct {
 	Size     int    `json:"size"`             // number of entries; 0 if unknown
-	Used     int    `json:"used"`             // number of different original tokens, without special tokens
-	File     string `json:"file,omitempty"`   // vocab.txt or tokenizer.json, by base name
+	Used     int    `json:"used"`             // number of distinct original tokens, without special tokens
+	File     string `json:"file,omitempty"`   // base name of the vocab.txt or tokenizer.json
 	SHA256   string `json:"sha256,omitempty"` // hash of the file
 	Inferred bool   `json:"inferred"`         // the ids of [MASK], [CLS] and [SEP] were guessed from the most frequent ids at their positions
 	Mask     int    `json:"mask"`
@@ -83,15 +83,15 @@ type VocabUse struct {
 	SEP      int    `json:"sep"`
 }
 
-// A Token is an entry of the vocabulary and how often it occurs.
+// A Token is an entry of the vocabulary with its frequency.
 type Token struct {
 	ID    int     `json:"id"`
-	Token string  `json:"token,omitempty"` // "" if there is no vocabulary
+	Token string  `json:"token,omitempty"` // "" if the vocabulary is unknown
 	Count int64   `json:"count"`
 	Share float64 `json:"share"` // fraction of all original tokens
 }
 
-// A recordSurvey reads files of records.
+// A recordSurvey reads record files and computes their statistics.
 type recordSurvey struct {
 	opts    Options
 	how     *making // options with which the records were made; nil: unknown
@@ -101,14 +101,13 @@ type recordSurvey struct {
 	tallies []*tally
 }
 
-// making holds the options, from the manifest, with which the records were
-// made.
+// making is how the records were made: their options from the manifest.
 type making struct {
 	pretrain.Options
 	Recipe string `json:"recipe"`
 }
 
-// A recordFile is a file to read, or a converted shard, and its counts.
+// A recordFile is a TFRecord file or a converted shard to read, with its counts.
 type recordFile struct {
 	examples.Part
 	records int64
@@ -129,7 +128,7 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 		return nil, err
 	}
 	if s.how.MaxSeqLength == 0 {
-		s.how = nil // made by something else
+		s.how = nil // not made by pretext's examples stage
 	}
 	parts, err := examples.Of(ctx, f.Stage, f.manifest)
 	if err != nil {
@@ -144,7 +143,7 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 	return r, err
 }
 
-// labelGuess returns how well the document of segment B tells the label.
+// labelGuess returns how often the label can be predicted from the document of segment B.
 func labelGuess(ctx context.Context, f stage) (*Share, error) {
 	g, err := sharding.ReadLabelGuess(ctx, f, f.manifest)
 	if err != nil || g.Examples == 0 {
@@ -155,7 +154,8 @@ func labelGuess(ctx context.Context, f stage) (*Share, error) {
 	return &share, nil
 }
 
-// collectConverted surveys converted shards: the folders of all splits together.
+// collectConverted surveys converted shards. folders are the folders of all splits, which
+// are counted together.
 func collectConverted(ctx context.Context, path string, folders []stage, opts Options) (*RecordStats, error) {
 	var stages []*sharding.Stage
 	var manifests []*sharding.Manifest
@@ -219,7 +219,7 @@ func (s *recordSurvey) collect(ctx context.Context, vocabPath string) (_ *Record
 	return r, err
 }
 
-// read reads all files, each by one goroutine.
+// read reads all files. Each file is read by a single goroutine.
 func (s *recordSurvey) read(ctx context.Context) error {
 	work := make(chan int)
 	g, ctx := errgroup.WithContext(ctx)
@@ -325,12 +325,12 @@ func (s *recordSurvey) vocabUse(r *RecordStats, t *tally) {
 	r.Vocab.SEP, _ = t.lasts.mode()
 }
 
-// nextProb is the probability of a random next sentence in
-// create_instances_from_document in google-research/bert.
+// nextProb is the probability of a random next sentence in the function
+// create_instances_from_document of google-research/bert.
 const nextProb = 0.5
 
-// shares sets the fractions in r, with limits if the options of the records are
-// known.
+// shares computes the fractions in r. If the options of the records are known, it also
+// sets their limits.
 func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 	masks := t.became.at(r.Vocab.Mask)
 	r.MaskRate = newShare(t.masked, t.tokens)
@@ -348,7 +348,7 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 	made := s.how.Replacement()
 	keep := made.StayTokenProb()
 	chance := made.RandomTokenProb / float64(s.tokens.size)
-	if !s.how.SpanMask { // the tokens of a span share one draw
+	if !s.how.SpanMask { // the tokens of a span are not independent draws
 		draws := fmt.Sprintf("%.3g, %.3g, %.3g by independent draws; a random word may be the original or [MASK]; ±4σ", made.MaskTokenProb, keep, made.RandomTokenProb)
 		r.BecameMask = r.BecameMask.binomial(min(1, made.MaskTokenProb+chance), draws)
 		r.Kept = r.Kept.binomial(keep+chance, draws)
@@ -361,10 +361,9 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 }
 
 // maskLimits returns the mask rate with its limits. A record has
-// min(max_predictions_per_seq, max(1, round(tokens × masked_lm_prob)))
-// predictions, at most one for each token that is not special. If
-// max_predictions_per_seq removes more predictions than a warning allows, the
-// limits are those for masked_lm_prob alone.
+// min(max_predictions_per_seq, max(1, round(tokens × masked_lm_prob))) predictions, at
+// most one for each token that is not special. If max_predictions_per_seq removes so many
+// predictions that there is a warning, the limits follow from masked_lm_prob alone.
 func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 	specials := 3
 	if recipe, _ := pretrain.RecipeByName(s.how.Recipe); !recipe.Form.Pairs() {
@@ -383,7 +382,7 @@ func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 	if s.how.WholeWords() {
 		return rate.limit(Limits{Expected: expected, High: expected, Why: "at most what the options demand of the lengths; less where a whole word does not fit"})
 	}
-	// A text that holds [CLS] or [SEP] itself has fewer candidates.
+	// A text that itself contains [CLS] or [SEP] has fewer candidates for masking.
 	return rate.limit(Limits{Expected: expected, Low: expected * 0.999, High: expected, Why: "what the options demand of the lengths"})
 }
 

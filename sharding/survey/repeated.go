@@ -8,31 +8,30 @@ import (
 	"pretext/internal/extsort"
 )
 
-// Repeated counts the records that equal an earlier record byte for byte, in
-// the order of files. Short examples may repeat by chance.
+// Repeated counts the records that equal an earlier record byte for byte. Earlier means
+// before it in the order of files. Short examples may repeat by chance.
 type Repeated struct {
 	Records int64    `json:"records"` // number of records that equal an earlier record
-	Between int64    `json:"between"` // number of these whose equal is in another file
-	First   []Repeat `json:"first"`   // the first few records of Between
+	Between int64    `json:"between"` // number of these that equal a record in another file
+	First   []Repeat `json:"first"`   // the first few records counted in Between
 }
 
-// A Repeat is a record that an earlier file also contains.
+// A Repeat is a record that also occurs in an earlier file.
 type Repeat struct {
 	File    string `json:"file"`
 	Record  int64  `json:"record"`
-	Earlier string `json:"earlier"` // earlier file that contains the record
-	Of      int64  `json:"of"`      // number of the equal record in that file
+	Earlier string `json:"earlier"` // name of the earlier file
+	Of      int64  `json:"of"`      // index of the equal record in the earlier file
 }
 
-// listedRepeats is the maximum number of repeats that Repeated lists.
+// listedRepeats is the maximum length of Repeated.First.
 const listedRepeats = 10
 
-// recordBits is the number of bits of a record's number in the integers that
-// recordNumber returns.
+// recordBits is how many bits of the result of recordNumber store the record's index.
 const recordBits = 40
 
-// recordNumber combines the number of a file and the number of a record in that
-// file into one integer. The integers have the same order as the records.
+// recordNumber combines a file's index with the index of a record in that file into one
+// integer. The integers have the same order as the records.
 func recordNumber(file int, record int64) uint64 {
 	return uint64(file)<<recordBits | uint64(record)&(1<<recordBits-1)
 }

@@ -15,9 +15,9 @@ import (
 // Options configures [Collect]. The zero value uses one goroutine and 64 MB.
 type Options struct {
 	Workers int    // number of files read at the same time; at least 1
-	Memory  int64  // bytes of memory for hashes, beyond which they go to a file; 0: 64 MB
-	Temp    string // folder for that file; "": the system's temporary folder
-	Vocab   string // path of the vocab.txt for records without a vocab.txt in their folder
+	Memory  int64  // memory for hashes in bytes; more hashes go to a file; 0: 64 MB
+	Temp    string // folder for the file of hashes; "": the system's temporary folder
+	Vocab   string // path of a vocab.txt, used for records without one in their folder
 	Top     int    // maximum number of tokens, templates, sources and languages to list, the most frequent first; 0: 50
 }
 
@@ -40,15 +40,15 @@ func (o Options) normal() Options {
 // Stats describes a data set.
 type Stats struct {
 	Path      string           `json:"path"`
-	Stages    []Stage          `json:"stages,omitempty"`    // of a run or a stage's folder
+	Stages    []Stage          `json:"stages,omitempty"`    // stages of the run or folder
 	Documents []*DocumentStats `json:"documents,omitempty"` // one for each folder of documents
 	Records   *RecordStats     `json:"records,omitempty"`
 }
 
-// A Stage describes a stage by its manifest and run.json.
+// A Stage describes a stage, using its manifest and run.json.
 type Stage struct {
 	Stage       string           `json:"stage"`
-	Folder      string           `json:"folder"` // relative to the path; "." for the path itself
+	Folder      string           `json:"folder"` // relative to the surveyed path; "." for that path itself
 	Algorithm   int              `json:"algorithm"`
 	Fingerprint string           `json:"fingerprint"`
 	Options     json.RawMessage  `json:"options"`
@@ -57,10 +57,10 @@ type Stage struct {
 	Files       int              `json:"files"`
 	Bytes       int64            `json:"bytes"`
 	Manifest    string           `json:"manifest_sha256"`
-	Downloads   []Download       `json:"downloads,omitempty"` // files that were downloaded
+	Downloads   []Download       `json:"downloads,omitempty"` // downloaded files
 	Run         *Run             `json:"run,omitempty"`       // nil if there is no run.json
 
-	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"` // figures outside their limits
+	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"` // figures outside the expected range
 }
 
 // A StageWarning is a warning and the stage to which it belongs.
@@ -87,8 +87,8 @@ type Download struct {
 	sharding.Origin
 }
 
-// A Run holds the fields of run.json, the only part of a survey that is not a
-// function of the data.
+// A Run contains the fields of run.json. It is the only part of a survey that does not
+// depend on the data alone.
 type Run struct {
 	Started    time.Time `json:"started"`
 	Seconds    float64   `json:"seconds"`
@@ -96,7 +96,7 @@ type Run struct {
 	PeakRSS    int64     `json:"peak_rss"`
 	Runner     string    `json:"runner"`
 	Workers    int       `json:"workers"`
-	Places     bool      `json:"places,omitempty"` // whether the user asked to record host and whole paths (--record-paths)
+	Places     bool      `json:"places,omitempty"` // host and full paths were recorded (--record-paths)
 	Host       string    `json:"host,omitempty"`
 	Command    []string  `json:"command"`
 	Sources    []string  `json:"sources"`
@@ -104,9 +104,8 @@ type Run struct {
 	Version    string    `json:"version"`
 }
 
-// hide removes secrets. It also removes the host and directories if the run did
-// not have the flag --record-paths, because earlier versions always recorded
-// them.
+// hide removes secrets. Unless the run had the flag --record-paths, hide also removes
+// host and directories, because earlier versions always recorded them.
 func (r *Run) hide() {
 	if r.Places {
 		r.Command, r.Sources = redact.Texts(r.Command), redact.Texts(r.Sources)
@@ -150,7 +149,7 @@ func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 	switch {
 	case len(d.Records) > 0:
 		s.Records, err = collectBare(ctx, d.Records, opts)
-	case len(converted) > 0 && s.Records == nil: // else they are copies of the shards
+	case len(converted) > 0 && s.Records == nil: // with original shards, converted shards are only copies
 		s.Records, err = collectConverted(ctx, path, converted, opts)
 	}
 	return s, err
@@ -180,7 +179,7 @@ func describe(ctx context.Context, f stage) (Stage, error) {
 		return s, err
 	}
 	run := new(Run)
-	if json.Unmarshal(raw, run) == nil { // nothing trusts it, so nothing depends on it
+	if json.Unmarshal(raw, run) == nil { // a corrupt run.json is ignored, since no result depends on it
 		s.Run = run
 		run.hide()
 	}

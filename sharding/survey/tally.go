@@ -9,33 +9,33 @@ import (
 // maxTalliedID limits the table of token counts. Higher ids are counted together.
 const maxTalliedID = 1 << 20
 
-// A tally counts the contents of records. Each goroutine has its own.
+// A tally counts the contents of records. Each goroutine has its own tally.
 type tally struct {
 	files, bytes int64
 	records      int64
 	tokens       int64 // number of tokens without padding
-	places       int64 // number of tokens with padding
+	places       int64 // number of tokens including padding
 	masked       int64
 	randomNext   int64
 	pieces       int64
-	forms        []records.Form // of the records
+	forms        []records.Form // forms of the records, sorted
 	seq, preds   int            // maximum lengths of input_ids and masked_lm_positions
 
 	lengths histogram // number of records by number of tokens
 	masks   histogram // number of records by number of predictions
 	words   histogram // number of original tokens by id, without special tokens
-	other   int64     // number of such tokens with an id above maxTalliedID
+	other   int64     // number of original tokens with an id of maxTalliedID or more, or a negative id
 	kept    int64     // number of predicted tokens that are unchanged
-	became  histogram // number of other predicted tokens, by the id that replaced them
+	became  histogram // number of predicted tokens that were replaced, by id of the replacement
 	firsts  histogram // number of records by id of their first token, [CLS]
 	lasts   histogram // number of records by id of their last token, [SEP]
-	wrongID int64     // ids that are negative or too large to count in became, firsts, lasts
+	wrongID int64     // number of ids that are negative or too large for became, firsts or lasts
 }
 
-// A histogram counts small numbers, indexed by number.
+// A histogram counts small numbers. Element i is the count of the number i.
 type histogram []int64
 
-// add counts a number, which is neither negative nor above maxTalliedID.
+// add counts the number i, which must be from 0 to maxTalliedID.
 func (c *histogram) add(i int) {
 	if i >= len(*c) {
 		*c = append(*c, make([]int64, i+1-len(*c))...)
@@ -52,7 +52,7 @@ func (c *histogram) merge(other histogram) {
 	}
 }
 
-// mode returns the number counted most often. ok is false if nothing was counted.
+// mode returns the most frequent number. ok is false if the histogram is empty.
 func (c histogram) mode() (most int, ok bool) {
 	for i, n := range c {
 		if n > c[most] {
@@ -62,7 +62,7 @@ func (c histogram) mode() (most int, ok bool) {
 	return most, len(c) > 0
 }
 
-// at returns how often i was counted.
+// at returns the count of the number i.
 func (c histogram) at(i int) int64 {
 	if i < 0 || i >= len(c) {
 		return 0
@@ -116,7 +116,7 @@ func (t *tally) add(e *records.Example, f records.Form) {
 	}
 }
 
-// form notes the form of a record.
+// form adds the form of a record to t.forms.
 func (t *tally) form(f records.Form) {
 	if !slices.Contains(t.forms, f) {
 		t.forms = append(t.forms, f)
@@ -132,7 +132,7 @@ func (t *tally) formsBesidePairs() []records.Form {
 	return t.forms
 }
 
-// addWords counts tokens that are neither special nor masked.
+// addWords counts ids, which must be neither special nor masked tokens.
 func (t *tally) addWords(ids []int32) {
 	for _, id := range ids {
 		t.addWord(id)
@@ -147,8 +147,8 @@ func (t *tally) addWord(id int32) {
 	}
 }
 
-// addTokens counts the original tokens of an example, and the replacements of
-// the predicted tokens.
+// addTokens counts the original tokens of an example and, for predicted tokens, their
+// replacements.
 func (t *tally) addTokens(e *records.Example, n, predicted int) {
 	next := 0
 	for i := 1; i < n-1; i++ { // the first and the last token are special
@@ -165,7 +165,7 @@ func (t *tally) addTokens(e *records.Example, n, predicted int) {
 			}
 			id = original
 		} else if e.SegmentIDs[i] != e.SegmentIDs[i+1] || e.NextSentenceLabel == records.NoLabel && id == e.InputIDs[n-1] {
-			continue // the [SEP] between segments, or between documents
+			continue // skip the [SEP] between segments or between documents
 		}
 		t.addWord(id)
 	}

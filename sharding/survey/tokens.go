@@ -11,17 +11,17 @@ import (
 	"pretext/tokenize/hf"
 )
 
-// tokens holds what a survey needs of a vocabulary or a tokenizer.
+// tokens are the facts about a vocabulary or tokenizer that a survey needs.
 type tokens struct {
 	file, sha256   string
 	size           int
-	unknown        int // id of [UNK]; -1 if there is none
+	unknown        int // id of [UNK]; -1 if it does not exist
 	mask, cls, sep int
 	token          func(id int32) string
 }
 
-// tokensBeside returns the path of the vocab.txt or tokenizer.json in the
-// folder dir, or "" if there is none.
+// tokensBeside returns the path of the vocab.txt or tokenizer.json in the folder dir, or
+// "" if neither exists.
 func tokensBeside(dir string) string {
 	for _, name := range []string{sharding.VocabName, sharding.TokenizerName} {
 		path := store.Join(dir, name)
@@ -32,8 +32,8 @@ func tokensBeside(dir string) string {
 	return ""
 }
 
-// readTokens reads a tokenizer.json if the name of the file ends in .json, else
-// a vocab.txt.
+// readTokens reads a tokenizer.json if the file name ends in .json, and otherwise a
+// vocab.txt.
 func readTokens(path string) (*tokens, error) {
 	raw, err := store.ReadSmall(context.Background(), path, store.Tokens)
 	if err != nil {
@@ -41,7 +41,7 @@ func readTokens(path string) (*tokens, error) {
 	}
 	t := &tokens{file: store.Base(path), sha256: sharding.Hash(raw)}
 	if !strings.HasSuffix(path, ".json") {
-		v, err := tokenize.ReadVocabWith(path, raw, tokenize.UnkToken) // records without masks need not have all
+		v, err := tokenize.ReadVocabWith(path, raw, tokenize.UnkToken) // records without masks may lack other special tokens
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", sharding.ErrFormat, err)
 		}
@@ -50,7 +50,7 @@ func readTokens(path string) (*tokens, error) {
 	}
 	v, err := hf.Load(path, raw)
 	if err == nil {
-		ids, _ := v.Specials() // records without masks need not have all
+		ids, _ := v.Specials() // records without masks may lack special tokens
 		t.size, t.unknown, t.mask, t.cls, t.sep, t.token = v.Len(), int(ids.Unk), int(ids.Mask), int(ids.CLS), int(ids.SEP), v.Token
 	}
 	if err != nil {

@@ -39,14 +39,14 @@ import (
 //go:embed card.md
 var cardText string
 
-// Options holds the parts of a card that a survey does not contain.
+// Options are the parts of a card that are not in the survey.
 type Options struct {
 	Name     string   // name of the data set; "": the base name of its path
-	Licences []string // licence identifiers of the Hub ("cc-by-sa-4.0"); none: those that the sources record
+	Licences []string // licence identifiers of the Hub ("cc-by-sa-4.0"); nil: the licences of the sources
 	Command  string   // command that makes the data again; may have several lines
 }
 
-// front is the YAML of a card, in the order in which cards have it.
+// front is the YAML header of a card, with the keys in the usual order.
 type front struct {
 	PrettyName string   `yaml:"pretty_name"`
 	License    []string `yaml:"license"`
@@ -60,32 +60,32 @@ type front struct {
 	Info       []info   `yaml:"dataset_info,omitempty"`
 }
 
-// A view is what the text of the card shows.
+// A view is the data for the template of the card's text.
 type view struct {
 	*survey.Stats
 	Front       string
 	Name        string
 	Command     string
 	Configs     []config
-	Made        *survey.DocumentStats // documents of which the examples were made, nil: unknown
-	Check       string                // path for verify, below the card's folder
-	RecordFiles string                // Python: the TFRecord files
-	Reader      reader                // of examples in another format
-	Exact       bool                  // the examples are those of google-research/bert's script
+	Made        *survey.DocumentStats // documents from which the examples were made; nil: unknown
+	Check       string                // path to verify, relative to the card's folder
+	RecordFiles string                // Python expression for the TFRecord files
+	Reader      reader                // how to read examples in another format
+	Exact       bool                  // the examples equal those of google-research/bert's script
 	Sources     []source
-	Unknown     bool // the licence
+	Unknown     bool // the licence is unknown
 	Credit      *credit
 	Gzip        bool // the files of records are compressed
 }
 
-// A credit names the authors of documents that are pages of wikis.
+// A credit names the wikis whose authors must be credited for the documents.
 type credit struct {
-	Wikis    []survey.Name // by what stands before the title in the addresses of their pages
-	Licences string        // of the pages, SPDX identifiers; "" if none is named
+	Wikis    []survey.Name // by the part of the page addresses before the title
+	Licences string        // SPDX identifiers of the pages' licences; "" if unknown
 }
 
-// credits returns the wikis and licences of the first folder of documents whose
-// documents have addresses; nil if there are none.
+// credits returns the wikis and licences of the first folder whose documents have
+// addresses, or nil if there is none.
 func credits(folders []*survey.DocumentStats) *credit {
 	for _, d := range folders {
 		if len(d.Wikis) == 0 {
@@ -192,8 +192,7 @@ func sizeCategory(n int64) string {
 	return "n>1T"
 }
 
-// languageCode matches the language codes that the Hub accepts: ISO 639-1 or
-// 639-3.
+// languageCode matches the language codes that the Hub accepts: ISO 639-1 and 639-3.
 var languageCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,3}$`) })
 
 func languages(s *survey.Stats) (codes []string) {
@@ -209,10 +208,10 @@ func languages(s *survey.Stats) (codes []string) {
 	return codes
 }
 
-// unknownLicence is the Hub's identifier of an unknown licence.
+// unknownLicence is the Hub's identifier for an unknown licence.
 const unknownLicence = "unknown"
 
-// licences returns the licences of the sources, as identifiers of the Hub.
+// licences returns the licences of the sources as Hub identifiers.
 func licences(sources []source) (ids []string) {
 	for _, s := range sources {
 		var of []string
@@ -240,8 +239,8 @@ func licences(sources []source) (ids []string) {
 	return ids
 }
 
-// documentLicences returns the licences that documents name, as identifiers of
-// the Hub. For those that name none it includes [unknownLicence].
+// documentLicences returns the licences of the documents as Hub identifiers. If some
+// documents have no licence, the result includes [unknownLicence].
 func documentLicences(folders []*survey.DocumentStats) (ids []string) {
 	for _, d := range folders {
 		for _, l := range d.Licenses {
@@ -261,9 +260,8 @@ func documentLicences(folders []*survey.DocumentStats) (ids []string) {
 	return ids
 }
 
-// sources returns the sources of the first stage: its downloads if there are
-// any, otherwise the inputs of the stages that are not the output of another
-// stage.
+// sources returns the sources of the first stage. These are its downloads or, without
+// downloads, all stage inputs that are not the output of another stage.
 func sources(s *survey.Stats) (list []source) {
 	for _, stage := range s.Stages {
 		for _, d := range stage.Downloads {

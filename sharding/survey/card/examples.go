@@ -10,10 +10,10 @@ import (
 	"pretext/sharding/survey"
 )
 
-// kind returns what the records of r are called, in the singular.
+// kind returns the singular noun for a record of r, such as "example".
 func kind(r *survey.RecordStats) string { return pretrain.RecipeOf(form(r)).Record }
 
-// container returns what the files of r are called, in the singular.
+// container returns the singular noun for a file of r.
 func container(r *survey.RecordStats) string {
 	if r.Format != "" {
 		return r.Format + " shard"
@@ -33,8 +33,8 @@ func tags(r *survey.RecordStats) []string {
 	return append(list, "tfrecord")
 }
 
-// exact reports whether the manifests say that the examples are those of
-// google-research/bert's script.
+// exact reports whether the examples equal those of google-research/bert's script,
+// according to the manifests.
 func exact(s *survey.Stats) bool {
 	if s.Records == nil || !form(s.Records).Pairs() {
 		return false
@@ -48,14 +48,14 @@ func exact(s *survey.Stats) bool {
 	return false
 }
 
-// A reader shows how to read converted examples.
+// A reader describes how to read converted examples.
 type reader struct {
 	Library string
-	Program string // Python
+	Program string // Python code
 }
 
-// converted returns how to read the examples of the first split, in the format of
-// another library.
+// converted returns the reader for the examples of the first split, if they are in the
+// format of another library.
 func converted(s *survey.Stats) (r reader) {
 	split := sharding.Train
 	if !slices.ContainsFunc(s.Records.Splits, func(p survey.Split) bool { return p.Split == split }) {

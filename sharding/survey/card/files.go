@@ -13,8 +13,8 @@ import (
 	"pretext/sharding/survey"
 )
 
-// A config is a named set of files with equal columns, which load_dataset of
-// the Python package datasets loads by its name.
+// A config is a named set of files with equal columns. The function load_dataset of the
+// Python package datasets loads it by name.
 type config struct {
 	Name    string     `yaml:"config_name"`
 	Default bool       `yaml:"default,omitempty"`
@@ -23,12 +23,12 @@ type config struct {
 
 type dataFile struct {
 	Split string `yaml:"split"`
-	Path  string `yaml:"path"` // a glob, relative to the card
+	Path  string `yaml:"path"` // glob pattern, relative to the card
 }
 
-// info declares the columns of a config. Without it load_dataset infers the
-// columns from the first lines, and fails at a later file whose documents have
-// more metadata.
+// info declares the columns of a config. Without info, load_dataset infers the columns
+// from the first lines of the first file, and fails at later documents with more
+// metadata.
 type info struct {
 	Config   string   `yaml:"config_name"`
 	Features []column `yaml:"features"`
@@ -51,7 +51,7 @@ func configs(folders []*survey.DocumentStats) (list []config) {
 	taken := map[string]bool{}
 	for i, d := range folders {
 		if d.Documents == 0 {
-			continue // load_dataset refuses a config without rows
+			continue // load_dataset rejects a config without rows
 		}
 		name := configName(d.Folder)
 		for taken[name] {
@@ -69,8 +69,8 @@ func configs(folders []*survey.DocumentStats) (list []config) {
 
 var notInConfigNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\pL\pN._-]+`) })
 
-// configName returns folder as a config name that the package datasets accepts,
-// which becomes part of a path.
+// configName converts a folder name to a config name that the package datasets accepts as
+// part of a path.
 func configName(folder string) string {
 	if name := strings.Trim(notInConfigNames().ReplaceAllString(filepath.ToSlash(folder), "-"), "-."); name != "" {
 		return name
@@ -78,14 +78,14 @@ func configName(folder string) string {
 	return "documents"
 }
 
-// escapeGlob escapes the special characters of a path, so that fsspec, which
-// expects a glob pattern, matches exactly this path.
+// escapeGlob escapes the special characters of a path. fsspec treats the path as a glob
+// pattern, and the escaped pattern matches only this path.
 func escapeGlob(name string) string {
 	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(name)
 }
 
-// slashed returns a folder as the prefix of paths relative to the card: with a
-// slash at the end, or "" for the card's own folder.
+// slashed returns a folder as a prefix for paths relative to the card: the folder with a
+// trailing slash, or "" for the card's own folder.
 func slashed(folder string) string {
 	if folder == "." {
 		return ""
@@ -93,8 +93,7 @@ func slashed(folder string) string {
 	return path.Clean(filepath.ToSlash(folder)) + "/"
 }
 
-// addFiles sets the file names and patterns that the commands and programs on
-// the card use.
+// addFiles sets the file names and patterns for the commands and programs on the card.
 func (v *view) addFiles() {
 	v.Check = "."
 	for _, stage := range v.Stages {
@@ -102,7 +101,7 @@ func (v *view) addFiles() {
 			o, _ := stage.Examples()
 			v.Gzip = o.Compression == sharding.CompressionGzip
 			pattern := escapeGlob(slashed(stage.Folder)) + "train-*.tfrecord"
-			if len(o.LengthBins) > 0 { // one length: that of the last bin
+			if len(o.LengthBins) > 0 { // show only the last length bin
 				pattern = fmt.Sprintf("%strain_%d-*.tfrecord", escapeGlob(slashed(stage.Folder)), o.MaxSeqLength)
 			}
 			if v.Gzip {
@@ -129,8 +128,7 @@ func (v *view) addFiles() {
 	}
 }
 
-// shownFiles is the maximum number of files of records that a card names one by
-// one.
+// shownFiles is the maximum number of record files that a card lists individually.
 const shownFiles = 4
 
 // commonPattern returns a glob pattern for names: their common prefix, "*" and

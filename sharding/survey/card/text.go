@@ -54,10 +54,11 @@ func things(n any, noun string) string {
 // A feature is a line of the card's table of record features.
 type feature struct {
 	Name, Type, Meaning string
-	Values              string // their number
+	Values              string // number of values in a record
 }
 
-// form returns the form of all records, or "", for pairs, if they have several.
+// form returns the form of the records. If they have several forms, it returns "", the
+// form of pairs.
 func form(r *survey.RecordStats) (f records.Form) {
 	if len(r.Forms) == 1 {
 		return r.Forms[0]
@@ -66,7 +67,7 @@ func form(r *survey.RecordStats) (f records.Form) {
 }
 
 // features returns the features of a record; see docs/file-format.md. It returns nil for
-// formats with columns of their own.
+// formats that define their own columns.
 func features(r *survey.RecordStats) (all []feature) {
 	format, converted := formats.Get(r.Format)
 	if converted && format.About().OwnColumns {
@@ -92,11 +93,11 @@ func features(r *survey.RecordStats) (all []feature) {
 	return all
 }
 
-// ragged reports whether a feature has another number of values in each record.
+// ragged reports whether the number of values of a feature differs between records.
 func ragged(f records.Form, l records.List) bool { return f.Len(l, 1, 1) == 0 }
 
-// parser returns the lines of Python that say how to parse a record, with masks with the
-// names S and P.
+// parser returns Python code that defines the specification for parsing a record. For
+// forms with masks, the code also defines the maximum lengths S and P.
 func parser(r *survey.RecordStats) string {
 	form := form(r)
 	if form.Masks() {
@@ -122,7 +123,7 @@ spec = {name: tf.io.FixedLenFeature([n], tf.float32 if name == "masked_lm_weight
 
 var safeWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/:,=@%+-]+$`) })
 
-// ShellWord quotes a word for a POSIX shell, if it needs to be.
+// ShellWord quotes a word for a POSIX shell, if quoting is necessary.
 func ShellWord(s string) string {
 	if safeWord().MatchString(s) {
 		return s

@@ -10,15 +10,15 @@ import (
 	"pretext/sharding/survey"
 )
 
-// A figure is a chart, or a sentence if the chart would have only one bar.
+// A figure is a chart, or a sentence if a chart would have at most one bar.
 type figure struct {
 	Chart    template.HTML
 	Sentence string
 }
 
-// newFigure draws a histogram. If it has no filled bar, the figure is the
-// sentence none; if it has one, the figure is the sentence that only returns
-// for that bar.
+// newFigure draws a histogram. If no bar is filled, the figure is the sentence none. If
+// only one bar is filled, the figure is the sentence that the function only returns for
+// this bar.
 func newFigure(h plot.Histogram, none string, only func(plot.Bar) string) figure {
 	switch n, last := h.Filled(); n {
 	case 0:
@@ -32,8 +32,7 @@ func newFigure(h plot.Histogram, none string, only func(plot.Bar) string) figure
 // maxColumns is the maximum number of columns of a histogram.
 const maxColumns = 128
 
-// columns groups the values from 0 to most into bars of equal width, at most
-// maxColumns.
+// columns groups the values from 0 to most into at most maxColumns bars of equal width.
 func columns(bins []survey.Bin, most int, unit string) (bars []plot.Bar) {
 	width := max(1, (most+maxColumns)/maxColumns)
 	bars = make([]plot.Bar, most/width+1)
@@ -48,7 +47,7 @@ func columns(bins []survey.Bin, most int, unit string) (bars []plot.Bar) {
 	return bars
 }
 
-// spread returns the range of whole numbers that a bar counts, as text.
+// spread returns the range of whole numbers in a bar, as text.
 func spread(b plot.Bar) string {
 	from, to := int64(math.Ceil(b.From)), int64(math.Floor(b.To))
 	if from == to {
@@ -69,12 +68,12 @@ func predictions(r *survey.RecordStats) figure {
 		func(b plot.Bar) string { return "All examples have " + spread(b) + " predicted tokens." })
 }
 
-// textLengths draws a histogram of documents, with a bar for each power of two
-// of the text length.
+// textLengths draws a histogram of documents by text length, with a bar for each power of
+// two.
 func textLengths(d *survey.DocumentStats) figure {
 	h := plot.Histogram{Name: "documents by their length", X: "text of a document", Y: "documents", Log: true, Unit: plot.Bytes}
 	for at := 0; at < len(d.Lengths); {
-		v := max(1, d.Lengths[0].Value) // a document without text counts as one of a byte
+		v := max(1, d.Lengths[0].Value) // documents without text are shown with those of one byte
 		if n := len(h.Bars); n > 0 {
 			v = int(h.Bars[n-1].To)
 		}
@@ -90,8 +89,8 @@ func textLengths(d *survey.DocumentStats) figure {
 	})
 }
 
-// maxShards is the maximum number of columns in the chart of file sizes. With
-// more files, neighbouring files share a column, which shows their mean.
+// maxShards is the maximum number of columns in the chart of file sizes. If there are
+// more files, a column shows the mean of several neighbouring files.
 const maxShards = 180
 
 func balance(s survey.Split) figure {
@@ -128,12 +127,12 @@ func band(s survey.Share) template.HTML {
 	return plot.Band{Value: s.Share, Low: l.Low, High: l.High, Expected: l.Expected, Within: l.Within, Format: percent}.SVG()
 }
 
-// A row is a line of a table: a name, and a bar for its value.
+// A row is a line of a table: a name, a value and a bar.
 type row struct {
 	Name, Note string
 	Count      int64
 	Share      float64
-	Bar        template.HTML // length in proportion to the largest value; "" if there is only one row
+	Bar        template.HTML // bar proportional to the largest value; "" if the table has only one row
 }
 
 func rows(list []row) []row {

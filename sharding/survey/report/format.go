@@ -11,7 +11,7 @@ import (
 	"pretext/sharding/survey"
 )
 
-// count, size and percent format numbers. Their units do not move to the next line.
+// count, size and percent format numbers. A line break cannot separate number and unit.
 func count(n int64) string         { return humanize.Count(n) }
 func size(n int64) string          { return unbroken(humanize.Bytes(n)) }
 func percent(share float64) string { return unbroken(humanize.Percent(share)) }
@@ -21,7 +21,7 @@ func anyCount(n any) string { return count(reflect.ValueOf(n).Int()) }
 
 func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
-// speed returns the throughput of a stage for each second of CPU time, as text.
+// speed returns a stage's throughput per second of CPU time, as text.
 func speed(s survey.Stage) string {
 	if s.Run == nil || s.Run.CPUSeconds <= 0 {
 		return ""
@@ -40,8 +40,8 @@ func speed(s survey.Stage) string {
 	return ""
 }
 
-// holeNotes returns the sentences about holes that no table has: documents
-// rejected for their holes, counts that may be too low, and pages read as HTML.
+// holeNotes returns notes about holes, which are gaps that templates without text left in
+// sentences: rejected documents, counts that may be too low, and pages read as HTML.
 func holeNotes(d *survey.DocumentStats) string {
 	var notes []string
 	switch {

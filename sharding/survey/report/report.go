@@ -43,7 +43,7 @@ func Write(w io.Writer, s *survey.Stats) error {
 	return nil
 }
 
-// A view is what the page shows, in the order of the page.
+// A view is the data for the template of the page, in the order of the page.
 type view struct {
 	*survey.Stats
 	Title  string
@@ -59,7 +59,7 @@ type tile struct{ Name, Value, Note string }
 // A check shows a fraction and its expected range.
 type check struct {
 	Name  string
-	What  string // of what it is a fraction
+	What  string // the whole, such as "of tokens"
 	Share survey.Share
 }
 
@@ -92,8 +92,8 @@ func newView(s *survey.Stats) *view {
 	return v
 }
 
-// title returns the name of the data set: the last element of its path. If that
-// is "shards" or "documents", title adds the element before it.
+// title returns the name of the data set: the last element of its path. After "shards"
+// and "documents", title also returns the element before it.
 func title(path string) string {
 	abs := store.Absolute(path)
 	name := store.Base(abs)
