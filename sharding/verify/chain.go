@@ -14,23 +14,23 @@ import (
 	"pretext/sharding"
 )
 
-// A folderManifest is a finished stage of a run and its manifest.
+// A folderManifest is a finished stage of a run with its manifest.
 type folderManifest struct {
 	*sharding.Stage
 	manifest *sharding.Manifest
 }
 
-// chain compares the stages of a run. Shards must be made from the documents in
-// the run, and each shard from the blocks that [sharding.Assign] assigns to it.
-// Shards whose inputs are not in the run are not checked. Converted shards must be
-// made from the shards in the run, if there are some, and documents with the
-// definitions of templates in their folder.
+// chain compares the stages of a run with each other. Shards must be made from the
+// documents in the run, and each shard from the blocks that [sharding.Assign] assigns to
+// it. Shards whose inputs are not in the run are not checked. If the run has shards,
+// converted shards must be made from them. If a documents folder contains template
+// definitions, its documents must be made with these definitions.
 func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 	v.expanded(run)
 	if err := v.conversions(ctx, run); err != nil {
 		return err
 	}
-	documents := map[string]string{} // hash of a manifest → its folder
+	documents := map[string]string{} // hash of a manifest → its folder; the documents folders
 	for _, f := range run {
 		if len(f.manifest.DocumentsFiles()) == 0 {
 			continue
@@ -69,9 +69,9 @@ func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 	return nil
 }
 
-// conversions checks that converted shards are those of the run.
+// conversions checks that converted shards were made from the shards in the run.
 func (v *verifier) conversions(ctx context.Context, run []folderManifest) error {
-	shards := map[string]bool{} // hashes of manifests
+	shards := map[string]bool{} // manifest hashes of the shard folders
 	for _, f := range run {
 		if f.manifest.Stage == sharding.StageExamples {
 			in, err := sharding.ManifestInput(ctx, f)
@@ -95,10 +95,10 @@ func (v *verifier) conversions(ctx context.Context, run []folderManifest) error 
 	return nil
 }
 
-// expanded checks that documents were made with the definitions of templates that
-// lie in their folder, if there are some.
+// expanded checks that documents were made with the template definitions in their folder,
+// if it contains any.
 func (v *verifier) expanded(run []folderManifest) {
-	templates := map[string]*sharding.Manifest{} // by the folder of the stage
+	templates := map[string]*sharding.Manifest{} // manifests of templates folders, by path
 	for _, f := range run {
 		if f.manifest.Stage == sharding.TemplatesFolder {
 			templates[f.String()] = f.manifest
@@ -112,7 +112,7 @@ func (v *verifier) expanded(run []folderManifest) {
 				SHA256 string
 			}
 		}
-		if collected == nil || f.manifest.DecodeOptions(f, &options) != nil { // the latter is reported with the manifest
+		if collected == nil || f.manifest.DecodeOptions(f, &options) != nil { // corrupt options are reported with the manifest
 			continue
 		}
 		for _, d := range options.Definitions {
@@ -125,8 +125,8 @@ func (v *verifier) expanded(run []folderManifest) {
 	}
 }
 
-// assigned assigns the blocks of the documents to shards again and compares the
-// result with the plan of the shards.
+// assigned assigns the blocks of the documents to shards again, and compares the result
+// with the plan of the shards in f.
 func (v *verifier) assigned(ctx context.Context, f folderManifest, documents []string) error {
 	inputs, err := sharding.OpenDocuments(ctx, documents)
 	if errors.Is(err, sharding.ErrFormat) || errors.Is(err, fs.ErrNotExist) {
@@ -152,9 +152,10 @@ func (v *verifier) assigned(ctx context.Context, f folderManifest, documents []s
 	return v.planned(ctx, f, plan)
 }
 
-// mixed assigns the blocks of the documents as the tokens that were counted beside
-// the shards demand, and compares the table of the mix with theirs. It returns nil
-// if the counts were removed, or are reported as corrupt.
+// mixed assigns the blocks of the documents again for shards with a mix, using the token
+// counts beside the shards. It also compares the table of the mix with the counts. It
+// returns nil if the counts were removed, or if they are corrupt, which is reported
+// elsewhere.
 func (v *verifier) mixed(ctx context.Context, f folderManifest, inputs []sharding.DocumentsInput, o sharding.ExamplesOptions) (*sharding.Assignment, error) {
 	folder, err := store.Open(store.Join(f.String(), sharding.MixFolder))
 	if err != nil {
@@ -176,7 +177,7 @@ func (v *verifier) mixed(ctx context.Context, f folderManifest, inputs []shardin
 
 const dealtOtherwise = "not how these documents are dealt to shards"
 
-// planned reports the tasks of f whose plan is not that of want.
+// planned reports each task of f whose plan differs from want.
 func (v *verifier) planned(ctx context.Context, f folderManifest, want *sharding.Assignment) error {
 	t, err := sharding.OpenTasks(ctx, f)
 	switch {
@@ -203,8 +204,8 @@ func (v *verifier) planned(ctx context.Context, f folderManifest, want *sharding
 	return ctx.Err()
 }
 
-// plannedOld is planned for a folder of an earlier version, which has a file for
-// each task.
+// plannedOld does the same as planned for a folder of an earlier version, which has one
+// file for each task.
 func (v *verifier) plannedOld(ctx context.Context, f folderManifest, want *sharding.Assignment) error {
 	for i := range want.Shards {
 		name := sharding.PlanFolder + "/" + sharding.OldTaskFile(i)
@@ -222,8 +223,8 @@ func (v *verifier) plannedOld(ctx context.Context, f folderManifest, want *shard
 	return nil
 }
 
-// sameOldTask reports whether raw is the plan of a shard as earlier versions wrote
-// it, apart from white space.
+// sameOldTask reports whether raw is the plan of task in the format of earlier versions,
+// ignoring white space.
 func sameOldTask(raw []byte, task sharding.ShardTask) bool {
 	want, err := json.Marshal(map[string][]sharding.FileBlocks{"blocks": task.Blocks})
 	if err != nil {

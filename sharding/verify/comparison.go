@@ -17,24 +17,25 @@ import (
 	"pretext/sharding/examples"
 )
 
-// A comparison compares a file of records, or a converted shard, with the records that
-// are made again.
+// A comparison compares the records of a file or converted shard with the same records
+// made again.
 type comparison struct {
 	findings
 	stage *sharding.Stage
 	form  records.Form
 	name  sharding.ShardName
 	part  examples.Part
-	here  bool // the shard is in the folder
+	here  bool // the shard exists in the folder
 }
 
 func (c *remaking) newComparison(name sharding.ShardName) *comparison {
 	part, ok := c.parts[name.String()]
-	part.Count = -1 // the number of records is compared here
+	part.Count = -1 // the comparison itself reports a wrong number of records
 	return &comparison{findings: findings{most: c.report.most}, stage: c.stage, form: c.made.Form(), name: name, part: part, here: ok}
 }
 
-// run reads records that are made again from in, to its end.
+// run compares the shard with the records in in, which were made again. It reads in to
+// the end.
 func (c *comparison) run(ctx context.Context, in io.Reader) error {
 	if !c.here {
 		c.add(sharding.Problem{File: c.stage.Path(sharding.ManifestName), Reason: fmt.Sprintf("has no shard %s, which its documents give", c.name)})
@@ -65,7 +66,7 @@ func (c *comparison) run(ctx context.Context, in io.Reader) error {
 			ended = true
 			c.fault(examples.Record{Index: n, Offset: -1}, "missing, its documents give more records")
 		case isDamage(err):
-			ended = true // reported when the file was read
+			ended = true // already reported by the check of the file
 		case err != nil:
 			return err
 		case !bytes.Equal(r.Payload, payload):
@@ -74,7 +75,7 @@ func (c *comparison) run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// rest reports the records that follow the n that are made again.
+// rest reports a problem if the file has more than n records, the number made again.
 func (c *comparison) rest(next func() (examples.Record, error, bool), n int64) error {
 	r, err, ok := next()
 	if ok && err == nil {
@@ -86,7 +87,7 @@ func (c *comparison) rest(next func() (examples.Record, error, bool), n int64) e
 	return err
 }
 
-// fault adds a problem of a record.
+// fault adds a problem with a record.
 func (c *comparison) fault(r examples.Record, reason string) {
 	p := sharding.Problem{File: c.part.Path, Record: &r.Index, Reason: fmt.Sprintf("record %d: %s", r.Index, reason)}
 	if r.Offset >= 0 {
@@ -95,13 +96,13 @@ func (c *comparison) fault(r examples.Record, reason string) {
 	c.add(p)
 }
 
-// isDamage reports whether err is that of damaged data or of a missing file, which the
-// check of every file reports.
+// isDamage reports whether err is due to corrupt data or a missing file. Such errors are
+// already reported by the check of every file.
 func isDamage(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || failure.IsDamaged(err)
 }
 
-// difference says where a record differs from what it should be.
+// difference describes how the record is differs from the record should.
 func difference(form records.Form, is, should []byte) string {
 	var a, b records.Example
 	if err := errors.Join(a.DecodeForm(form, is), b.DecodeForm(form, should)); err != nil {
@@ -134,7 +135,7 @@ func difference(form records.Form, is, should []byte) string {
 
 func length(v columns.Value) int { return len(v.Ints) + len(v.Floats) }
 
-// value returns value i of a column. All ids are exact in a float64.
+// value returns the value with index i of a column. float64 is exact for all ids.
 func value(v columns.Value, i int) float64 {
 	if v.Floats != nil {
 		return float64(v.Floats[i])
@@ -142,8 +143,8 @@ func value(v columns.Value, i int) float64 {
 	return float64(v.Ints[i])
 }
 
-// sideCar compares what the side-car of a records file says of its documents: nothing
-// else in the folder tells.
+// sideCar compares the counts in a records file's side-car with those made again. Only
+// this check finds wrong counts of documents.
 func (c *comparison) sideCar(ctx context.Context, made *sharding.ShardWriter) error {
 	if _, converted := c.part.Options(); converted || !c.here {
 		return nil

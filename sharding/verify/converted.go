@@ -14,10 +14,10 @@ import (
 	"pretext/sharding/examples"
 )
 
-// A conversion is a folder of converted shards.
+// A conversion is a folder of converted shards under check.
 type conversion struct {
 	*examples.Converted
-	index string // name of the format's index; "" if it has none
+	index string // name of the format's index; "" if the format has none
 }
 
 func newConversion(folder store.Folder, m *sharding.Manifest) (*conversion, error) {
@@ -35,7 +35,7 @@ func newConversion(folder store.Folder, m *sharding.Manifest) (*conversion, erro
 // checkIndex compares the index of the format with the side-cars of all shards.
 func (c *conversion) checkIndex(ctx context.Context, m *sharding.Manifest, r *fileReport) error {
 	var files []columns.File
-	for _, e := range m.Files { // shards have numbers, so that the order of names is theirs
+	for _, e := range m.Files { // sorted by name, which is the order of the shard numbers
 		if _, ok := sharding.ParseShardName(e.Name); !ok || e.Name[len(e.Name)-len(sharding.SideCarSuffix):] != sharding.SideCarSuffix {
 			continue
 		}

@@ -18,8 +18,8 @@ import (
 	"pretext/sharding"
 )
 
-// documents reads all documents of a file and compares them with the side-car
-// (the JSON file beside it), the list of IDs and the manifest.
+// documents reads all documents of a file and compares them with its side-car, its list
+// of IDs and the manifest.
 func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fileReport) error {
 	f, err := c.folder.Open(ctx, e.Name)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fi
 		}
 	}
 	stem := strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)
-	if known { // else it is a file of a third-party stage
+	if known { // otherwise a third-party stage wrote the file
 		if err := c.rejects(ctx, stem+sharding.RejectsSuffix, e.Counts, r); err != nil {
 			return err
 		}
@@ -53,9 +53,8 @@ func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fi
 	return c.ids(ctx, stem+sharding.IDsSuffix, &s)
 }
 
-// rejects compares the list of rejects of a documents file with the counts in
-// the manifest. Folders of earlier versions have no such list of an extract
-// stage.
+// rejects compares the list of rejects beside a documents file with the counts in the
+// manifest. Extract stages of earlier versions did not write this list.
 func (c *folderCheck) rejects(ctx context.Context, name string, counts sharding.Counts, r *fileReport) error {
 	if _, ok := c.index[name]; !ok {
 		return nil
@@ -92,14 +91,14 @@ func (c *folderCheck) rejects(ctx context.Context, name string, counts sharding.
 	return nil
 }
 
-// blocks returns the blocks of a documents file as its side-car lists them, and
-// known = true. Without a side-car it returns table, the blocks according to
-// the file's seek table, and known = false.
+// blocks returns the blocks of a documents file according to its side-car, and known =
+// true. Without a side-car it returns known = false and table, which are the blocks
+// according to the file's seek table.
 func (c *folderCheck) blocks(ctx context.Context, name string, table []extract.Block, s *documentScan) (blocks []extract.Block, known bool, err error) {
 	body, err := sharding.ReadDocumentsBody(ctx, c.folder, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return table, false, nil // when it should be there, it is reported as missing
+		return table, false, nil // if required, it is reported as missing
 	case errors.Is(err, sharding.ErrFormat):
 		return table, false, nil // reported with the side-car
 	case err != nil:
@@ -121,7 +120,7 @@ func (c *folderCheck) blocks(ctx context.Context, name string, table []extract.B
 	return body.Blocks, true, nil
 }
 
-// ids compares the list of IDs of a file with its documents.
+// ids compares the list of IDs of a file with the IDs of its documents.
 func (c *folderCheck) ids(ctx context.Context, name string, s *documentScan) error {
 	if _, ok := c.index[name]; !ok || s.damaged {
 		return nil
@@ -143,8 +142,8 @@ func (c *folderCheck) ids(ctx context.Context, name string, s *documentScan) err
 	return nil
 }
 
-// damageAt returns the offset of the corrupt data that err reports, or 0 if err
-// has none.
+// damageAt returns the offset of the corrupt data from err, or 0 if err contains no
+// offset.
 func damageAt(err error) int64 {
 	var corrupt *extract.CorruptError
 	if errors.As(err, &corrupt) {

@@ -22,12 +22,12 @@ type folderCheck struct {
 	opts     Options
 	folder   store.Folder
 	m        *sharding.Manifest
-	index    map[string]int            // place of a file in the manifest
-	sums     map[string]string         // hash → name of the first shard that has it
-	made     *sharding.ExamplesOptions // of shards; nil for other folders
-	written  *conversion               // of converted shards; nil for other folders
-	rules    records.Rules             // of the shards
-	mask     int32                     // id of [MASK], when rules.VocabSize is known
+	index    map[string]int            // index of each file in the manifest, by name
+	sums     map[string]string         // hash → name of the first shard with this hash
+	made     *sharding.ExamplesOptions // options of shards; nil for other folders
+	written  *conversion               // set for converted shards; nil for other folders
+	rules    records.Rules             // rules for the records of shards
+	mask     int32                     // id of [MASK], valid if rules.VocabSize is known
 	repeats  *repeats
 	repeated int64
 }
@@ -53,8 +53,8 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	if t := c.made.Tokenizer; t != nil {
 		c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.rules.Pad, c.mask = t.VocabSize, t.CLS, t.SEP, t.Pad, t.Mask
 	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil && c.listed(sharding.VocabName, raw) {
-		// A changed or unreadable vocabulary is reported with its file,
-		// and the records are not checked against it.
+		// A changed or unreadable vocabulary is reported by the check of its file. The
+		// records are then not compared with the vocabulary.
 		if v, err := c.made.ReadVocab(sharding.VocabName, raw); err == nil {
 			c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.mask = v.Len(), v.CLS(), v.SEP(), v.MASK()
 		}
@@ -67,14 +67,14 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	return c, nil
 }
 
-// listed reports whether raw has the hash that the manifest lists for the file
-// called name, or the manifest does not list this file.
+// listed reports whether raw matches the hash in the manifest for the file with this
+// name. It also returns true if the manifest does not contain the file.
 func (c *folderCheck) listed(name string, raw []byte) bool {
 	i, ok := c.index[name]
 	return !ok || c.m.Files[i].SHA256 == sharding.Hash(raw)
 }
 
-// repeating reports whether shards may have equal records because a mix reads
+// repeating reports whether shards may contain equal records, because a mix reads some
 // documents more than once.
 func (c *folderCheck) repeating() bool {
 	return c.made != nil && c.made.Mix != nil && slices.ContainsFunc(c.made.Mix.Table, func(r sharding.MixRow) bool { return r.MixedTokens > r.Tokens })
@@ -114,7 +114,7 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 		if err := c.checkTokens(e.Name, raw); err != nil {
 			r.add(sharding.Problem{File: e.Name, Reason: err.Error()})
 		}
-	case e.Name == sharding.TokenizerConfigName: // its hash is all
+	case e.Name == sharding.TokenizerConfigName: // only its hash is checked
 	case c.written != nil && e.Name == c.written.index:
 		return r, c.written.checkIndex(ctx, c.m, &r)
 	case strings.HasSuffix(e.Name, sharding.SideCarSuffix):
@@ -126,9 +126,9 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 	return r, nil
 }
 
-// sideCar compares the side-car of a file (the JSON file beside it) with the
-// manifest: both must list the same files with the same plan. If they differ
-// although the side-car has the hash in the manifest, the manifest was edited.
+// sideCar compares the side-car of a file with the manifest. Both must list the same
+// files and belong to the same plan. If they differ although the side-car matches its
+// hash in the manifest, the manifest was edited.
 func (c *folderCheck) sideCar(ctx context.Context, e sharding.FileEntry, proved bool, r *fileReport) error {
 	at, other := e.Name, "the manifest"
 	if proved {
@@ -170,7 +170,7 @@ func sameEntry(a, b sharding.FileEntry) bool {
 	return a.Name == b.Name && a.Task == b.Task && a.Bytes == b.Bytes && a.SHA256 == b.SHA256 && maps.Equal(a.Counts, b.Counts) && reflect.DeepEqual(a.Origin, b.Origin)
 }
 
-// whole checks everything that concerns more than one file.
+// whole runs the checks that concern more than one file.
 func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileReport, err error) {
 	r.most = c.opts.MaxProblems
 	strangers, err := c.strangers(ctx)
@@ -208,15 +208,15 @@ func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileRe
 	return r, err
 }
 
-// unproved checks the files that no side-car lists. pretext writes such files
-// at the end of a stage, with task 0.
+// unproved checks the files that are in no side-car. pretext writes such files at the end
+// of a stage, with task 0.
 func (c *folderCheck) unproved(ctx context.Context, r *fileReport) {
 	proved := map[string]bool{}
 	for _, e := range c.m.Files {
 		if !strings.HasSuffix(e.Name, sharding.SideCarSuffix) {
 			continue
 		}
-		if car, err := sharding.ReadSideCar(ctx, c.folder, e.Name); err == nil { // reported with the file
+		if car, err := sharding.ReadSideCar(ctx, c.folder, e.Name); err == nil { // other errors are reported by the check of the file
 			proved[e.Name] = true
 			for _, says := range append([]sharding.FileEntry{car.File, car.Index}, car.More...) {
 				proved[says.Name] = true
@@ -261,7 +261,7 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	equal, err := sharding.CountEqualIDs(ctx, c.folder, lists, nil)
 	switch {
 	case errors.Is(err, sharding.ErrFormat), errors.Is(err, fs.ErrNotExist):
-		return nil // reported with the list
+		return nil // reported by the check of the list
 	case err != nil:
 		return err
 	case equal != sharding.EqualIDs.Of(c.m.Counts):
@@ -270,9 +270,8 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	return nil
 }
 
-// plan checks plan.json and the plan file of each task. A folder that was not
-// written by pretext may have no plan and no side-cars (JSON files beside the
-// data files).
+// plan checks plan.json and the plans of all tasks. A third-party folder may have no plan
+// and no side-cars.
 func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 	plan, err := sharding.ReadPlan(ctx, c.folder)
 	switch {
@@ -294,7 +293,8 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 		r.add(sharding.Problem{File: sharding.PlanName, Reason: "of other options or inputs than the manifest"})
 		return nil
 	}
-	// A folder with a plan was written by this project, in one form.
+	// A folder with a plan was written by pretext, so there is only one valid form of
+	// plan.json and of the manifest.
 	sameForm := func(name string, want []byte) error {
 		raw, err := store.ReadFile(ctx, c.folder, name)
 		if err == nil && !bytes.Equal(raw, want) {
@@ -305,7 +305,8 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 	if err := errors.Join(sameForm(sharding.PlanName, sharding.Marshal(plan)), c.m.Write(sameForm)); err != nil {
 		return err
 	}
-	// Every task leaves files, so that a plan cannot ask for more of them.
+	// Each task writes at least one file, so the plan must have as many tasks as the
+	// manifest.
 	made := 0
 	for _, e := range c.m.Files {
 		made = max(made, e.Task+1)
@@ -317,7 +318,7 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 	return c.checkPlans(ctx, plan, r)
 }
 
-// vocabulary checks that the vocabulary in the folder is the vocabulary among
+// vocabulary checks that the vocabulary file in the folder equals the vocabulary among
 // the inputs in the manifest.
 func (c *folderCheck) vocabulary(r *fileReport) {
 	name := c.made.TokenFile()
@@ -332,16 +333,15 @@ func (c *folderCheck) vocabulary(r *fileReport) {
 	}
 }
 
-// warnings derives the warnings again and compares them with the warnings in
-// the manifest. Manifests of earlier versions have no warnings and are not
-// compared.
+// warnings derives the warnings again and compares them with those in the manifest.
+// Manifests of earlier versions have no warnings, so they are not compared.
 func (c *folderCheck) warnings(ctx context.Context) []sharding.Problem {
 	if len(c.m.Warnings) == 0 {
 		return nil
 	}
 	want, err := sharding.DeriveWarnings(ctx, c.folder, c.m)
 	if err != nil {
-		return nil // the file itself is reported
+		return nil // reported by the check of the file
 	}
 	if !slices.Equal(c.m.Warnings, want) {
 		return []sharding.Problem{{File: sharding.ManifestName, Reason: "warnings are not those that its counts and files give: edited by hand?"}}
@@ -358,7 +358,7 @@ func (c *folderCheck) dropped(ctx context.Context) []sharding.Problem {
 	}
 	want, err := sharding.SumDropped(ctx, c.folder, sideCars)
 	if err != nil {
-		return nil // the side-car itself is reported with its file
+		return nil // reported by the check of the side-car's file
 	}
 	if !reflect.DeepEqual(c.m.Dropped, want) {
 		return []sharding.Problem{{File: sharding.ManifestName, Reason: "dropped_templates are not what the side-cars add up to"}}

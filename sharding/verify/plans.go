@@ -20,16 +20,16 @@ import (
 type planCheck struct {
 	*folderCheck
 	plan      *sharding.StagePlan
-	folder    store.Folder  // plan/
-	documents map[int]int64 // made of each task, if the folder has shards
-	shards    bool          // they are made from folders of documents
+	folder    store.Folder  // the directory plan/
+	documents map[int]int64 // in a folder of shards: number of documents in each task's shard
+	shards    bool          // the shards were made from folders of documents
 	fault     func(name, reason string)
 	report    *fileReport
 }
 
-// checkPlans compares the plans of all tasks with their hash in plan.json. It
-// also compares the number of documents that a shard's task reads with the number
-// in the shard's splits.
+// checkPlans compares the plans of all tasks with their hash in plan.json. For shards, it
+// also compares the number of documents in each task's plan with the number in the
+// manifest.
 func (c *folderCheck) checkPlans(ctx context.Context, plan *sharding.StagePlan, r *fileReport) error {
 	fromDocuments := slices.ContainsFunc(c.m.Inputs, func(in sharding.Input) bool { return in.Name == sharding.ManifestName })
 	p := &planCheck{folderCheck: c, plan: plan, folder: c.folder.Folder(sharding.PlanFolder), documents: map[int]int64{}, shards: c.made != nil && fromDocuments, report: r,
@@ -91,7 +91,8 @@ func (p *planCheck) tasks(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// differs reports the one of plan.json and the file of tasks that was changed.
+// differs is called if plan.json and the file of tasks do not match. It reports the one
+// of the two files that was changed.
 func (p *planCheck) differs(t *sharding.TaskFile) error {
 	intact, err := t.Intact()
 	if intact {
@@ -102,7 +103,8 @@ func (p *planCheck) differs(t *sharding.TaskFile) error {
 	return err
 }
 
-// task returns what is wrong with the plan of a task.
+// task checks the plan of a task. It returns an error if the plan is invalid or does not
+// match the documents of the shard.
 func (p *planCheck) task(i int, raw []byte) error {
 	var t sharding.ShardTask
 	if err := json.Unmarshal(raw, &t); err != nil {
@@ -111,14 +113,14 @@ func (p *planCheck) task(i int, raw []byte) error {
 	if !p.shards {
 		return nil
 	}
-	// With a mix, a shard uses a part of the documents in its blocks.
+	// With a mix, a shard uses only some documents of its blocks.
 	if planned := t.CountDocuments(); planned < p.documents[i] || planned > p.documents[i] && p.made.Mix == nil {
 		return fmt.Errorf("plans %d documents, the shard was made of %d", planned, p.documents[i])
 	}
 	return nil
 }
 
-// oldTasks checks the plans that earlier versions wrote, a file for each task.
+// oldTasks checks plans in the format of earlier versions, with one file for each task.
 func (p *planCheck) oldTasks(ctx context.Context) error {
 	sums, err := p.oldSums(ctx)
 	if err != nil {
@@ -144,9 +146,9 @@ func (p *planCheck) oldTasks(ctx context.Context) error {
 	return nil
 }
 
-// oldSums reads the hashes of the plans of tasks from SHA256SUMS. It returns nil
-// if SHA256SUMS does not exist, as in folders of the first versions, or does not
-// match its hash in plan.json.
+// oldSums reads the hashes of the task plans from SHA256SUMS. It returns nil if
+// SHA256SUMS does not exist, as in folders of the first versions, or does not match its
+// hash in plan.json.
 func (p *planCheck) oldSums(ctx context.Context) ([]string, error) {
 	const list = sharding.PlanFolder + "/" + sharding.SumsName
 	raw, err := store.ReadFile(ctx, p.folder, sharding.SumsName)
@@ -184,11 +186,11 @@ func (p *planCheck) oldSums(ctx context.Context) ([]string, error) {
 	return sums, nil
 }
 
-// strangers reports each file in plan/ that belongs to no task.
+// strangers reports each file in plan/ that does not belong to a task.
 func (p *planCheck) strangers(ctx context.Context) error {
 	infos, err := p.folder.List(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // its files were reported
+		return nil // all files are already reported
 	}
 	if err != nil {
 		return err
@@ -201,7 +203,7 @@ func (p *planCheck) strangers(ctx context.Context) error {
 	return nil
 }
 
-// planned reports whether the plan has a file of this name in plan/.
+// planned reports whether plan/ should contain a file with this name.
 func (p *planCheck) planned(name string) bool {
 	if p.plan.Version == sharding.PlanVersion {
 		return name == sharding.TasksName

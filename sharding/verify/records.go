@@ -53,7 +53,7 @@ func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEn
 	return err
 }
 
-// bin sets the rules for the records of a length bin.
+// bin adjusts the rules for the records of a length bin.
 func (s *recordScan) bin(name sharding.ShardName) {
 	if name.Bin == 0 && len(s.made.LengthBins) == 0 {
 		return
@@ -69,7 +69,7 @@ func (s *recordScan) bin(name sharding.ShardName) {
 	}
 }
 
-// compareCounts compares what was counted with the counts of the manifest.
+// compareCounts compares the counted values with the counts in the manifest.
 func (s *recordScan) compareCounts(want sharding.Counts) {
 	compare := func(k counts.Count, n int64) {
 		if n != k.Of(want) {
@@ -89,7 +89,7 @@ func (s *recordScan) compareCounts(want sharding.Counts) {
 	if form.Rows() {
 		compare(sharding.Pieces, s.pieces)
 	}
-	// Each token is in one record; a piece has [CLS] and [SEP] besides.
+	// Each token is in exactly one record. Each piece additionally has [CLS] and [SEP].
 	if tokens, ok := want[sharding.Tokens.Key]; ok && !form.Masks() && s.tokens-2*s.pieces != tokens && !s.damaged {
 		s.fault(-1, 0, fmt.Sprintf("%d tokens of documents in the records, the manifest says that they have %d", s.tokens-2*s.pieces, tokens))
 	}
@@ -100,7 +100,7 @@ type recordScan struct {
 	findings
 	number  int // index of the file in the manifest
 	file    string
-	bare    bool // no manifest: check only what holds for every file of examples
+	bare    bool // no manifest: run only the checks that apply to every file of examples
 	rules   records.Rules
 	made    *sharding.ExamplesOptions // options of the records; nil: unknown
 	mask    int32
@@ -108,18 +108,18 @@ type recordScan struct {
 	body    *sharding.ShardBody   // nil if the side-car is unreadable
 	repeats *repeats
 	damaged bool // not all records could be read
-	least   int  // number of tokens of a record of this length bin
+	least   int  // minimum number of tokens of a record in this length bin
 
-	check func(pretrain.Options, records.Rules, *records.Example) error // of the recipe; nil: none
+	check func(pretrain.Options, records.Rules, *records.Example) error // check of the recipe; nil: none
 
 	tally
 	batch []extsort.Pair
 }
 
-// A tally is what a scan counted.
+// A tally contains the counts of a scan.
 type tally struct {
 	records, tokens, masked, random, without, pieces int64
-	became, kept                                     int64 // predicted tokens that became [MASK], that stayed
+	became, kept                                     int64 // number of predicted tokens that became [MASK], and that stayed
 }
 
 // open reads the side-car and the index.
@@ -142,8 +142,8 @@ func (s *recordScan) open(ctx context.Context, folder store.Folder, name shardin
 	return err
 }
 
-// fault adds a problem. record is -1 if the problem does not concern a single
-// record.
+// fault adds a problem. record is the index of the record, or -1 if the problem does not
+// concern a single record.
 func (s *recordScan) fault(record, offset int64, reason string) {
 	p := sharding.Problem{File: s.file, Offset: offset, Reason: strings.ReplaceAll(reason, "\n", "; ")}
 	if record >= 0 {
@@ -204,8 +204,8 @@ func (s *recordScan) record(payload []byte, offset int64, e *records.Example) er
 	return s.flush()
 }
 
-// decode decodes a record of the form of the folder, or, without a manifest, of
-// the form of the file's first record.
+// decode decodes a record in the form of the folder. Without a manifest, the form is that
+// of the file's first record.
 func (s *recordScan) decode(payload []byte, e *records.Example) error {
 	if s.bare && s.records == 0 {
 		form, err := e.DecodeAny(payload)
@@ -249,12 +249,12 @@ func (s *recordScan) count(e *records.Example) {
 	}
 }
 
-// compare compares a record with its entries in the index and the side-car.
+// compare compares a record with its entries in the index and in the side-car.
 func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
 	if s.index != nil {
 		if span, err := s.index.Next(); err != nil || span != at {
 			s.fault(s.records, at.Offset, fmt.Sprintf("record %d at byte %d: the index says otherwise (%v, %v)", s.records, at.Offset, span, err))
-			s.index = nil // once is enough
+			s.index = nil // report only the first error
 		}
 	}
 	if s.body == nil || !sound {
@@ -282,18 +282,18 @@ func (s *recordScan) endOfIndex() {
 	}
 }
 
-// chanceSigmas is the number of standard deviations by which a fraction may
-// differ from its expected value for independent draws. Chance alone exceeds
-// six once in 500 million folders.
+// chanceSigmas is the limit for the difference between a fraction and its expected value,
+// in standard deviations of independent draws. By chance, one in 500 million folders
+// exceeds six.
 const chanceSigmas = 6
 
-// spanSigmas is the factor for spans, whose tokens share one draw: at most the
-// square root of their number in a span, which is at most ten words.
+// spanSigmas multiplies chanceSigmas for span masking, where all tokens of a span share
+// one draw. The factor is at most the square root of the number of tokens in a span,
+// which is at most ten words.
 const spanSigmas = 5
 
-// chances checks the fractions of predicted tokens that became [MASK] or
-// stayed, and of random next sentences, against the probabilities of the
-// recipe.
+// chances checks fractions against the probabilities of the recipe: the predicted tokens
+// that became [MASK], those that stayed, and the random next sentences.
 func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
 	_, known := pretrain.RecipeByName(c.made.Recipe)
 	if !known || !c.made.Form().Masks() || c.rules.VocabSize == 0 {
@@ -319,7 +319,7 @@ func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
 		what      string
 		count, of int64
 		p         float64
-		over      bool // may be larger
+		over      bool // a larger fraction is allowed
 	}{
 		{"predicted tokens became [MASK]", became, masked, made.MaskTokenProb + chance, false},
 		{"predicted tokens stayed", kept, masked, keep + chance, false},

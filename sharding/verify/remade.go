@@ -16,7 +16,7 @@ import (
 	"pretext/sharding"
 )
 
-// A memoryError reports that a shard is too large to be made again.
+// A memoryError reports that making a shard again needs more memory than available.
 type memoryError struct {
 	need, have int64
 	path       string
@@ -29,7 +29,8 @@ func (e *memoryError) Error() string {
 // DoesNotFit marks the error for exit codes.
 func (e *memoryError) DoesNotFit() bool { return true }
 
-// remake makes shards of a folder again and compares the records.
+// remake makes shards of a folder again and compares their records with those in the
+// folder.
 func (v *verifier) remake(ctx context.Context, r *remakeSource) error {
 	path := r.stage.String()
 	tokenizer, err := r.tokenizer(ctx)
@@ -48,7 +49,7 @@ func (v *verifier) remake(ctx context.Context, r *remakeSource) error {
 	if err != nil {
 		return err
 	}
-	makers := make(chan *sharding.ShardMaker, atOnce) // idle ones
+	makers := make(chan *sharding.ShardMaker, atOnce) // idle makers
 	reports := make([]fileReport, len(shards))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
@@ -78,7 +79,8 @@ func (v *verifier) remake(ctx context.Context, r *remakeSource) error {
 	return nil
 }
 
-// draw returns the numbers of shards to make again of n, in ascending order.
+// draw draws from n shards those to make again. It returns their indexes in ascending
+// order.
 func (r Remake) draw(n int) []int {
 	drawn := rand.New(rand.NewPCG(uint64(r.Seed), 0)).Perm(n)
 	if r.Shards >= 0 {
@@ -88,8 +90,8 @@ func (r Remake) draw(n int) []int {
 	return drawn
 }
 
-// newMaker returns what makes shards. Records are compared, not files, so nothing is
-// compressed.
+// newMaker returns a [sharding.ShardMaker] for the shards. It does not compress, because
+// only records are compared, not files.
 func (r *remakeSource) newMaker(t *sharding.Tokenizer, temp string) (*sharding.ShardMaker, error) {
 	o := r.made
 	o.Compression = sharding.CompressionNone
@@ -98,7 +100,8 @@ func (r *remakeSource) newMaker(t *sharding.Tokenizer, temp string) (*sharding.S
 		Create: func() (pretrain.ScratchFile, error) { return spill() }})
 }
 
-// atOnce returns how many of shards may be made concurrently.
+// atOnce returns how many of the given shards can be made concurrently in the available
+// memory.
 func (v *verifier) atOnce(ctx context.Context, r *remakeSource, shards []int, wide bool) (int, error) {
 	largest := int64(1)
 	for _, shard := range shards {
@@ -146,10 +149,10 @@ func (c *remaking) run(ctx context.Context) error {
 	return nil
 }
 
-// compareSplit makes the records of a split and compares those of each file while they
-// are made.
+// compareSplit makes the records of a split and, at the same time, compares them with the
+// files of the split.
 func (c *remaking) compareSplit(ctx context.Context, split int, names []sharding.ShardName) error {
-	g, making := errgroup.WithContext(ctx) // making ends with the records: side-cars are read after that
+	g, making := errgroup.WithContext(ctx) // valid only while records are made, not for reading side-cars
 	comparisons := make([]*comparison, len(names))
 	outs := make([]io.Writer, len(names))
 	var ends []*io.PipeWriter
@@ -159,17 +162,17 @@ func (c *remaking) compareSplit(ctx context.Context, split int, names []sharding
 		outs[i], ends = out, append(ends, out)
 		g.Go(func() error {
 			err := comparisons[i].run(making, in)
-			in.CloseWithError(err) // or what makes the records waits for ever
+			in.CloseWithError(err) // so that Make does not block on the pipe
 			return err
 		})
 	}
 	made, err := c.maker.Make(making, split, names, outs)
 	for _, end := range ends {
-		end.CloseWithError(err) // nil: the end of the records
+		end.CloseWithError(err) // nil signals the end of the records
 	}
 	waited := g.Wait()
 	if err == nil {
-		err = waited // else it is what Make returned
+		err = waited // an error of Make has priority
 	}
 	if err != nil {
 		return err

@@ -14,30 +14,31 @@ import (
 	"pretext/sharding/examples"
 )
 
-// A Remake selects shards that [Dataset] makes again from their documents, to compare
-// the records. The zero value makes none.
+// A Remake selects shards that [Dataset] makes again from their documents, to compare the
+// records. The zero value selects none.
 type Remake struct {
-	Shards    int      // number of shards of each folder, drawn with Seed; negative: all
-	Seed      int64    // of the drawing
-	Documents []string // folders of documents that are not in the data set
-	Memory    int64    // bytes for making shards; 0: 600 MB
+	Shards    int      // number of shards in each folder, drawn with Seed; negative: all
+	Seed      int64    // seed for drawing the shards
+	Documents []string // paths of documents folders outside the data set
+	Memory    int64    // memory for making shards in bytes; 0: 600 MB
 }
 
-// A remakeSource is a folder of shards, in whatever format, and what they are made of.
+// A remakeSource is a folder of shards, in any format, and the documents of its shards.
 type remakeSource struct {
 	stage     *sharding.Stage
 	manifest  *sharding.Manifest
 	made      sharding.ExamplesOptions
-	split     string // the only one in the folder; "" for all
+	split     string // the split in the folder, if there is only one; "" for all splits
 	documents []string
 	tasks     func(ctx context.Context, shard int) (sharding.ShardTask, error)
-	parts     map[string]examples.Part // by the name of the shard
+	parts     map[string]examples.Part // by shard name
 }
 
-// sources finds what the shards of a data set are made of, before anything is checked, if
-// some are to be made again. It adds the folders of documents that the user named to d:
-// they are checked too. A folder beside other documents than its own is left out: that is a
-// problem of the chain. If documents are missing, the error is a usage error.
+// sources finds the documents of the shards in a data set, if any shards are to be made
+// again. It runs before all checks. It adds the documents folders that the user named to
+// d, so that they are checked too. It omits shards beside which there are only documents
+// of other shards: chain reports these. If documents are missing, the error is a usage
+// error.
 func (v *verifier) sources(ctx context.Context, d *sharding.Dataset) (sources []*remakeSource, err error) {
 	if v.opts.Remake.Shards == 0 {
 		return nil, nil
@@ -70,22 +71,22 @@ func (v *verifier) sources(ctx context.Context, d *sharding.Dataset) (sources []
 	return sources, nil
 }
 
-// A madeFolder is a folder with a manifest, and that manifest's hash.
+// A madeFolder is a folder with its manifest and the hash of the manifest.
 type madeFolder struct {
 	folderManifest
 	sum string
 }
 
-// A remakeFinder finds documents of shards.
+// A remakeFinder finds the documents of shards.
 type remakeFinder struct {
-	all   []madeFolder // of the data set, then those that the user named
-	given []madeFolder // the latter, in the user's order
+	all   []madeFolder // folders of the data set, then those that the user named
+	given []madeFolder // folders that the user named, in this order
 
-	corrupt bool // a manifest is, so documents may be here that are not in all
-	skipped bool // a folder is reported instead of made again
+	corrupt bool // a manifest is corrupt, so all may lack a documents folder that exists
+	skipped bool // a folder will be reported instead of made again
 }
 
-// find reads the manifests of d and of the folders of documents at paths.
+// find reads the manifests of d and of the documents folders at paths.
 func (f *remakeFinder) find(ctx context.Context, d *sharding.Dataset, paths []string) error {
 	for _, s := range d.Stages {
 		if _, err := f.add(ctx, s); err != nil {
@@ -122,7 +123,7 @@ func (f *remakeFinder) find(ctx context.Context, d *sharding.Dataset, paths []st
 	return nil
 }
 
-// add reads the manifest of a stage. It returns nil if that is corrupt.
+// add reads the manifest of a stage. It returns nil if the manifest is corrupt.
 func (f *remakeFinder) add(ctx context.Context, s *sharding.Stage) (*madeFolder, error) {
 	m, err := sharding.ReadManifest(ctx, s)
 	if errors.Is(err, sharding.ErrFormat) {
@@ -140,13 +141,13 @@ func (f *remakeFinder) add(ctx context.Context, s *sharding.Stage) (*madeFolder,
 	return &f.all[len(f.all)-1], nil
 }
 
-// documents returns the folders of documents among all.
+// documents returns the documents folders in f.all.
 func (f *remakeFinder) documents() (list []madeFolder) {
 	return slices.DeleteFunc(slices.Clone(f.all), func(s madeFolder) bool { return len(s.manifest.DocumentsFiles()) == 0 })
 }
 
-// ofShards returns what a folder of TFRecord shards is made of; nil if other documents
-// lie beside it.
+// ofShards finds the documents of a folder of TFRecord shards. It returns nil if the
+// documents in the data set are those of other shards, or if a manifest is corrupt.
 func (f *remakeFinder) ofShards(ctx context.Context, s madeFolder) (*remakeSource, error) {
 	source := &remakeSource{stage: s.Stage, manifest: s.manifest}
 	if err := s.manifest.DecodeOptions(s, &source.made); err != nil {
@@ -174,7 +175,7 @@ func (f *remakeFinder) ofShards(ctx context.Context, s madeFolder) (*remakeSourc
 	case len(f.given) > 0:
 		return nil, failure.Usagef("%s: made of other documents than those that --documents names: name the folders whose %s has the hashes in its manifest", s, sharding.ManifestName)
 	case found == 0 && len(f.documents()) > 0:
-		return nil, nil // a problem of the chain
+		return nil, nil // reported by chain
 	default:
 		return nil, failure.Usagef("%s: the documents that it is made of are not beside it (%d of %d folders are missing): name their folders with --documents DIR", s, wanted-found, wanted)
 	}
@@ -201,8 +202,8 @@ func (r *remakeSource) findParts(ctx context.Context) error {
 	return nil
 }
 
-// tokenizer reads the vocabulary in the folder. It returns nil if that is not what the
-// records were made with, which is reported with the file.
+// tokenizer reads the vocabulary in the folder. It returns nil if that file is missing,
+// corrupt or not the vocabulary of the records; the check of the file reports that.
 func (r *remakeSource) tokenizer(ctx context.Context) (*sharding.Tokenizer, error) {
 	name := r.made.TokenFile()
 	raw, err := store.ReadFile(ctx, r.stage, name)

@@ -10,9 +10,9 @@ import (
 	"pretext/sharding"
 )
 
-// ofConverted returns what a folder of converted shards is made of: what the shards beside
-// it are made of from which it was converted, else, since its manifest does not name them,
-// the documents that are here.
+// ofConverted finds the documents of a folder of converted shards. If the data set
+// contains the original shards, it uses their documents. Otherwise it uses the documents
+// in the data set, because the manifest of converted shards does not identify documents.
 func (f *remakeFinder) ofConverted(ctx context.Context, s madeFolder) (*remakeSource, error) {
 	var o sharding.ConvertOptions
 	if err := s.manifest.DecodeOptions(s, &o); err != nil {
@@ -43,7 +43,8 @@ func (f *remakeFinder) ofConverted(ctx context.Context, s madeFolder) (*remakeSo
 	return source, source.findParts(ctx)
 }
 
-// deal assigns the documents that are here to the shards of source.
+// deal assigns the available documents to the shards of source: those that the user
+// named, or else those in the data set.
 func (f *remakeFinder) deal(ctx context.Context, source *remakeSource) error {
 	folders := f.documents()
 	if len(f.given) > 0 {

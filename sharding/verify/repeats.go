@@ -11,7 +11,7 @@ import (
 // repeats finds records with equal bytes in several files.
 type repeats struct {
 	hashes  *extsort.Sorter
-	between int64 // number of records that equal a record of an earlier file
+	between int64 // number of records that equal a record in an earlier file
 }
 
 func newRepeats(o Options) *repeats { return &repeats{hashes: extsort.New(o.Temp, o.Memory)} }
@@ -21,26 +21,25 @@ func (r *repeats) add(batch []extsort.Pair) error { return r.hashes.Add(batch) }
 // close removes the temporary file.
 func (r *repeats) close() { r.hashes.Close() }
 
-// recordBits is the number of bits of a record's number in the integers that
-// recordNumber returns.
+// recordBits is how many bits of the result of recordNumber store the record's index.
 const recordBits = 40
 
-// recordNumber combines the number of a file and the number of a record in that
-// file into one integer. The integers have the same order as the records.
+// recordNumber combines a file's index with the index of a record in that file into one
+// integer. The integers have the same order as the records.
 func recordNumber(file int, record int64) uint64 {
 	return uint64(file)<<recordBits | uint64(record)&(1<<recordBits-1)
 }
 
-// A fileRepeats counts the records of a file that an earlier file also contains.
+// A fileRepeats counts the records of a file that also occur in an earlier file.
 type fileRepeats struct {
 	records       int64
-	first, origin uint64 // recordNumber of the first such record, and of the record that it equals
+	first, origin uint64 // recordNumber of the first such record, and of its earlier copy
 }
 
-// find counts repeated records and returns the problems by file number. Short
-// examples repeat by chance, which is no problem. But if other files contain
-// more than half of the records of a file, the file is reported as a copy in
-// another framing or order.
+// find counts repeated records and returns the problems by index of the file. Short
+// examples may repeat by chance, which is not a problem. But if more than half of the
+// records of a file are in other files, the file is reported as a copy in another framing
+// or order.
 func (r *repeats) find(ctx context.Context, reports []fileReport, name func(int) string) (problems map[int][]sharding.Problem, err error) {
 	files := map[int]*fileRepeats{}
 	var first extsort.Pair

@@ -26,14 +26,14 @@ import (
 	"pretext/sharding"
 )
 
-// A Result is what [Dataset] found.
+// A Result is the result of [Dataset].
 type Result struct {
 	Folders   []string           `json:"folders,omitempty"`
 	Files     int                `json:"files"`
 	Bytes     int64              `json:"bytes"`
 	Documents int64              `json:"documents"`
 	Records   int64              `json:"records"`
-	Repeated  int64              `json:"repeated"`         // number of records that an earlier file also contains
+	Repeated  int64              `json:"repeated"`         // number of records that also occur in an earlier file
 	Remade    int                `json:"remade,omitempty"` // number of shards made again, see [Remake]
 	Found     int                `json:"problem_count"`    // number of problems, listed or not
 	Problems  []sharding.Problem `json:"problems"`         // the first problems, at most Options.MaxProblems
@@ -47,10 +47,10 @@ func (v *Result) OK() bool { return v.Found == 0 }
 type Options struct {
 	Workers     int    // number of files checked at the same time
 	MaxProblems int    // maximum number of problems to list; all are counted
-	Memory      int64  // bytes of memory for the hashes of records, beyond which they go to a file; 0: 64 MB
-	Temp        string // folder for that file; "": the system's temporary folder
+	Memory      int64  // memory for hashes of records in bytes; more hashes go to a file; 0: 64 MB
+	Temp        string // folder for the file of hashes; "": the system's temporary folder
 
-	// Remake makes shards again from their documents.
+	// Remake selects the shards to make again from their documents.
 	Remake Remake
 }
 
@@ -68,11 +68,10 @@ func (o Options) normal() Options {
 	return o
 }
 
-// Dataset checks the data set at a path, see [sharding.Open]. It compares every
-// byte with the manifest; every document and record with its format and
-// options; side-cars, indices and plans with their files; and the stages of a
-// run with each other. The result lists what is wrong. An error means that
-// Dataset could not read the data.
+// Dataset checks the data set at a path, see [sharding.Open]. It compares every byte with
+// the manifest; every document and record with its format and options; side-cars, indexes
+// and plans with their files; and the stages of a run with each other. The result lists
+// the problems. An error means that Dataset could not read the data.
 func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	o = o.normal()
 	v := &verifier{opts: o, result: &Result{Problems: []sharding.Problem{}}}
@@ -123,7 +122,7 @@ type findings struct {
 	list  []sharding.Problem
 }
 
-// take adds the problems of other.
+// take adds the problems of other to f.
 func (f *findings) take(other findings) {
 	f.found += other.found
 	f.list = append(f.list, other.list[:min(len(other.list), f.most-len(f.list))]...)
@@ -142,7 +141,7 @@ type fileReport struct {
 	files              int
 	bytes              int64
 	documents, records int64
-	scan               *recordScan // nil unless it is a file of records
+	scan               *recordScan // nil if the file contains no records
 }
 
 // take adds the report about a file in folder to the result. It turns the file
@@ -169,7 +168,7 @@ func (v *verifier) problem(folder string, p sharding.Problem) {
 	v.take(folder, fileReport{findings: findings{found: 1, list: []sharding.Problem{p}}})
 }
 
-// folder checks the folder of a stage. It returns nil if the manifest itself is
+// folder checks the folder of a stage. It returns the manifest, or nil if that is
 // corrupt.
 func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Manifest, error) {
 	path := s.String()
@@ -180,7 +179,7 @@ func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Man
 	}
 	m, err := sharding.ReadManifest(ctx, folder)
 	if newer := (*failure.Newer)(nil); errors.As(err, &newer) {
-		return nil, err // nobody can say what is wrong with it
+		return nil, err // a newer version wrote the folder, so it cannot be checked
 	}
 	if errors.Is(err, sharding.ErrFormat) {
 		v.problem(path, sharding.Problem{File: sharding.ManifestName, Reason: err.Error()})
@@ -210,7 +209,7 @@ func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Man
 	return m, nil
 }
 
-// files checks all files of the manifest, Workers files at the same time.
+// files checks all files of the manifest, up to Workers files concurrently.
 func (c *folderCheck) files(ctx context.Context) ([]fileReport, error) {
 	reports := make([]fileReport, len(c.m.Files))
 	g, ctx := errgroup.WithContext(ctx)
@@ -261,10 +260,9 @@ func (v *verifier) bare(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// strangers returns a problem for each file of the folder that is not in its
-// manifest, except files that need not be (see forPeople). In a folder that
-// pretext did not write, which has no plan, it reports only files that a reader
-// would take for data.
+// strangers returns a problem for each file that is not in the manifest, except the files
+// of forPeople. A third-party folder has no plan; there, only files that a reader would
+// treat as data are reported.
 func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Problem, err error) {
 	infos, err := c.folder.List(ctx)
 	if err != nil {
@@ -287,9 +285,9 @@ func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Proble
 	return problems, nil
 }
 
-// forPeople reports whether a file need not be in the manifest: a hidden file,
-// such as a lock or a partial download, or a file that describes the data to
-// people. No reader takes these for data.
+// forPeople reports whether a file may be absent from the manifest: a hidden file, such
+// as a lock or a partial download, or a description of the data for people. Readers never
+// treat such files as data.
 func forPeople(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return true
