@@ -1,12 +1,12 @@
-// Package convert is the stage that writes the examples of a folder of shards in
-// the format of another library. One task converts one shard:
+// Package convert is the stage that writes the examples of a folder of shards in the
+// format of another library. One task converts one shard:
 //
 //	train-00003-of-00010.tfrecord  →  train-00003-of-00010.*  in the format
 //	                                  train-00003-of-00010.json, the side-car
 //
-// and the end of the stage writes the index of formats that have one, and a copy of
-// the vocab.txt or tokenizer.json of the examples. TFRecord files without a manifest
-// are numbered in the order of their names.
+// At the end, the stage writes the format's index, if it has one, and a copy of the
+// vocab.txt or tokenizer.json of the examples. TFRecord files without a manifest are
+// numbered in the order of their names.
 package convert
 
 import (
@@ -25,11 +25,11 @@ import (
 	"pretext/sharding"
 )
 
-// algorithm is the version of the stage. It is raised when the same examples
-// would give other bytes.
+// algorithm is the version of the stage. It is raised if the same examples would result
+// in different bytes.
 const algorithm = 1
 
-// removeIndex removes the index of the format of a plan.
+// removeIndex removes the index file of the format in the plan.
 func removeIndex(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error {
 	var o sharding.ConvertOptions
 	if err := json.Unmarshal(plan.Options, &o); err != nil {
@@ -50,17 +50,17 @@ func removeIndex(ctx context.Context, folder store.Folder, plan *sharding.StageP
 // Config configures [Run].
 type Config struct {
 	stage.Target
-	Shards string // path of shards or of a run, or of TFRecord files without a manifest
+	Shards string // path of a folder of shards, a run, or TFRecord files without a manifest
 	Format string // one of [formats.Names]
 	Split  string // the only split to convert; "" for all
 }
 
-// A task is the plan of one shard.
+// A task is the plan for converting one shard.
 type task struct {
-	File    string `json:"file"` // of records
+	File    string `json:"file"` // name of the records file
 	SHA256  string `json:"sha256"`
 	Records int64  `json:"records"`
-	Stem    string `json:"stem,omitempty"` // name of the shard; "": that of the file
+	Stem    string `json:"stem,omitempty"` // name of the shard; "": derived from File
 }
 
 // stem returns the name of the shard.
@@ -72,13 +72,14 @@ func (t task) stem() string {
 	return stem
 }
 
-// work is what the workers know of a conversion.
+// work contains the options of the workers.
 type work struct {
 	sharding.ConvertOptions
 	Vocabulary *sharding.Input `json:"vocabulary,omitempty"` // the file to copy; nil: none
 }
 
-// recordTokens is [sharding.RecordTokens], which the summary of this stage shows.
+// recordTokens is the same as [sharding.RecordTokens], but shown in the summary of this
+// stage.
 var recordTokens = counts.Declare("record_tokens", counts.About{Label: "tokens", In: counts.Summary, Meaning: sharding.RecordTokens.Meaning})
 
 func init() {
@@ -91,8 +92,8 @@ func init() {
 	})
 }
 
-// Directories returns a Config for each directory that c needs: OUT, or OUT/train
-// and OUT/eval for two splits in a format that has one in a directory.
+// Directories returns a Config for each output directory: OUT, or OUT/train and OUT/eval
+// if there are two splits and the format allows only one split in a directory.
 func (c Config) Directories(ctx context.Context) ([]Config, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (c Config) Directories(ctx context.Context) ([]Config, error) {
 	return list, nil
 }
 
-// Run converts shards into one directory, see [Config.Directories].
+// Run converts shards to a single directory, see [Config.Directories].
 func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -154,10 +155,10 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 	return stage.Run(ctx, r, config)
 }
 
-// errSame is the error if the output would be written into the shards.
+// errSame reports that the output directory is the directory of the shards.
 var errSame = errors.New("the output directory is that of the shards: give another --out")
 
-// Validate returns the problem of a configuration, if it has one.
+// Validate returns an error if the configuration is invalid.
 func (c Config) Validate() error {
 	_, err := get(c.Format)
 	return err

@@ -23,20 +23,20 @@ import (
 	"pretext/tokenize"
 )
 
-// A source is what is converted: finished shards, or TFRecord files without a
+// A source is the input of a conversion: finished shards, or TFRecord files without a
 // manifest.
 type source struct {
 	path   string // directory of the files
 	splits []string
 	shards *sharding.Manifest // nil: no manifest
 	made   sharding.ExamplesOptions
-	files  []foreignFile // without a manifest
+	files  []foreignFile // the files, if there is no manifest
 }
 
 // A foreignFile is a TFRecord file without a manifest.
 type foreignFile struct {
-	name  string             // in the directory
-	shard sharding.ShardName // what its examples are called
+	name  string             // relative to the directory
+	shard sharding.ShardName // name of the shard made from the file
 }
 
 // open finds the examples at the path of c.
@@ -64,7 +64,7 @@ func (c Config) open(ctx context.Context) (*source, error) {
 	return s, nil
 }
 
-// ofShards returns the shards of a stage.
+// ofShards returns the shards of a stage as a source.
 func ofShards(ctx context.Context, stage *sharding.Stage) (*source, error) {
 	m, err := sharding.ReadManifest(ctx, stage)
 	if err != nil {
@@ -81,9 +81,9 @@ func ofShards(ctx context.Context, stage *sharding.Stage) (*source, error) {
 	return s, nil
 }
 
-// ofFiles returns TFRecord files without a manifest. They are numbered in the order
-// of their names. Those that are named like shards of the held-out split are it, all
-// others are the train split.
+// ofFiles returns TFRecord files without a manifest as a source. They are numbered in the
+// order of their names. Files named like shards of the eval split form the eval split;
+// all others form the train split.
 func ofFiles(paths []string) *source {
 	s := &source{path: store.Dir(paths[0])}
 	count := map[string]int{}
@@ -107,13 +107,13 @@ func ofFiles(paths []string) *source {
 	return s
 }
 
-// plan returns the tasks of a split ("" for all), the inputs of the conversion and
-// the options that its examples give.
+// plan returns the tasks for a split ("" for all), the inputs of the conversion, and the
+// total size of the records files in bytes.
 func (s *source) plan(ctx context.Context, split string) (tasks []task, inputs []sharding.Input, bytes int64, err error) {
 	if s.shards == nil {
 		return s.planFiles(ctx, split)
 	}
-	raw := sharding.Marshal(s.shards) // as the folder has it: verify checks that
+	raw := sharding.Marshal(s.shards) // the bytes of manifest.json, whose hash verify checks
 	inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
 	for _, f := range s.shards.RecordFiles() {
 		if name, _ := sharding.ParseShardName(f.Name); split == "" || name.Split == split {
@@ -124,8 +124,8 @@ func (s *source) plan(ctx context.Context, split string) (tasks []task, inputs [
 	return tasks, inputs, bytes, nil
 }
 
-// planFiles reads all files: their hashes, the number of their records, and the form
-// and lengths of the first one, which all of a directory must share.
+// planFiles reads all files to find their hashes, their numbers of records, and the form
+// and lengths of each file's first record. These must be the same in all files.
 func (s *source) planFiles(ctx context.Context, split string) (tasks []task, inputs []sharding.Input, bytes int64, err error) {
 	folder, err := store.Open(s.path)
 	if err != nil {
@@ -158,14 +158,14 @@ func describe(file string, o sharding.ExamplesOptions) string {
 	return fmt.Sprintf("%s has examples of %d tokens and %d predictions (%s)", file, o.MaxSeqLength, o.MaxPredictionsPerSeq, o.Recipe)
 }
 
-// foreignContent is what a TFRecord file without a manifest has.
+// foreignContent describes the content of a TFRecord file without a manifest.
 type foreignContent struct {
 	bytes, records int64
 	sha256         string
 	made           sharding.ExamplesOptions // form and lengths of the first record
 }
 
-// readForeign reads a TFRecord file without a manifest.
+// readForeign reads a TFRecord file without a manifest and returns its description.
 func readForeign(ctx context.Context, folder store.Folder, name string) (c foreignContent, err error) {
 	f, err := folder.Open(ctx, name)
 	if err != nil {
@@ -197,7 +197,7 @@ func readForeign(ctx context.Context, folder store.Folder, name string) (c forei
 	return c, nil
 }
 
-// lengthsOf returns options that make records of the form and lengths of payload.
+// lengthsOf returns options for records with the same form and lengths as payload.
 func lengthsOf(payload []byte) (o sharding.ExamplesOptions, err error) {
 	form, err := records.FormOf(payload)
 	if err != nil {
@@ -237,7 +237,7 @@ func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptio
 	return o, err
 }
 
-// get returns the format with a name, or a usage error.
+// get returns the format with the given name. An unknown name is a usage error.
 func get(name string) (columns.Format, error) {
 	if f, ok := formats.Get(name); ok {
 		return f, nil
@@ -245,8 +245,8 @@ func get(name string) (columns.Format, error) {
 	return nil, failure.Usagef("format %q: must be one of %s", name, strings.Join(formats.Names(), ", "))
 }
 
-// Check returns a usage error unless a format can hold examples of a recipe, made with
-// a tokenizer.json or with a vocab.txt.
+// Check returns a usage error if the format cannot store the examples of the recipe.
+// tokenizer reports whether they were made with a tokenizer.json instead of a vocab.txt.
 func Check(format, recipe string, tokenizer bool) error {
 	f, err := get(format)
 	if err != nil {
@@ -262,7 +262,7 @@ func Check(format, recipe string, tokenizer bool) error {
 	return nil
 }
 
-// holding returns the names of the formats that hold examples of a form.
+// holding returns the names of the formats that can store examples of the form.
 func holding(form records.Form) (names []string) {
 	for _, name := range formats.Names() {
 		if f, _ := formats.Get(name); columns.Holds(f, form) {
@@ -278,8 +278,8 @@ type vocabulary struct {
 	raw             []byte
 }
 
-// readVocab reads the vocabulary file called name beside the examples. sum is the
-// SHA-256 that it must have, or "". If there is no file, the error matches
+// readVocab reads the vocabulary file with the given name beside the examples. sum is the
+// required SHA-256, or "". If the file does not exist, the error matches
 // [fs.ErrNotExist].
 func readVocab(ctx context.Context, path, name, sum string) (*vocabulary, error) {
 	folder, err := store.Open(path)
@@ -302,8 +302,8 @@ func readVocab(ctx context.Context, path, name, sum string) (*vocabulary, error)
 	return v, nil
 }
 
-// vocabulary returns the vocabulary beside the examples; nil if files without a
-// manifest have none.
+// vocabulary returns the vocabulary beside the examples, or nil if there is none beside
+// files without a manifest.
 func (s *source) vocabulary(ctx context.Context) (*vocabulary, error) {
 	name, sum := s.made.TokenFile(), ""
 	if s.shards != nil {
@@ -328,8 +328,8 @@ func (s *source) vocabulary(ctx context.Context) (*vocabulary, error) {
 	return v, err
 }
 
-// vocabSize returns the number of ids of the vocabulary; 0 if there is none beside
-// the files.
+// vocabSize returns the number of ids in the vocabulary, or 0 if there is no vocabulary
+// beside the files.
 func (s *source) vocabSize(ctx context.Context) (int, error) {
 	if s.made.Tokenizer != nil {
 		return s.made.Tokenizer.VocabSize, nil
@@ -341,7 +341,7 @@ func (s *source) vocabSize(ctx context.Context) (int, error) {
 	return v.Len(), nil
 }
 
-// vocabInput returns the vocabulary as an input; nil if there is none.
+// vocabInput returns the vocabulary as an input of the stage, or nil if there is none.
 func (s *source) vocabInput(ctx context.Context, format string) (*sharding.Input, error) {
 	v, err := s.vocabulary(ctx)
 	if err != nil {

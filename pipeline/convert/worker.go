@@ -49,7 +49,7 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	return []stage.Result{result}, err
 }
 
-// sideCar returns the side-car of the shard with these files.
+// sideCar returns the side-car of the shard that was written to files.
 func (c *conversion) sideCar(files []columns.File) (car sharding.SideCar, err error) {
 	body := sharding.ConvertBody{Rows: c.Records, ValuesSHA256: hex.EncodeToString(c.values.Sum(nil))}
 	car.Task = c.index
@@ -78,9 +78,9 @@ type conversion struct {
 	index int
 	task
 	open    []*stage.Output
-	entries map[string]sharding.FileEntry // of committed files
+	entries map[string]sharding.FileEntry // manifest entries of committed files, by name
 	counts  sharding.Counts
-	values  hash.Hash // of all payloads, as package records writes them
+	values  hash.Hash // hash of all payloads in the encoding of package records
 }
 
 func (c *conversion) abort() {
@@ -101,7 +101,7 @@ func (c *conversion) run() ([]columns.File, error) {
 		return nil, err
 	}
 	defer in.Close()
-	format, _ := formats.Get(c.options.Format) // a known one: the plan was validated
+	format, _ := formats.Get(c.options.Format) // always found, since the plan was validated
 	p, err := c.part(format, in)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,8 @@ func (c *conversion) run() ([]columns.File, error) {
 	return out.Close()
 }
 
-// part returns what a writer of a format must know of the shard, whose file is in.
+// part returns the facts about the shard that a writer of the format needs. in is the
+// file of the shard.
 func (c *conversion) part(format columns.Format, in store.File) (p columns.Part, err error) {
 	o := c.options
 	p = columns.Part{Stem: c.stem(), Schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq), Rows: c.Records,
@@ -136,7 +137,7 @@ func (c *conversion) part(format columns.Format, in store.File) (p columns.Part,
 	return p, err
 }
 
-// vocab returns the vocabulary of the shards, which must be that of the plan.
+// vocab returns the vocabulary of the shards and checks that it is the one in the plan.
 func (w *worker) vocab() (*vocabulary, error) {
 	v, err := w.Share(func() (any, error) {
 		planned := w.options.Vocabulary
@@ -148,7 +149,7 @@ func (w *worker) vocab() (*vocabulary, error) {
 	return v.(*vocabulary), nil
 }
 
-// copy writes the examples of a records file.
+// copy writes the examples of a records file to out.
 func (c *conversion) copy(in io.Reader, out columns.Writer) error {
 	var payload []byte
 	err := c.each(in, func(e *records.Example, row []columns.Value) error {
@@ -165,7 +166,7 @@ func (c *conversion) copy(in io.Reader, out columns.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, in) // to hash what follows the last record of a gzip stream
+	_, err = io.Copy(io.Discard, in) // also hash the bytes after the last record of a gzip stream
 	return err
 }
 
@@ -181,7 +182,8 @@ func (c *conversion) totals(in io.Reader, columnCount int) ([]int64, error) {
 	})
 }
 
-// each calls do for each example of a records file, which must be those of the plan.
+// each calls do for each example of a records file. It returns an error if the number or
+// the lengths of the records differ from the plan.
 func (c *conversion) each(in io.Reader, do func(e *records.Example, row []columns.Value) error) error {
 	r := tfrecord.NewReader(in, tfrecord.ReaderOptions{})
 	form := c.options.Form
@@ -237,8 +239,8 @@ func (o *output) Close() error {
 	return nil
 }
 
-// Finish writes the copy of the vocabulary, the index of the format, if it has one,
-// and the manifest.
+// Finish writes the copy of the vocabulary, the index if the format has one, and the
+// manifest.
 func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	var m sharding.Manifest
 	if w.options.Vocabulary != nil {
