@@ -1,6 +1,6 @@
-// Package documents writes the output that the stages extract and filter have in
-// common: a documents file, the lists of its IDs and of the rejects, and the
-// side-car that proves them.
+// Package documents writes the common output of the stages extract and filter: a
+// documents file, the list of its IDs, the list of its rejects, and the side-car that
+// proves that they are complete.
 package documents
 
 import (
@@ -23,20 +23,20 @@ type Writer struct {
 	ids    sharding.IDList
 
 	rejects *stage.Output
-	failed  error // of writing to rejects
+	failed  error // error of writing to rejects
 }
 
-// A File names the documents file of a task.
+// A File configures the documents file of a task.
 type File struct {
 	Task       int
-	Stem       string // its name without a suffix
-	BlockBytes int64  // bytes of text at which a block is closed
+	Stem       string // file name without a suffix
+	BlockBytes int64  // size of a full block, in bytes of text
 	Level      extract.Level
 
-	Spare *extract.Writer // of an earlier file, whose memory is used again; may be nil
+	Spare *extract.Writer // writer of an earlier file, whose memory is reused; may be nil
 }
 
-// Create begins a documents file and the list of its rejects. Call Abort when done.
+// Create creates a documents file and the list of its rejects. Call Abort when done.
 func Create(ctx context.Context, env *stage.Env, f File) (*Writer, error) {
 	out, err := env.Create(ctx, f.Stem+sharding.DocumentsSuffix)
 	if err != nil {
@@ -79,8 +79,8 @@ func (w *Writer) Reject(line sharding.RejectLine) {
 	}
 }
 
-// Spare returns what a later file may use as its [File.Spare], after the end of
-// this file.
+// Spare returns the value for a later file's [File.Spare]. Call it after this file is
+// complete.
 func (w *Writer) Spare() *extract.Writer { return w.blocks }
 
 // Abort discards the files; after Prove it does nothing.
@@ -123,8 +123,7 @@ func (w *Writer) Prove(ctx context.Context, counts sharding.Counts, body shardin
 	return []stage.Result{result}, err
 }
 
-// EqualIDs returns how many documents of a stage have the ID of an earlier
-// document.
+// EqualIDs returns how many documents of a stage have the same ID as an earlier document.
 func EqualIDs(ctx context.Context, env *stage.Env, results []stage.Result) (int64, error) {
 	var lists []string
 	for _, r := range results {
