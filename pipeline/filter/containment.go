@@ -11,8 +11,8 @@ import (
 	"pretext/sharding"
 )
 
-// Contained documents are found by the two stages that find duplicates:
-// signatures writes samples of all documents, pairs compares candidates and
+// Contained documents are found by the same two stages that find duplicates. The stage
+// signatures writes samples of all documents. The stage pairs compares candidates and
 // decides.
 
 func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples *dedup.SampleBuilder) (sharding.FileEntry, error) {
@@ -30,7 +30,7 @@ func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples 
 	return out.Entry(index, nil), nil
 }
 
-// A sampleSet holds the sample files of a signatures directory.
+// A sampleSet contains the sample files of a signatures directory.
 type sampleSet struct {
 	*dedup.Containment
 	*taskFiles
@@ -52,8 +52,8 @@ func openSamples(ctx context.Context, location string, share float64, budget int
 	return set, nil
 }
 
-// An insideRow is a document, the document that contains it, and the fraction
-// of it that is contained.
+// An insideRow consists of a document, another document that contains most of it, and the
+// contained fraction.
 type insideRow struct {
 	document, of uint32
 	share        float32
@@ -61,17 +61,18 @@ type insideRow struct {
 
 const insideRowBytes = 12
 
-// containment is the fraction of a document found in a document that is kept.
+// containment is the fraction of a document that is contained in another document, of,
+// which is kept.
 type containment struct {
 	of    uint32
 	share float32
 }
 
-// contain decides which documents are dropped because another document contains
-// them, and sets found.within. It decides about larger documents first: a
-// document is then dropped only for a document that is kept, and of two
-// documents that contain each other the larger is kept. The decision about a
-// cluster's first document holds for the whole cluster.
+// contain decides which documents are dropped because another document contains them, and
+// sets found.within. It decides about large documents first. So a document is dropped
+// only if the containing document is kept, and of two documents that contain each other
+// the larger is kept. The decision about a cluster's first document applies to the whole
+// cluster.
 func (w *pairsWorker) contain(ctx context.Context, found *similarities, inside []insideRow) error {
 	sizes, err := openSamples(ctx, w.Signatures, w.Options.containment(), 0)
 	if err != nil {

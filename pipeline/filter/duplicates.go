@@ -27,9 +27,8 @@ func decisionsName(task int) string {
 	return fmt.Sprintf("%s%05d%s", sharding.DecisionsPrefix, task, binarySuffix)
 }
 
-// findDuplicates runs the stages signatures and, for [DedupMinHash], pairs, and
-// sets the paths of their directories in w. run is the configuration of the
-// filter stage.
+// findDuplicates runs the stage signatures and, for [DedupMinHash], the stage pairs. It
+// sets the paths of their directories in w. run is the configuration of the filter stage.
 func (w *work) findDuplicates(ctx context.Context, r stage.Runner, run stage.Config) error {
 	below := func(name string) stage.Target {
 		t := run.Target.In(name)
@@ -54,15 +53,15 @@ func (w *work) findDuplicates(ctx context.Context, r stage.Runner, run stage.Con
 		tasks[i].Candidates = candidatesName(i)
 	}
 	if candidates.Of(m.Counts) == 0 {
-		tasks[0] = pairsTask{} // a job has a task
+		tasks[0] = pairsTask{} // a job needs at least one task
 	}
 	run.Tasks, run.Total, run.Unit = stage.Tasks(tasks), candidates.Of(m.Counts), "pairs"
 	_, err = stage.Run(ctx, r, run)
 	return err
 }
 
-// signaturesInput returns the manifest of the signatures directory at location as
-// an input of the pairs stage.
+// signaturesInput returns the manifest of the signatures directory at location, as an
+// input of the pairs stage.
 func signaturesInput(ctx context.Context, location string) (sharding.Input, error) {
 	folder, err := store.Open(location)
 	if err != nil {
@@ -71,7 +70,7 @@ func signaturesInput(ctx context.Context, location string) (sharding.Input, erro
 	return sharding.ManifestInput(ctx, folder)
 }
 
-// Counts of what the search for duplicates looked at.
+// Counts of the search for duplicates.
 var (
 	rejected       = counts.Declare("rejected", counts.About{Meaning: "documents that break a rule, of which no duplicates are looked for"})
 	candidates     = counts.Declare("candidates", counts.About{Meaning: "pairs of documents that may be similar"})
@@ -155,12 +154,12 @@ func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, e
 	return []stage.Result{result}, err
 }
 
-// candidatesPerTask is the maximum number of candidate pairs that a task of the
-// pairs stage compares.
+// candidatesPerTask is the maximum number of candidate pairs in a task of the pairs
+// stage.
 const candidatesPerTask = 4096
 
-// Finish writes the candidates, or the decisions if only equal documents are
-// looked for.
+// Finish writes the candidates. If the filter searches only for exact duplicates, Finish
+// writes the decisions instead.
 func (w *signaturesWorker) Finish(ctx context.Context, results []stage.Result) error {
 	index, err := openSignatures(ctx, w.Out(), w.Budget)
 	if err != nil {
@@ -190,8 +189,8 @@ func (w *signaturesWorker) Finish(ctx context.Context, results []stage.Result) e
 	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
-// candidates finds the pairs of documents that may be similar, and writes them
-// to files of at most candidatesPerTask pairs.
+// candidates finds pairs of documents that may be similar. It writes them to files of at
+// most candidatesPerTask pairs.
 func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, clusters *dedup.Clusters, spill dedup.Spill) (files []sharding.FileEntry, err error) {
 	var rows []byte
 	flush := func() error {
@@ -220,14 +219,14 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 		}
 		defer samples.close()
 		first := func(document uint32) bool { return clusters.First(document) == document }
-		if err := samples.Candidates(ctx, first, spill, add); err != nil { // index.Candidates no longer uses spill
+		if err := samples.Candidates(ctx, first, spill, add); err != nil { // spill can be reused, because index.Candidates is done with it
 			return nil, err
 		}
 	}
 	return files, flush()
 }
 
-// A signatureSet holds the files of a signatures directory.
+// A signatureSet contains the files of a signatures directory.
 type signatureSet struct {
 	*dedup.Index
 	*taskFiles
@@ -252,14 +251,13 @@ func openSignatures(ctx context.Context, location string, budget int64) (*signat
 	return set, err
 }
 
-// similarities are the clusters of duplicates. nearest[i] is the similarity of
-// document i to the most similar document of its cluster, 0 if it has the same
-// words as an earlier document; nearest is nil if only equal documents are
-// looked for.
+// similarities are the clusters of duplicates. nearest[i] is the similarity of document i
+// to the most similar document in its cluster, or 0 if an earlier document has the same
+// words. nearest is nil if the filter searches only for exact duplicates.
 type similarities struct {
 	clusters *dedup.Clusters
 	nearest  []float32
-	within   map[uint32]containment // key: the first document of a cluster; value: the document that contains it
+	within   map[uint32]containment // key: first document of a dropped cluster; value: the document that contains it
 }
 
 // decide writes the decisions, one file per task of the filter.
@@ -300,8 +298,8 @@ func (found *similarities) decide(ctx context.Context, env *stage.Env, index *si
 	return files, nil
 }
 
-// readRows reads a file of rows of size bytes each. A partial row is an error
-// that matches [sharding.ErrFormat].
+// readRows reads a file that consists of rows of size bytes. If the last row is
+// truncated, the error matches [sharding.ErrFormat].
 func readRows(ctx context.Context, location, name string, size int) ([]byte, error) {
 	folder, err := store.Open(location)
 	if err != nil {

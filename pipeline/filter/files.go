@@ -10,12 +10,12 @@ import (
 	"pretext/sharding"
 )
 
-// openAtOnce is the number of files of tasks that are open at once.
+// openAtOnce is the maximum number of task files that are open at the same time.
 const openAtOnce = 128
 
-// taskFiles are the files of all tasks of a stage, one per task. At most a number
-// of them are open at any time: reading from another closes the one that has been
-// open for the longest. They are not safe for concurrent use.
+// taskFiles are the files of all tasks of a stage, one per task. The number of open files
+// is limited: opening another file closes the one that was opened first. taskFiles are
+// not safe for concurrent use.
 type taskFiles struct {
 	ctx    context.Context
 	folder store.Folder
@@ -23,16 +23,16 @@ type taskFiles struct {
 	open   []*taskFile // in the order of opening
 }
 
-// A taskFile is a file of a task. Its Close does nothing.
+// A taskFile is the file of one task. Its Close does nothing.
 type taskFile struct {
 	files *taskFiles
 	name  string
 	size  int64
-	file  store.File // nil while it is not open
+	file  store.File // nil if not open
 }
 
-// openTasks returns the files of every task in a stage's directory and calls read
-// with each. Corrupt content is an error that matches [sharding.ErrFormat].
+// openTasks opens the files of all tasks in a stage's directory and calls read with each
+// file. If the content is corrupt, the error matches [sharding.ErrFormat].
 func openTasks(ctx context.Context, location string, name func(task int) string, read func(store.File) error) (files *taskFiles, err error) {
 	folder, err := store.Open(location)
 	if err != nil {
@@ -95,13 +95,13 @@ func (f *taskFile) reopen() error {
 	return nil
 }
 
-// Size returns the size that the file had when it was first opened.
+// Size returns the size of the file when it was first opened.
 func (f *taskFile) Size() int64 { return f.size }
 
 // Close does nothing: taskFiles closes all files.
 func (f *taskFile) Close() error { return nil }
 
-// ReadAt opens the file again if it is not open.
+// ReadAt reads from the file, and opens it again if necessary.
 func (f *taskFile) ReadAt(p []byte, off int64) (int, error) {
 	if f.file == nil {
 		if err := f.reopen(); err != nil {

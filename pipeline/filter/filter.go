@@ -1,18 +1,19 @@
 // Package filter is the stage that drops documents of low quality, duplicates and
-// contained documents. Duplicates are found by two stages of their own, in
-// directories below the filter's:
+// contained documents. Duplicates are found by two stages of their own, in directories
+// inside the filter's directory:
 //
 //	signatures  signatures-NNNNN.bin and, for containment, samples-NNNNN.bin: a
 //	            sketch of every document, one task per run of blocks; then
 //	            candidates-NNNNN.bin, pairs that may be similar
 //	pairs       similar-NNNNN.bin: candidates whose texts are similar; then
-//	            decisions-NNNNN.bin: for each task of the filter, which documents
-//	            are dropped as copies of which
+//	            decisions-NNNNN.bin: for each task of the filter, the documents to
+//	            drop, each with the document that it duplicates
 //	filter      documents-SOURCE-NNNNN.jsonl.zst, and beside each the list of its
 //	            rejects, .rejects
 //
-// If only equal documents are looked for, signatures decides. The two directories
-// may be removed afterwards; the stage makes them again if it needs them.
+// If the filter searches only for exact duplicates, the stage signatures writes the
+// decisions, and there is no stage pairs. Both directories may be removed afterwards; the
+// filter makes them again when needed.
 package filter
 
 import (
@@ -31,8 +32,8 @@ import (
 	"pretext/sharding"
 )
 
-// algorithm is the version of the three stages. It is raised when the same
-// documents and options would keep other documents.
+// algorithm is the version of the three stages. It is raised if different documents would
+// be kept from the same documents with the same options.
 const algorithm = 1
 
 // Values of [Options].Dedup.
@@ -49,8 +50,8 @@ type Options struct {
 	Nearly *dedup.Options `json:"nearly,omitempty"` // only for [DedupMinHash]; nil: the defaults
 }
 
-// WithDefaults returns the options with defaults filled in, as they are
-// recorded.
+// WithDefaults returns the options with defaults filled in, as they are stored in the
+// manifest.
 func (o Options) WithDefaults() Options {
 	if o.Dedup == "" {
 		o.Dedup = DedupNone
@@ -68,8 +69,9 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// containment returns the fraction of a document that another document must
-// contain for the first to be dropped; 0 if contained documents are kept.
+// containment returns the threshold for contained documents: a document is dropped if
+// another document contains at least this fraction of it. 0 means that contained
+// documents are kept.
 func (o Options) containment() float64 {
 	if o.Nearly == nil {
 		return 0
@@ -77,7 +79,7 @@ func (o Options) containment() float64 {
 	return o.Nearly.Containment
 }
 
-// Enabled reports whether the options could reject anything.
+// Enabled reports whether the options can reject any document.
 func (o Options) Enabled() bool {
 	return len(o.Limits) > 0 || o.Dedup != "" && o.Dedup != DedupNone
 }
@@ -103,16 +105,16 @@ type Config struct {
 	Filter    Options
 }
 
-// work are the options of the workers of filter, signatures and pairs.
+// work contains the options of the workers of the stages filter, signatures and pairs.
 type work struct {
 	Options Options
 	// Signatures and Decisions are the paths of the directories with signatures
 	// and with decisions about duplicates; "" if there are none.
 	Signatures, Decisions string
-	Budget                int64 // size of the buffer in which duplicates are sorted, in bytes
+	Budget                int64 // size of the buffer for sorting duplicates, in bytes
 }
 
-// read counts the documents of the input.
+// read is the number of input documents.
 var read = counts.Declare("read", counts.About{Label: "documents read", In: counts.Summary, Meaning: "documents of the input"})
 
 func init() {
@@ -125,10 +127,10 @@ func init() {
 	})
 }
 
-// A task is the plan of one documents file: some blocks of one file.
+// A task is the plan of one output documents file: some blocks of one input file.
 type task struct {
-	Name       string             `json:"name"`        // of the file that is written, without suffix
-	BlockBytes int64              `json:"block_bytes"` // bytes of text at which a block is closed
+	Name       string             `json:"name"`        // name of the output file, without suffix
+	BlockBytes int64              `json:"block_bytes"` // size of a full block, in bytes of text
 	Blocks     sharding.BlockList `json:"blocks"`
 }
 
@@ -143,13 +145,13 @@ type plan struct {
 
 // A source is the documents files with the same stem.
 type source struct {
-	bytes int64 // of text
+	bytes int64 // size of the text
 	tasks int   // number of tasks so far
 }
 
-// stemOf returns the name of a documents file of a folder, without its number. That of
-// folders but the first has the number of the folder, from 2, because their files may
-// have the same names.
+// stemOf returns the name of a documents file without its number. For the second folder
+// and later ones, the result also contains the number of the folder, because files in
+// different folders may have the same names.
 func stemOf(folder int, name string) string {
 	stem := strings.TrimSuffix(name, sharding.DocumentsSuffix)
 	stem = stem[:max(0, strings.LastIndexByte(stem, '-'))]
@@ -200,7 +202,7 @@ func newPlan(ctx context.Context, locations []string) (*plan, error) {
 	return p, nil
 }
 
-// Validate reports wrong options, and options that reject nothing.
+// Validate returns an error for invalid options, and for options that reject nothing.
 func (c Config) Validate() error {
 	o := c.Filter.WithDefaults()
 	if err := o.Validate(); err != nil {
@@ -212,9 +214,9 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// RunIn runs the stage in its locked directory. It keeps the documents that pass
-// the quality rules and are not copies of earlier ones:
-// OUT/documents-SOURCE-NNNNN.jsonl.zst, each with a list of its rejects.
+// RunIn runs the stage in its locked directory. It writes the documents that pass the
+// quality rules and are not copies of earlier ones: OUT/documents-SOURCE-NNNNN.jsonl.zst,
+// each with a list of its rejects.
 func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (*sharding.Manifest, error) {
 	c.Filter = c.Filter.WithDefaults()
 	plan, err := newPlan(ctx, c.Documents)
@@ -232,8 +234,8 @@ func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (
 	if err != nil {
 		return nil, err
 	}
-	// Claim the directory before the stages below it write: a directory with
-	// the output of other options is refused.
+	// Claim the directory before the stages inside it write files: a directory with
+	// output for other options is refused.
 	if err := stage.Claim(ctx, folder, recipe, c.Overwrite); err != nil {
 		return nil, err
 	}
@@ -258,8 +260,8 @@ func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (
 	return m, nil
 }
 
-// dropUnused empties the directories of signatures and pairs that an earlier
-// run made and that the options o do not need.
+// dropUnused empties the directories of signatures and pairs from an earlier run, if the
+// options o do not need them.
 func dropUnused(ctx context.Context, folder store.Folder, o Options) error {
 	var unused []string
 	if o.Dedup != DedupMinHash {

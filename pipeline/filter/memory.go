@@ -7,9 +7,9 @@ import (
 	"pretext/sharding"
 )
 
-// budget returns the size in bytes of the buffer in which duplicates are
-// sorted, 0 if the options do not look for duplicates. It returns a
-// [*stage.MemoryError] if the stage does not fit into have bytes of memory.
+// budget returns the size in bytes of the buffer for sorting duplicates, or 0 if the
+// options do not search for duplicates. If the stage does not fit into have bytes of
+// memory, the error is a [*stage.MemoryError].
 func (p *plan) budget(have int64, workers int, o Options) (int64, error) {
 	var tasks []int64
 	for _, t := range p.tasks {
@@ -28,9 +28,9 @@ func (p *plan) budget(have int64, workers int, o Options) (int64, error) {
 	return (have - fixed) / 2, nil
 }
 
-// taskMemory returns the bytes of memory that a task needs for a number of
-// documents. largest is the text of the largest document in bytes; that
-// document is held as a compressed frame, as JSON, as text and as plain text.
+// taskMemory returns the memory in bytes for a task with the given number of documents.
+// largest is the size of the largest document's text in bytes. That document is in memory
+// as compressed frame, as JSON, as text and as plain text.
 func (o Options) taskMemory(largest, documents int64) int64 {
 	perDocument := int64(0)
 	if o.Dedup != DedupNone {
@@ -39,7 +39,7 @@ func (o Options) taskMemory(largest, documents int64) int64 {
 	return taskMemory + 4*largest + min(8*largest, repetitionMemory) + perDocument*documents
 }
 
-// bandBytes returns the bytes of a document's MinHash bands.
+// bandBytes returns the size of a document's MinHash bands in bytes.
 func (o Options) bandBytes() int64 {
 	if o.Nearly == nil {
 		return 0
@@ -47,10 +47,9 @@ func (o Options) bandBytes() int64 {
 	return 8 * int64(o.Nearly.Bands)
 }
 
-// decideMemory returns the bytes of memory needed to decide which documents are
-// duplicates, without the buffer in which they are sorted: for each document
-// its cluster, its similarity and a bit, and for containment its number of
-// samples. No task runs at that time.
+// decideMemory returns the memory in bytes for deciding which documents are duplicates,
+// without the buffer for sorting. It consists of each document's cluster, similarity and
+// one bit, and for containment also its number of samples. No task runs at that time.
 func (o Options) decideMemory(documents int64) int64 {
 	perDocument := int64(9)
 	if o.containment() > 0 {
@@ -60,15 +59,16 @@ func (o Options) decideMemory(documents int64) int64 {
 }
 
 const (
-	taskMemory       = 24 << 20 // of a task without its documents: sets of shingles, block and output buffers
+	taskMemory       = 24 << 20 // a task without its documents: sets of shingles, block and output buffers
 	repetitionMemory = 48 << 20 // bytes of the largest tables for measuring repetition
-	minBudget        = 32 << 20 // minimum size of the buffer in which duplicates are sorted
+	minBudget        = 32 << 20 // minimum size of the buffer for sorting duplicates
 )
 
 // A Corpus is the expected size of the documents that are filtered.
 type Corpus struct{ TextBytes, Documents int64 }
 
-// Disk returns the expected bytes of the files that find duplicates.
+// Disk returns the expected size, in bytes, of the temporary files for finding
+// duplicates.
 func (o Options) Disk(c Corpus) int64 {
 	if o.Dedup == DedupNone {
 		return 0
@@ -81,25 +81,22 @@ func (o Options) Disk(c Corpus) int64 {
 }
 
 const (
-	// signatureBytes is the disk space per document in the directories
-	// signatures and pairs, without its MinHash bands: 17 bytes of state and
-	// digest, an offset, an ID, 0.15 candidates, its part of plans and
-	// side-cars. Measured.
+	// signatureBytes is the disk space per document in the directories signatures and
+	// pairs, without its MinHash bands. It consists of 17 bytes of state and digest, an
+	// offset, an ID, 0.15 candidates, and parts of plans and side-cars. Measured.
 	signatureBytes = 60
-	// samplesPerTextByte are the bytes of samples per byte of text: eight for
-	// each 128th word of six bytes.
+	// samplesPerTextByte is the size of samples per byte of text: eight bytes for each
+	// 128th word, with six bytes per word.
 	samplesPerTextByte = 8.0 / 128 / 6
-	// sortedPerDocument is the size per document of the buffer in which
-	// duplicates are sorted, if memory allows: see the package comment of
-	// extract/dedup.
+	// sortedPerDocument is the size per document, in bytes, of the buffer for sorting
+	// duplicates, if memory allows: see the package comment of extract/dedup.
 	sortedPerDocument = 24
 )
 
-// Memory predicts the memory of the stage in bytes: needed is the minimum,
-// below which the stage refuses to start; peak is the expected use if have
-// bytes are allowed.
+// Memory predicts the memory of the stage in bytes. needed is the minimum; with less, the
+// stage refuses to start. peak is the expected use if have bytes are allowed.
 func (o Options) Memory(c Corpus, workers int, have int64) (needed, peak int64) {
-	const largest = 1 << 20 // bytes of the largest document in nearly all corpora
+	const largest = 1 << 20 // size of the largest document in nearly all corpora, in bytes
 	tasks := max(1, c.TextBytes/sharding.RunBytes, c.Documents/sharding.RunDocuments)
 	needed = stage.BaseMemory + min(int64(workers), tasks)*o.taskMemory(largest, c.Documents/tasks)
 	if o.Dedup == DedupNone {

@@ -16,7 +16,7 @@ import (
 	"pretext/sharding"
 )
 
-// A pairsTask is the plan of one file of similar pairs.
+// A pairsTask is the plan for one file of similar pairs.
 type pairsTask struct {
 	Candidates string `json:"candidates"` // name of the file of candidate pairs to compare
 }
@@ -50,7 +50,7 @@ func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
-	if t.Candidates == "" { // there are no candidates
+	if t.Candidates == "" { // nothing to compare
 		return []stage.Result{{Task: index}}, nil
 	}
 	candidates, err := readRows(ctx, w.Signatures, t.Candidates, pairBytes)
@@ -77,8 +77,8 @@ func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 	return []stage.Result{result}, err
 }
 
-// compare returns the rows of the candidate pairs that are similar. candidates
-// has pairBytes bytes per pair.
+// compare returns a row for each candidate pair that is similar. candidates contains
+// pairBytes bytes for each pair.
 func (w *pairsWorker) compare(ctx context.Context, candidates []byte) ([]byte, error) {
 	where, err := w.where(ctx)
 	if err != nil {
@@ -119,8 +119,8 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) ([]byte, e
 
 // similarRows collects the rows of a file of similar pairs.
 type similarRows struct {
-	limits *Options // Nearly.Threshold and containment decide which pairs get a row
-	rows   []byte   // similarBytes each
+	limits *Options // which pairs get a row: Nearly.Threshold and containment
+	rows   []byte   // similarBytes for each row
 }
 
 // add appends a row.
@@ -128,9 +128,9 @@ func (s *similarRows) add(p dedup.Pair, value float64) {
 	s.rows = binary.LittleEndian.AppendUint32(appendPair(s.rows, p), math.Float32bits(float32(value)))
 }
 
-// judge appends a row if the documents of p, whose shingles are a and b, are
-// similar. Otherwise it appends a row with a negative fraction for each document
-// that the other contains.
+// judge appends a row if the documents of p are similar. a and b are their shingles.
+// Otherwise, for each of the two that is contained in the other, judge appends a row with
+// the contained fraction, negated.
 func (s *similarRows) judge(p dedup.Pair, a, b dedup.Set) {
 	if share := dedup.Jaccard(a, b); share >= s.limits.Nearly.Threshold {
 		s.add(p, share)
@@ -148,7 +148,7 @@ func (s *similarRows) judge(p dedup.Pair, a, b dedup.Set) {
 	}
 }
 
-// where returns the table of all documents. The first call in a job makes it.
+// where returns the table of all documents. The first call in a job creates it.
 func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
 	shared, err := w.Share(func() (any, error) {
 		plan, err := newPlan(ctx, w.Paths())
@@ -163,7 +163,7 @@ func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
 	return shared.(*documentTable), nil
 }
 
-// Finish joins similar documents to clusters and writes the decisions.
+// Finish combines similar documents into clusters and writes the decisions.
 func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error {
 	results = slices.DeleteFunc(results, func(r stage.Result) bool { return r.SideCar == "" })
 	index, err := openSignatures(ctx, w.Signatures, w.Budget)
@@ -200,11 +200,11 @@ func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error 
 type joinedPairs struct {
 	*similarities
 	equal  []bool      // equal[i]: document i has the same words as an earlier document
-	inside []insideRow // documents that another contains
+	inside []insideRow // documents that are contained in another
 }
 
-// join adds the similar pairs of a task to the clusters of all, and its contained
-// documents to all.inside.
+// join adds the similar pairs of one task to the clusters in all, and the contained
+// documents of the task to all.inside.
 func (w *pairsWorker) join(ctx context.Context, task int, all *joinedPairs) error {
 	rows, err := readRows(ctx, w.Out(), similarName(task)+binarySuffix, similarBytes)
 	if err != nil {
@@ -241,12 +241,11 @@ type documentTable struct {
 
 // A blockRun is consecutive blocks of a file.
 type blockRun struct {
-	first int // number of its first block among all blocks
+	first int // index of the first block of the run among all blocks
 	sharding.FileBlocks
 }
 
-// place returns the file of a block, given its number among all blocks, and the
-// block.
+// place returns the location of the block with the given index among all blocks.
 func (t *documentTable) place(number int) blockPlace {
 	run := t.runs[sort.Search(len(t.runs), func(i int) bool { return t.runs[i].first > number })-1]
 	return blockPlace{run.Folder, run.Name, run.Blocks[number-run.first]}
@@ -275,7 +274,7 @@ func newDocumentTable(tasks []task) *documentTable {
 	return t
 }
 
-// A documentReader reads single documents by number.
+// A documentReader reads single documents by their number among all documents.
 type documentReader struct {
 	ctx       context.Context
 	locations []string
@@ -284,7 +283,7 @@ type documentReader struct {
 	files     map[string]store.File
 }
 
-// openFiles is the maximum number of files that a reader keeps open.
+// openFiles is the maximum number of open files of a documentReader.
 const openFiles = 32
 
 func newDocumentReader(ctx context.Context, locations []string, table *documentTable) (*documentReader, error) {
@@ -310,7 +309,7 @@ func (r *documentReader) document(number uint32) (*extract.Document, error) {
 	}
 	i, found := slices.BinarySearch(r.table.first, number+1)
 	for found && i > 0 && r.table.first[i-1] == number+1 {
-		i-- // blocks without documents share a number
+		i-- // empty blocks have the same first number as the next block
 	}
 	i--
 	if i < 0 {
@@ -356,7 +355,7 @@ func (r *documentReader) open(at blockPlace) (store.File, error) {
 // A setCache keeps the most recently used sets of shingles.
 type setCache struct {
 	load func(uint32, dedup.Set) (dedup.Set, error)
-	sets []cachedSet // the latest last
+	sets []cachedSet // the most recently used one is last
 }
 
 type cachedSet struct {
@@ -364,7 +363,8 @@ type cachedSet struct {
 	set    dedup.Set
 }
 
-// cachedSets is the number of sets kept: a document and those compared with it.
+// cachedSets is the maximum number of cached sets: for a document and those compared with
+// it.
 const cachedSets = 8
 
 func (c *setCache) get(number uint32) (dedup.Set, error) {

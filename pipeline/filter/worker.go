@@ -16,7 +16,7 @@ import (
 	"pretext/sharding"
 )
 
-// worker writes the documents that are kept.
+// worker writes the documents that pass the filter.
 type worker struct {
 	*stage.Env
 	work
@@ -25,7 +25,7 @@ type worker struct {
 // tools are the buffers of a running task. The next task reuses them.
 type tools struct {
 	rules    *quality.Filter
-	sketcher *dedup.Sketcher // nil if duplicates are not looked for
+	sketcher *dedup.Sketcher // nil if the filter does not search for duplicates
 	blocks   *extract.Writer // nil before the first documents file
 }
 
@@ -71,8 +71,8 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	return w.writeTask(ctx, index, t, &judge{tools, decisions})
 }
 
-// writeTask writes the documents of a task that are kept, and the list of the
-// others.
+// writeTask writes the documents of a task that pass the filter, and the list of the
+// rejected ones.
 func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]stage.Result, error) {
 	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: t.Name, BlockBytes: t.BlockBytes, Level: extract.DefaultLevel, Spare: j.blocks})
 	if err != nil {
@@ -103,16 +103,17 @@ func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]
 	return out.Prove(ctx, counts, sharding.DocumentsBody{})
 }
 
-// A judge decides about the documents of a task, in their order.
+// A judge decides which documents of a task are rejected. It must be asked in the order
+// of the documents.
 type judge struct {
 	*tools
 	*decisionReader
 }
 
-// judge returns the line of a document that is rejected, nil for a document
-// that is kept. number is the document's number in the task. If duplicates were
-// looked for, the decisions also list the documents that break a rule; the
-// rules are then checked again only for the measured value.
+// judge returns the reject line for a document, or nil if the document is kept. number is
+// the index of the document in the task. With a search for duplicates, the decisions also
+// contain the documents that break a quality rule. For these, judge checks the rules
+// again, only to get the measured value.
 func (j *judge) judge(doc *extract.Document, number int) (*sharding.RejectLine, error) {
 	d, decided := j.next(number)
 	if j.ids.bases != nil && !decided {
@@ -146,11 +147,11 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{sharding.EqualIDs.Key: equal}})
 }
 
-// A decision drops a document.
+// A decision states that a document is dropped.
 type decision struct {
-	document   uint32  // its number in its task
-	of         uint32  // number, among all documents, of the document that it copies or that contains it; its own number if a rule rejects it
-	similarity float32 // if negative, minus the fraction of the document that the other contains
+	document   uint32  // index of the document in its task
+	of         uint32  // number, among all documents, of its duplicate or of the document that contains it; its own number if a rule rejects it
+	similarity float32 // similarity to the duplicate; if negative, minus the contained fraction
 }
 
 const decisionBytes = 12
@@ -182,8 +183,8 @@ func (w *worker) decisions(ctx context.Context, task int) (*decisionReader, erro
 	return &decisionReader{rows, bases[task], &idReader{ctx: ctx, location: w.Signatures, bases: bases}}, nil
 }
 
-// bases returns the number of the first document of each file of signatures,
-// computed once per job.
+// bases returns the number of the first document in each signatures file. The first call
+// in a job computes them.
 func (w *worker) bases(ctx context.Context) ([]uint32, error) {
 	shared, err := w.Share(func() (any, error) {
 		set, err := openSignatures(ctx, w.Signatures, 0)
@@ -202,8 +203,8 @@ func (w *worker) bases(ctx context.Context) ([]uint32, error) {
 	return shared.([]uint32), nil
 }
 
-// next returns the decision about a document, given its number in the task; ok
-// is false if there is none. Call it for the documents in order.
+// next returns the decision about the document with the given index in the task. ok is
+// false if there is none. next must be called for all documents in order.
 func (r *decisionReader) next(number int) (d decision, ok bool) {
 	if len(r.rows) == 0 {
 		return d, false
@@ -217,21 +218,21 @@ func (r *decisionReader) next(number int) (d decision, ok bool) {
 	return d, true
 }
 
-// An idReader returns the IDs of documents by their numbers. It keeps the last
-// file open, because copies in one source are often close together.
+// An idReader returns the IDs of documents by number. It keeps the most recent file open,
+// because copies in one source are often close together.
 type idReader struct {
 	ctx      context.Context
 	location string
-	bases    []uint32 // number of the first document of each file of signatures
+	bases    []uint32 // number of the first document in each signatures file
 	file     store.File
-	open     int // its number
+	open     int // index of the open file
 	read     *dedup.Signatures
 }
 
 func (r *idReader) id(number uint32) (string, error) {
 	i, found := slices.BinarySearch(r.bases, number+1)
 	for found && i > 0 && r.bases[i-1] == number+1 {
-		i-- // files without documents share a base
+		i-- // empty files have the same base as the next file
 	}
 	i--
 	if r.file == nil || r.open != i {
@@ -246,7 +247,7 @@ func (r *idReader) id(number uint32) (string, error) {
 	return id, nil
 }
 
-// turn closes the open file and opens the signatures of task i.
+// turn closes the open file and opens the signatures file of task i.
 func (r *idReader) turn(i int) error {
 	r.close()
 	folder, err := store.Open(r.location)
