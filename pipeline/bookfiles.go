@@ -27,7 +27,7 @@ func (b bookFiles) List(path string) ([]books.Info, error) {
 	return b.below(path, "")
 }
 
-// below returns the files in the folder called name below root, at any depth.
+// below returns all files in root/name, including those in subdirectories.
 func (b bookFiles) below(root, name string) (files []books.Info, err error) {
 	entries, err := store.ReadDir(b.ctx, store.Join(root, name))
 	if err != nil {

@@ -11,16 +11,15 @@ import (
 	"pretext/pipeline/stage"
 )
 
-// sourcesFolder is the directory, below that of a run, for sources that the run
-// downloads or makes itself.
+// sourcesFolder is the directory in a run for sources that the run downloads or creates.
 const sourcesFolder = "sources"
 
 // demoVocabSize is the number of tokens of the demo's vocabulary; it suits a
 // few hundred kilobytes of text.
 const demoVocabSize = 4000
 
-// DemoConfig returns the configuration of the demo: a small wiki and two books, a
-// vocabulary trained from them, a tenth of the documents held out.
+// DemoConfig returns the configuration of the demo: it extracts a small wiki and two
+// books, holds out a tenth of the documents, and trains a vocabulary.
 func DemoConfig(out string) RunConfig {
 	c := DefaultRunConfig(out)
 	c.VocabSize = demoVocabSize
@@ -34,7 +33,7 @@ func DemoConfig(out string) RunConfig {
 	return c
 }
 
-// Demo writes the embedded corpus below out and runs all stages on it.
+// Demo writes the embedded corpus to a directory in out and runs all stages on it.
 func Demo(ctx context.Context, r stage.Runner, c RunConfig) ([]StageSummary, error) {
 	if err := c.Examples.Validate(); err != nil {
 		return nil, failure.Usage(err)

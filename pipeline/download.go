@@ -20,13 +20,13 @@ import (
 	"pretext/sharding"
 )
 
-// downloadAlgorithm is the version of the download stage. It is raised when the
-// same requests and server lists would select other files.
+// downloadAlgorithm is the version of the download stage. It is raised if the same
+// requests and server lists would select different files.
 const downloadAlgorithm = 1
 
-// downloadsAtOnce is the number of concurrent downloads. Most of them wait for one
-// of the few connections to their host; the number is large so that the files of
-// one host do not block those of another.
+// downloadsAtOnce is the number of concurrent downloads. Most of them wait for one of the
+// few connections to their host. The number is large so that downloads from one host do
+// not block downloads from another.
 const downloadsAtOnce = 128
 
 // DownloadOptions are the options that determine which files are downloaded.
@@ -41,15 +41,15 @@ type DownloadConfig struct {
 	Client   download.Options // does not affect the downloaded bytes
 }
 
-// downloadWork are the options of download workers.
+// downloadWork contains the options of download workers.
 type downloadWork struct {
 	Client download.Options
-	// Addresses maps the SHA-256 of a URL to the full URL, which may hold
-	// secrets. Files that the stage writes have only redacted URLs.
+	// Addresses maps the SHA-256 of a URL to the full URL, which may contain secrets. The
+	// stage writes only redacted URLs to files.
 	Addresses map[string]string
 }
 
-// Counts of downloads.
+// Counts of a download directory.
 var (
 	downloads           = counts.Declare("downloads", counts.About{Label: "files downloaded", In: counts.Summary, Meaning: "files that were downloaded"})
 	downloadBytes       = counts.Declare("download_bytes", counts.About{Label: "bytes downloaded", Unit: counts.Bytes, In: counts.Summary, Meaning: "their bytes"})
@@ -74,9 +74,9 @@ type downloadTask struct {
 	File download.File `json:"file"`
 }
 
-// Download downloads raw sources to OUT/, each under its own name. Requests such
-// as "the newest" are resolved once and written to the plan; a later run with the
-// same requests keeps them, unless Overwrite is set.
+// Download downloads raw sources to OUT/, each under its own name. Requests such as "the
+// newest" are resolved once and stored in the plan. A later run with the same requests
+// uses the stored files, unless Overwrite is set.
 func Download(ctx context.Context, r stage.Runner, c DownloadConfig) (*sharding.Manifest, error) {
 	if err := c.validate(); err != nil {
 		return nil, failure.Usage(err)
@@ -94,7 +94,7 @@ func Download(ctx context.Context, r stage.Runner, c DownloadConfig) (*sharding.
 			requests = append(requests, q.String())
 		}
 		r.Workers = max(r.Workers, downloadsAtOnce)
-		r.Cluster.Parallelism = 1 // one worker process, which shares the limits of each host
+		r.Cluster.Parallelism = 1 // a single worker process, because the limits for each host apply to a process
 		m, err := stage.RunIn(ctx, folder, r, stage.Config{Target: c.Target, Stage: "download", Options: plan.options, Inputs: plan.inputs, Paths: requests,
 			Work: downloadWork{Client: c.Client, Addresses: c.addresses()}, Tasks: plan.tasks(), Total: plan.bytes})
 		if err == nil && downloads.Of(m.Counts) == 0 {
@@ -118,8 +118,8 @@ func (c DownloadConfig) validate() error {
 	return errors.Join(errs...)
 }
 
-// addresses maps the SHA-256 of each requested URL that may hold secrets to the
-// full URL.
+// addresses maps the SHA-256 of each requested URL to the full URL, if the URL may
+// contain secrets.
 func (c DownloadConfig) addresses() map[string]string {
 	whole := map[string]string{}
 	for _, q := range c.Requests {
@@ -130,20 +130,20 @@ func (c DownloadConfig) addresses() map[string]string {
 	return whole
 }
 
-// A downloadPlan lists the files that requests select.
+// A downloadPlan lists the files selected by the requests.
 type downloadPlan struct {
 	options json.RawMessage
 	inputs  []sharding.Input
 	files   []download.File
-	bytes   int64 // total size of the files whose size is known
+	bytes   int64 // total size of the files, as far as known or estimated
 }
 
 func (p *downloadPlan) tasks() sharding.TaskList {
 	return sharding.TaskList{Len: len(p.files), Plan: func(i int) any { return downloadTask{p.files[i]} }}
 }
 
-// planDownload returns the plan of an earlier run of the same requests. If
-// there is none, it asks the servers which files the requests select.
+// planDownload returns the plan of an earlier run with the same requests. If there is
+// none, it asks the servers which files the requests select.
 func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*downloadPlan, error) {
 	written := make([]download.Request, len(c.Requests))
 	for i, q := range c.Requests {
@@ -180,8 +180,8 @@ func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*
 	return p, p.measure(ctx, client, c.addresses())
 }
 
-// nameDownloads gives every file a distinct name, which differs from the names
-// of the stage's own files such as side-cars.
+// nameDownloads gives every file a unique name, different from the names of the stage's
+// own files such as side-cars.
 func nameDownloads(files []download.File) {
 	for i := range files {
 		if f := &files[i]; strings.HasSuffix(f.Name, sharding.SideCarSuffix) || sharding.IsStageFile(f.Name) {
@@ -191,9 +191,9 @@ func nameDownloads(files []download.File) {
 	download.Distinct(files)
 }
 
-// earlierDownload returns the plan of an earlier run of the same requests, nil
-// if the directory has no plan, and a [*stage.OptionsError] if it has the plan
-// of other requests or of another stage.
+// earlierDownload returns the plan of an earlier run with the same requests, or nil if
+// the directory has no plan. If the plan has other requests or belongs to another stage,
+// the error is a [*stage.OptionsError].
 func earlierDownload(ctx context.Context, folder store.Folder, options json.RawMessage) (*downloadPlan, error) {
 	plan, err := sharding.ReadPlan(ctx, folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +207,7 @@ func earlierDownload(ctx context.Context, folder store.Folder, options json.RawM
 		return nil, err
 	}
 	if plan.Stage != "download" || plan.Algorithm != downloadAlgorithm || !bytes.Equal(old.Bytes(), options) {
-		return nil, &stage.OptionsError{Folder: folder.String(), Differences: otherRequests(plan.Recipe, options)} // before servers are asked
+		return nil, &stage.OptionsError{Folder: folder.String(), Differences: otherRequests(plan.Recipe, options)} // no servers are asked in this case
 	}
 	p := &downloadPlan{options: options, inputs: plan.Inputs}
 	for i := range plan.Tasks {
@@ -220,7 +220,7 @@ func earlierDownload(ctx context.Context, folder store.Folder, options json.RawM
 	return p, p.measure(ctx, nil, nil)
 }
 
-// otherRequests returns the differences between a directory's recipe and a
+// otherRequests describes the differences between the recipe in a directory and a
 // download with the given options.
 func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
 	var a, b DownloadOptions
@@ -256,8 +256,8 @@ func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
 	return diffs
 }
 
-// typicalBook is the size of a book as plain text: the 11,038 books of BooksCorpus
-// are about 4.6 GB.
+// typicalBook is the assumed size of a book in bytes of plain text: the 11,038 books of
+// BooksCorpus have about 4.6 GB.
 const typicalBook = 400e3
 
 // measure adds up the sizes of the files in p.bytes. It asks servers for
@@ -281,7 +281,7 @@ func (p *downloadPlan) measure(ctx context.Context, client *download.Client, add
 	return nil
 }
 
-// checkSpace returns an error if the disk has no room for the missing files.
+// checkSpace returns an error if the disk has too little space for the missing files.
 func (p *downloadPlan) checkSpace(ctx context.Context, folder store.Folder) error {
 	free, ok := freeSpace(folder.String())
 	if !ok {

@@ -20,8 +20,8 @@ type downloadWorker struct {
 	downloadWork
 }
 
-// client returns the HTTP client that all tasks of the job share, so that its
-// limits hold for the whole run.
+// client returns the HTTP client, which all tasks of the job share so that its limits
+// apply to the whole run.
 func (w *downloadWorker) client() (*download.Client, error) {
 	shared, err := w.Share(func() (any, error) { return download.NewClient(w.Client) })
 	if err != nil {
@@ -60,8 +60,8 @@ func (w *downloadWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	return []stage.Result{result}, err
 }
 
-// revealed returns f, a file of the plan, with its full URL. addresses maps the
-// SHA-256 of a redacted URL to the full URL.
+// revealed returns the file f of the plan with its full URL. addresses maps the SHA-256
+// of a redacted URL to the full URL.
 func revealed(f download.File, addresses map[string]string) download.File {
 	if whole, ok := addresses[f.URLSHA256]; ok {
 		f.URL, f.URLSHA256 = whole, ""
@@ -69,7 +69,7 @@ func revealed(f download.File, addresses map[string]string) download.File {
 	return f
 }
 
-// downloaded returns the manifest's entry of a downloaded file.
+// downloaded returns the manifest entry for a downloaded file.
 func downloaded(f download.File, task int, got download.Result) sharding.FileEntry {
 	e := sharding.FileEntry{Name: f.Name, Task: task, Bytes: got.Bytes, SHA256: got.SHA256,
 		Counts: sharding.Counts{downloads.Key: 1, downloadBytes.Key: got.Bytes},
@@ -90,8 +90,7 @@ func (w *downloadWorker) Finish(ctx context.Context, results []stage.Result) err
 	return w.Manifest(ctx, results, sharding.Manifest{})
 }
 
-// removeDownloads removes the files that the plan names, their side-cars, and
-// partial downloads.
+// removeDownloads removes the files in the plan, their side-cars, and partial downloads.
 func removeDownloads(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error {
 	for i := range plan.Tasks {
 		var t downloadTask
@@ -107,8 +106,8 @@ func removeDownloads(ctx context.Context, folder store.Folder, plan *sharding.St
 	return store.RemovePartials(folder)
 }
 
-// downloadsIn returns the files in a finished download directory, in the order
-// of their tasks. ok is false if path is not a download directory.
+// downloadsIn returns the files in a finished download directory, in the order of their
+// tasks. ok is false if path is not a finished download directory.
 func downloadsIn(ctx context.Context, path string) (files []sharding.FileEntry, ok bool, err error) {
 	folder, err := store.Open(path)
 	if err != nil {
@@ -139,10 +138,10 @@ func downloadNotes(m *sharding.Manifest) (notes []string) {
 	return notes
 }
 
-// refuseEqual returns an error if different books have the same bytes, for example
-// the login page of a network. Files with a published checksum are not compared,
-// and neither are equal names at different hosts, which are mirrors. The equal
-// files are removed, so that the next run downloads them again.
+// refuseEqual returns an error if different books have the same bytes, for example the
+// login page of a network. It does not compare files with a published checksum. Files
+// with the same name at different hosts may be equal, because they are mirrors.
+// refuseEqual removes the equal files, so that the next run downloads them again.
 func (w *downloadWorker) refuseEqual(ctx context.Context, results []stage.Result) error {
 	equal := map[string][]sharding.FileEntry{} // by hash
 	for _, r := range results {
@@ -171,8 +170,8 @@ func (w *downloadWorker) refuseEqual(ctx context.Context, results []stage.Result
 	return refused
 }
 
-// sameSource reports whether two origins are the same file: their URLs are
-// equal, or end in the same name at different hosts.
+// sameSource reports whether two origins are the same file: their URLs are equal, or are
+// on different hosts and end in the same name.
 func sameSource(a, b sharding.Origin) bool {
 	if a.URL == b.URL {
 		return a.URLSHA256 == b.URLSHA256
@@ -185,7 +184,7 @@ func sameSource(a, b sharding.Origin) bool {
 	return err == nil && u.Host != v.Host && path.Base(u.Path) == path.Base(v.Path)
 }
 
-// forget removes downloaded files, each after its side-car.
+// forget removes downloaded files, each after its side-car was removed.
 func (w *downloadWorker) forget(ctx context.Context, files ...sharding.FileEntry) error {
 	for _, f := range files {
 		for _, name := range []string{f.Name + sharding.SideCarSuffix, f.Name} {

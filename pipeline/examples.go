@@ -14,26 +14,26 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// examplesAlgorithm is the version of the examples stage. It is raised when the
-// same documents would give other records; 2 makes more shards by default.
+// examplesAlgorithm is the version of the examples stage. It is raised if the same
+// documents would result in different records. Version 2 makes more shards by default.
 const examplesAlgorithm = 2
 
 // ExamplesConfig configures [Examples].
 type ExamplesConfig struct {
 	stage.Target
-	Reading // of third-party documents
+	Reading // options for third-party documents
 	TokenFile
-	Documents []string // documents directories, or third-party JSON lines
-	Texts     []string // files in BERT's text form
+	Documents []string // documents directories, or files of third-party JSON lines
+	Texts     []string // files in BERT's text format
 	Examples  sharding.ExamplesOptions
 
-	// FixedCase reports whether the user chose Examples.DoLowerCase. If not, it is
-	// set to false for a vocabulary that was trained with case and marks, see
+	// FixedCase reports whether the user chose Examples.DoLowerCase. If not, DoLowerCase
+	// is set to false for a vocabulary that was trained with case and marks, see
 	// [VocabConfig].
 	FixedCase bool
 }
 
-// examplesWork are the options of examples workers.
+// examplesWork contains the options of examples workers.
 type examplesWork struct {
 	Examples sharding.ExamplesOptions
 	Scratch  int64 // bytes of examples that a task may hold in memory
@@ -58,7 +58,7 @@ func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.
 	c.keepCase(ctx, &c.Examples, c.FixedCase)
 	tokens, err := c.read(&c.Examples)
 	if err != nil {
-		return nil, err // before documents are imported
+		return nil, err // checked before documents are imported
 	}
 	in := documentInputs{Target: c.Target, Reading: c.Reading, locked: c.Examples.Mix.Enabled()}
 	if err := in.sort(c.Documents, c.Texts); err != nil {
@@ -102,7 +102,7 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 	}
 	return stage.Config{Target: c.Target, Stage: "examples", Algorithm: algorithm, Options: c.Examples, Inputs: append(plan.Inputs, tokens.input(c.name())), Paths: plan.Locations,
 		Work:  examplesWork{c.Examples, scratch},
-		Tasks: plan.Tasks(), Total: 2 * plan.ReadBytes, Reads: 2, // text counts when it is read and when it is written
+		Tasks: plan.Tasks(), Total: 2 * plan.ReadBytes, Reads: 2, // text is counted when it is read and again when its records are written
 		Loaded: tokens.tokenizer,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			if c.Examples.Mix == nil && c.Overwrite {

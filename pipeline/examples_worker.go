@@ -17,7 +17,7 @@ type examplesWorker struct {
 	examplesWork
 }
 
-// newExamplesWorker is the constructor of [stage.Definition].
+// newExamplesWorker is the worker constructor for [stage.Definition].
 func newExamplesWorker(env *stage.Env, work examplesWork) stage.Worker {
 	env.Facts = func(body json.RawMessage) (*sharding.Facts, error) {
 		var shard sharding.ShardBody
@@ -28,7 +28,7 @@ func newExamplesWorker(env *stage.Env, work examplesWork) stage.Worker {
 }
 
 // load returns the tokenizer. The first call in a job reads it from the copy in the
-// stage's directory. In the driver's process it may be loaded already.
+// stage's directory, unless the driver's process has already loaded it.
 func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) {
 	shared, err := w.Share(func() (any, error) {
 		name := w.Examples.TokenFile()
@@ -86,7 +86,7 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 			return nil, err
 		}
 		results = append(results, made...)
-		w.Meter.Add(t.TextBytes() / int64(len(splits))) // reading was the first half
+		w.Meter.Add(t.TextBytes() / int64(len(splits))) // reading counted as the first half
 	}
 	return results, nil
 }
@@ -104,8 +104,8 @@ func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) err
 	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{{Name: name, Bytes: bytes, SHA256: sum}}})
 }
 
-// build makes the records of one split of a shard. For each file name it writes the
-// records, their index and a side-car with the hashes of both.
+// build makes the records of one split of a shard. For each name it writes the records,
+// the index, and a side-car with the hashes of both.
 func (w *examplesWorker) build(ctx context.Context, maker *sharding.ShardMaker, split int, names []sharding.ShardName) ([]stage.Result, error) {
 	outs := make([]*stage.Output, len(names))
 	to := make([]io.Writer, len(names))
@@ -144,7 +144,7 @@ func (w *examplesWorker) finish(ctx context.Context, name sharding.ShardName, ou
 	return w.Prove(ctx, name.SideCar(), shard.SideCar(out.Entry(name.Index, nil), index))
 }
 
-// scratch configures where a task keeps examples until the last shuffle.
+// scratch configures where a task stores examples until they are shuffled.
 func (w *examplesWorker) scratch() pretrain.Scratch {
 	return pretrain.Scratch{MemoryBytes: w.Scratch, Create: func() (pretrain.ScratchFile, error) { return w.TempFile() }}
 }

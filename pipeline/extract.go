@@ -21,8 +21,8 @@ import (
 	"pretext/sharding"
 )
 
-// extractAlgorithm is the version of the extract stage. It is raised when the
-// same sources would give other documents.
+// extractAlgorithm is the version of the extract stage. It is raised if the same sources
+// would result in different documents.
 const extractAlgorithm = 6
 
 // The kinds of sources.
@@ -34,7 +34,7 @@ const (
 	kindJSONL    = "jsonl"     // one JSON object per line
 )
 
-// A Source is one input of the extract stage. Sources keep the order of the command
+// A Source is one input of the extract stage. Sources are in the order of the command
 // line.
 type Source struct {
 	Kind string `json:"kind"`
@@ -50,10 +50,11 @@ type ExtractOptions struct {
 	// Level is the compression of the documents files; nil: [extract.DefaultLevel].
 	Level *extract.Level `json:"documents_level,omitempty"`
 
-	// ExpandTemplates selects whether templates in sentences are expanded by the
-	// wiki's own definitions: [ExpandAuto] or [ExpandOff].
+	// ExpandTemplates selects whether templates in sentences are expanded with the wiki's
+	// own definitions: [ExpandAuto] or [ExpandOff].
 	ExpandTemplates string `json:"expand_templates,omitempty"`
-	// Definitions are the files with these definitions. [Extract] sets them.
+	// Definitions are the files with the wikis' own template definitions. [Extract] sets
+	// them.
 	Definitions []DefinitionsFile `json:"definitions,omitempty"`
 }
 
@@ -116,7 +117,8 @@ func readSmall(ctx context.Context, path string) ([]byte, error) {
 	return text, nil
 }
 
-// DefaultExtractOptions returns options that take the language from the sources.
+// DefaultExtractOptions returns the default options, in which the language is taken from
+// the sources.
 func DefaultExtractOptions() ExtractOptions {
 	return ExtractOptions{Wiki: wiki.DefaultOptions()}
 }
@@ -134,10 +136,11 @@ func (o ExtractOptions) Validate() error {
 // it to import third-party documents.
 type Reading struct {
 	Extract ExtractOptions
-	// Templates are files of rendering data: how templates of wikis are shown.
+	// Templates are files of rendering data, which define how templates of wikis are
+	// shown.
 	Templates TemplateFiles
-	// MaxRejects is the maximum fraction of pages, books and lines that may be
-	// unreadable. Above it, the stage finishes and returns a [*RejectsError].
+	// MaxRejects is the maximum fraction of unreadable pages, books and lines. If it is
+	// exceeded, the stage still finishes, but returns a [*RejectsError].
 	MaxRejects float64
 }
 
@@ -147,14 +150,14 @@ type ExtractConfig struct {
 	Reading
 	Sources []Source
 
-	spool *wiki.Spool // of the pages of dumps; nil: there is none
+	spool *wiki.Spool // decoded pages of the dumps; nil: none
 }
 
-// extractWork are the options of extract workers.
+// extractWork contains the options of extract workers.
 type extractWork struct {
 	Sources   []SourceSpec
 	Options   ExtractOptions
-	Templates []string // contents of the files that Options.Wiki.Templates names
+	Templates []string // contents of the files in Options.Wiki.Templates
 }
 
 func init() {
@@ -172,10 +175,10 @@ func init() {
 // A SourceSpec describes a source at the time of planning.
 type SourceSpec struct {
 	Kind  string
-	Paths []string // one path; for text all files, which are one stream of lines
+	Paths []string // one path; for text, all files: they form one stream of lines
 	Stem  string   // identifies the source in the names of its documents files
 	Bytes int64
-	Head  wiki.Head // facts from the head of a dump
+	Head  wiki.Head // facts from the beginning of a dump
 	// Definitions is the name of the file in [sharding.TemplatesFolder] with the
 	// definitions of the dump's own templates; "": templates are not expanded.
 	Definitions string `json:",omitempty"`
@@ -184,15 +187,15 @@ type SourceSpec struct {
 	Inputs []sharding.Input
 }
 
-// An extractTask is the plan of one documents file. It holds the input of the file: a
-// range of bytes of a dump, books, or files of pages. For text and snapshots both are
-// empty.
+// An extractTask is the plan of one documents file. Its input is a range of bytes of a
+// dump, some books, or some files of pages. For text and snapshots the input is the whole
+// source, and the fields for the other kinds are empty.
 type extractTask struct {
 	Source int         `json:"source"`
-	Number int         `json:"number"` // index of the documents file among those of its source
+	Number int         `json:"number"` // index of the documents file within its source
 	Range  *wiki.Range `json:"range,omitempty"`
 	Books  *books.Task `json:"books,omitempty"`
-	Pages  []string    `json:"pages,omitempty"`      // files of pages in the source's directory; "": the source is the file
+	Pages  []string    `json:"pages,omitempty"`      // files of pages in the source's directory; [""]: the source itself is the file
 	Bytes  int64       `json:"page_bytes,omitempty"` // total size of the files in Pages
 }
 
@@ -200,7 +203,7 @@ func (s SourceSpec) fileName(number int) string {
 	return fmt.Sprintf("%s%s-%05d", sharding.DocumentsPrefix, s.Stem, number)
 }
 
-// Extract makes documents from sources: OUT/documents-SOURCE-NNNNN.jsonl.zst.
+// Extract extracts documents from sources to OUT/documents-SOURCE-NNNNN.jsonl.zst.
 func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Manifest, error) {
 	if err := c.Extract.Validate(); err != nil {
 		return nil, failure.Usage(err)
@@ -229,8 +232,8 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	return m, checkRejects(m.Counts, c.MaxRejects)
 }
 
-// run runs the stage. If a dump may have templates, it first runs the stage that
-// collects their definitions. templates are the contents of the user's files.
+// run runs the stage. If dumps may contain templates, it first runs the stage that
+// collects the template definitions. templates are the contents of the user's files.
 func (c *ExtractConfig) run(ctx context.Context, r stage.Runner, plan *sourcePlan, templates []string) (*sharding.Manifest, error) {
 	dumps, err := c.mayHaveTemplates(ctx, plan)
 	if err != nil {
@@ -256,8 +259,8 @@ func (c *ExtractConfig) run(ctx context.Context, r stage.Runner, plan *sourcePla
 	})
 }
 
-// claim claims the directory before definitions are collected. It assumes the
-// definitions that are recorded in the directory's plan, if it has one.
+// claim claims the directory before definitions are collected. If the directory has a
+// plan, claim uses the definitions in that plan.
 func (c *ExtractConfig) claim(ctx context.Context, folder store.Folder, plan *sourcePlan) error {
 	options := c.Extract
 	if old, err := sharding.ReadPlan(ctx, folder); err == nil && old.Stage == "extract" {
@@ -273,8 +276,8 @@ func (c *ExtractConfig) claim(ctx context.Context, folder store.Folder, plan *so
 	if err := stage.Claim(ctx, folder, recipe, c.Overwrite); err != nil || c.Overwrite || options.Definitions == nil {
 		return err
 	}
-	// Definitions made by another version would replace those of the documents, which
-	// would be refused only then.
+	// Definitions collected by another version would overwrite those of the existing
+	// documents, and only afterwards the documents would be refused.
 	old, err := sharding.ReadPlan(ctx, folder.Folder(sharding.TemplatesFolder))
 	if err == nil && old.Stage == sharding.TemplatesFolder && old.Algorithm != templatesAlgorithm {
 		return &stage.OptionsError{Folder: folder.String(), Differences: []string{fmt.Sprintf("definitions of templates made by version %d of their stage, this program has %d", old.Algorithm, templatesAlgorithm)}}
@@ -295,8 +298,8 @@ func (c *ExtractConfig) config(plan *sourcePlan, templates []string) stage.Confi
 		}}
 }
 
-// A RejectsError reports that more pages, books or lines are unreadable than
-// [Reading].MaxRejects allows.
+// A RejectsError reports that the fraction of unreadable pages, books and lines exceeds
+// [Reading].MaxRejects.
 type RejectsError struct {
 	Rejected, Seen int64
 	Allowed        float64
@@ -311,8 +314,8 @@ func (e *RejectsError) Error() string {
 // OverLimit marks the error for exit codes.
 func (e *RejectsError) OverLimit() bool { return true }
 
-// unreadable lists the reject reasons that mean bad data. The other reasons are
-// choices of the options.
+// unreadable lists the reject reasons that mean bad data. All other reasons depend on the
+// options.
 var unreadable = []extract.Reject{extract.RejectMalformed, extract.RejectUnterminated, extract.RejectTooLarge, extract.RejectBinary, extract.RejectEncoding}
 
 func checkRejects(c sharding.Counts, allowed float64) error {

@@ -53,7 +53,7 @@ func (p *sourcePlan) sizes() (sizes []int64) {
 	return sizes
 }
 
-// planSources divides the sources into tasks. All text files are one source, since
+// planSources divides the sources into tasks. All text files form one source, because
 // they are one stream of lines. note receives messages for the user.
 func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sourcePlan, error) {
 	p := &sourcePlan{stems: stems{}}
@@ -102,7 +102,7 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 	return p, nil
 }
 
-// add adds a source, gives it a distinct stem and returns its index.
+// add adds a source with a unique stem and returns its index.
 func (p *sourcePlan) add(s SourceSpec) int {
 	s.Stem = p.stems.next(s.Paths[0])
 	p.bytes += s.Bytes
@@ -128,7 +128,7 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string) error {
 	return nil
 }
 
-// openDump opens a dump and reads its head. The caller closes the file.
+// openDump opens a dump and reads its head. The caller must close the file.
 func openDump(ctx context.Context, path string) (store.File, wiki.Dump, error) {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {
@@ -142,7 +142,7 @@ func openDump(ctx context.Context, path string) (store.File, wiki.Dump, error) {
 	return f, wiki.Dump{File: f, Size: f.Size(), Name: store.Base(path), Head: head}, nil
 }
 
-// planBooks adds the books of one source: those that from lists, or all below path.
+// planBooks adds the books of one source: the books that from lists in path.
 func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options) error {
 	tasks, err := books.Plan(from, []string{path}, options)
 	if err != nil {
@@ -161,15 +161,16 @@ func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path strin
 	}
 	source := p.add(s)
 	for i, t := range tasks {
-		t.Path = "" // plans hold no path; the source has it
+		t.Path = "" // a plan contains no path; it is stored with the source
 		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Books: &t})
 	}
 	p.inputs = append(p.inputs, in)
 	return nil
 }
 
-// booksInput describes a file, or a directory by the hash of its listing: one line
-// "path TAB bytes TAB hash" per file that is read.
+// booksInput returns the input for a file or directory of books. A directory is
+// identified by the hash of its listing, which has one line "path TAB bytes TAB hash" per
+// file to read.
 func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.Input, error) {
 	if len(tasks[0].Files) == 0 {
 		return sharding.SourceInput(ctx, path)
@@ -179,7 +180,7 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 	last := books.Name("")
 	for _, t := range tasks {
 		for _, name := range t.Files {
-			if name == last { // its row groups are several tasks
+			if name == last { // several tasks read row groups of the same file
 				continue
 			}
 			last = name
@@ -214,10 +215,10 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string) e
 	return nil
 }
 
-// stems counts the sources with each stem.
+// stems counts how many sources have each stem.
 type stems map[string]int
 
-// next returns a distinct stem for a source.
+// next returns a unique stem for a source.
 func (s stems) next(path string) string {
 	name := stem(path)
 	s[name]++
@@ -228,9 +229,9 @@ func (s stems) next(path string) string {
 	return name
 }
 
-// stem returns the part of a documents file's name that identifies its source: the
-// base name without suffixes such as .xml.bz2, in characters that every file
-// system accepts.
+// stem returns the part of the documents files' names that identifies the source. It is
+// the base name of path without suffixes such as .xml.bz2, restricted to characters that
+// every file system accepts.
 func stem(path string) string {
 	name := store.Base(path)
 	for {

@@ -16,20 +16,20 @@ import (
 	"pretext/sharding"
 )
 
-// A wikiReading is the opened part of a dump that one task reads.
+// A wikiReading is an open dump, or the part of it that one task reads.
 type wikiReading struct {
 	reader *wiki.Reader
 	source SourceSpec
 	hash   *wiki.RangeHash
-	pages  *wiki.SpoolReader  // nil: the pages are read from the dump
-	own    *definitions.Cache // nil: templates are not expanded
+	pages  *wiki.SpoolReader  // nil: read the pages from the dump
+	own    *definitions.Cache // nil: do not expand templates
 
-	// trailing is called for bytes after the last bzip2 stream, usually padding of a
-	// download. They come after all pages, and are not an error.
+	// trailing describes extra bytes after the last bzip2 stream, usually padding from a
+	// download. These bytes come after all pages, so they are not an error.
 	trailing string
 }
 
-// openWiki opens the part of a dump that task t reads.
+// openWiki opens the part of a dump for task t.
 func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools) (*reading, error) {
 	f, err := store.OpenPath(ctx, s.Paths[0])
 	if err != nil {
@@ -49,8 +49,8 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, t extractTas
 	return &reading{r.documents, summary, func() { f.Close() }}, nil
 }
 
-// openRange prepares r to read the range of task t: from the dump f, or from the
-// spool if the stage templates has written its pages there.
+// openRange prepares r to read the range of task t. It reads the spool if the stage
+// templates has written the pages there, and otherwise the dump f.
 func (w *extractWorker) openRange(ctx context.Context, r *wikiReading, f store.File, t extractTask, tools *extractTools) (err error) {
 	rng := *t.Range
 	store.Sequential(f, rng.Start, rng.End-rng.Start)
@@ -80,8 +80,8 @@ func (w *extractWorker) openRange(ctx context.Context, r *wikiReading, f store.F
 	return err
 }
 
-// wikiOptions returns the options together with the contents of the user's files of
-// rendering data, which a job carries as text.
+// wikiOptions returns the options, including the contents of the user's files of
+// rendering data. A job carries these contents as text.
 func (w *extractWorker) wikiOptions() (wiki.Options, error) {
 	o := w.Options.Wiki
 	for k, text := range w.Templates {
@@ -107,7 +107,7 @@ func (r *wikiReading) documents(yield func(*extract.Document, error) bool) {
 	}
 }
 
-// summary returns the body of the side-car: the counts of the documents.
+// summary returns the counts of the documents and the body of the side-car.
 func (r *wikiReading) summary() (sharding.Counts, sharding.DocumentsBody, error) {
 	var sum [sha256.Size]byte
 	var err error

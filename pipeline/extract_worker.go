@@ -26,7 +26,7 @@ type extractWorker struct {
 
 // extractTools are the buffers of a running task. The next task reuses them.
 type extractTools struct {
-	wiki   *wiki.Reader // nil before the first task that reads a wiki
+	wiki   *wiki.Reader // nil before the first task with a wiki
 	pages  *wiki.SpoolReader
 	blocks *extract.Writer // nil before the first task
 }
@@ -107,7 +107,7 @@ func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) erro
 	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{sharding.EqualIDs.Key: equal}, Dropped: dropped})
 }
 
-// check returns the reason why a task cannot belong to these sources, or "".
+// check returns why the task does not match these sources, or "" if it does.
 func (t extractTask) check(sources []SourceSpec) string {
 	if t.Source < 0 || t.Source >= len(sources) || t.Number < 0 {
 		return fmt.Sprintf("file %d of source %d, of %d", t.Number, t.Source, len(sources))
@@ -122,7 +122,7 @@ func (t extractTask) check(sources []SourceSpec) string {
 	return ""
 }
 
-// bytes returns the number of bytes of the source s that the task reads.
+// bytes returns how many bytes of the source s the task reads.
 func (t extractTask) bytes(s SourceSpec) int64 {
 	switch {
 	case t.Range != nil:
@@ -135,15 +135,15 @@ func (t extractTask) bytes(s SourceSpec) int64 {
 	return s.Bytes
 }
 
-// A reading is an opened source. Call summary after the documents were read: it
-// returns their counts and the body of the side-car.
+// A reading is an open source. Its summary function must be called after all documents
+// were read. It returns their counts and the body of the side-car.
 type reading struct {
 	documents iter.Seq2[*extract.Document, error]
 	summary   func() (sharding.Counts, sharding.DocumentsBody, error)
 	close     func()
 }
 
-// open opens the part of source s that task t reads. It calls rejected for each
+// open opens the part of source s for task t. During reading, rejected is called for each
 // reject.
 func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools, rejected func(*extract.Rejected)) (*reading, error) {
 	switch s.Kind {
@@ -178,7 +178,7 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
 
-// meteredBooks are bookFiles that add the number of bytes read to meter.
+// meteredBooks is a bookFiles that adds the number of bytes read to meter.
 type meteredBooks struct {
 	bookFiles
 	meter *stage.Meter
@@ -228,7 +228,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec, rejected fun
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
 
-// openMetered opens a file whose bytes are counted in w.Meter as they are read.
+// openMetered opens a file for reading. Each byte read is counted in w.Meter.
 func (w *extractWorker) openMetered(ctx context.Context, path string) (io.ReadCloser, error) {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {
@@ -241,9 +241,9 @@ func (w *extractWorker) openMetered(ctx context.Context, path string) (io.ReadCl
 	}{io.NewSectionReader(metered, 0, f.Size()), f}, nil
 }
 
-// meteredReaderAt adds each byte of the range [next, end) to meter when it is first
-// read. Reads fail once ctx is done, so that a run can be interrupted within inputs
-// that have no document for a long time.
+// meteredReaderAt adds each byte of the range [next, end) to meter when it is read for
+// the first time. Reads fail once ctx is done, so that a run can be interrupted during
+// long inputs without documents.
 type meteredReaderAt struct {
 	ctx       context.Context
 	r         io.ReaderAt
@@ -263,11 +263,11 @@ func (m *meteredReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// A ChangedError reports that a source changed since it was planned, so that its
-// documents may mix two versions.
+// A ChangedError reports that a source has changed since planning, so that the documents
+// may be a mix of two versions.
 type ChangedError struct {
 	Name string // base name of the source
-	How  string // "it was removed"
+	How  string // kind of change, such as "it was removed"
 }
 
 func (e *ChangedError) Error() string {
@@ -277,9 +277,8 @@ func (e *ChangedError) Error() string {
 // Damaged marks the error for exit codes.
 func (e *ChangedError) Damaged() bool { return true }
 
-// checkUnchanged returns a [*ChangedError] if a source differs from the plan in
-// size or in its first and last MiB. It ignores directories of books and all other
-// errors.
+// checkUnchanged returns a [*ChangedError] if the size of a source, or its first or last
+// MiB, differs from the plan. It ignores directories of books and all other errors.
 func checkUnchanged(ctx context.Context, s SourceSpec) error {
 	for i, planned := range s.Inputs {
 		now, err := sharding.SourceInput(ctx, s.Paths[i])

@@ -11,11 +11,11 @@ import (
 
 // FilterConfig configures [Filter].
 type FilterConfig struct {
-	filter.Config // its Documents may include third-party JSON lines
-	Reading       // of third-party JSON lines
+	filter.Config // filter.Config.Documents may include third-party JSON lines
+	Reading       // options for third-party JSON lines
 }
 
-// Filter runs the filter stage. It first extracts third-party documents to
+// Filter runs the filter stage. Before that, it extracts third-party documents to
 // OUT/imported.
 func Filter(ctx context.Context, r stage.Runner, c FilterConfig) (*sharding.Manifest, error) {
 	if err := c.Validate(); err != nil {
