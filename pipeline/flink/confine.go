@@ -15,12 +15,11 @@ import (
 	"pretext/internal/failure"
 )
 
-// guarded is set to false only in tests, which show that the attacks succeed without
-// the guards.
+// guarded is true, except in tests that show that attacks succeed without the guards.
 var guarded = true
 
-// confine restricts a worker to the jobs of pretext. Without it, Beam calls any
-// function of the program by name, with arguments from the job, and connects to any
+// confine restricts a worker to the jobs of pretext. Without confine, a job can make Beam
+// call any function of the program by name with any arguments, and connect to any
 // address.
 func confine() {
 	if !guarded {
@@ -30,9 +29,9 @@ func confine() {
 	grpcx.Dial = dialLocal
 }
 
-// registeredOnly is a resolver that finds no function by its symbol. Beam asks it for
-// functions that were not registered. pretext registers all that its jobs call, and
-// the functions that Beam registers only encode values.
+// registeredOnly is a symbol resolver that finds no function. Beam uses the resolver for
+// functions that are not registered. pretext registers all functions that its jobs call.
+// The functions that Beam itself registers only encode values.
 type registeredOnly struct{}
 
 // Sym2Addr implements [runtime.SymbolResolver].
@@ -40,8 +39,8 @@ func (registeredOnly) Sym2Addr(name string) (uintptr, error) {
 	return 0, failure.Usagef("the job calls %.100q, which is not a function of a stage: this worker runs only jobs of pretext", name)
 }
 
-// dialLocal connects to an endpoint of the TaskManager, which its workers reach over
-// loopback.
+// dialLocal connects to an endpoint of the TaskManager, which is on the same machine as
+// its workers.
 func dialLocal(ctx context.Context, endpoint string, timeout time.Duration) (*grpc.ClientConn, error) {
 	if err := checkLocal(endpoint); err != nil {
 		return nil, err
@@ -49,7 +48,7 @@ func dialLocal(ctx context.Context, endpoint string, timeout time.Duration) (*gr
 	return grpcx.DefaultDial(ctx, endpoint, timeout)
 }
 
-// checkLocal returns an error unless an endpoint, HOST:PORT, is a loopback address of
+// checkLocal returns an error unless endpoint, as HOST:PORT, is a loopback address of
 // this machine.
 func checkLocal(endpoint string) error {
 	host, _, err := net.SplitHostPort(endpoint)

@@ -1,22 +1,22 @@
 // Package flink runs Beam jobs on a Flink cluster.
 //
-// A [Cluster] submits a job to Beam's job server and then follows it through the
-// REST interface of Flink's JobManager alone, because the job server's answers
-// cannot be trusted: it reports a cancelled job that runs on, and when it is lost
-// the job goes on without it. The name of a job is derived from what the job
-// does, so a later run finds a job whose submitter died.
+// A [Cluster] submits a job to Beam's job server. Afterwards it follows the job only
+// through the REST interface of Flink's JobManager, because the job server is not
+// reliable: it reports jobs as cancelled that still run, and when it is lost, the job
+// continues without it. The name of a job depends only on what the job does, so a later
+// run finds the job even if the process that submitted it has died.
 //
-// The workers are this same program, in one of two ways:
+// The workers run this same program. There are two ways to start them:
 //
 //   - PROCESS: each TaskManager starts the program at a path of its machine.
-//   - EXTERNAL: each TaskManager asks a [Pool] beside it, which starts the program.
+//   - EXTERNAL: each TaskManager asks a [Pool] on its machine, which starts the program.
 //
-// Both start [Work], once for each job and TaskManager. An error of a worker
-// travels as a [failure.Report] inside the text that Flink keeps.
+// Both start [Work], once for each job and TaskManager. A worker's error reaches the
+// submitter as a [failure.Report] inside the text of the failure that Flink stores.
 //
-// All of this is compiled with the build tag cluster alone, since Beam's client and
-// workers of clusters need 150 packages that a run on one machine does not. This file
-// describes a cluster and has no tag; without it slim.go refuses the rest.
+// Clusters are supported only with the build tag cluster, since Beam's client and workers
+// for clusters need 150 packages that a run on one machine does not. This file has no
+// tag; it describes a cluster. Without the tag, slim.go replaces the rest by errors.
 package flink
 
 import (
@@ -40,13 +40,13 @@ type Cluster struct {
 	REST        string // URL of the JobManager's REST interface
 	Parallelism int    // number of Flink's parallel subtasks, at least 1
 	Program     string // path of this program on every TaskManager; "" for the path of this process
-	Pool        string // HOST:PORT of a worker pool as a TaskManager reaches it; "" for PROCESS
+	Pool        string // HOST:PORT at which a TaskManager reaches its worker pool; "" for PROCESS
 	Logs        string // directory on the workers for their logs; "" for the temporary directory
 	Secret      string // file with the secret of the worker pools; "" for pools without a secret
 }
 
-// Validate returns a usage error unless this program can use clusters and the
-// cluster is described completely. It names the flags of the command line.
+// Validate returns a usage error if this program does not support clusters or if the
+// description of the cluster is incomplete. Errors name the command-line flags.
 func (c Cluster) Validate() error {
 	if err := Supported(); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (c Cluster) Validate() error {
 	return err
 }
 
-// checkAddress returns an error unless text is HOST:PORT.
+// checkAddress returns an error unless text has the form HOST:PORT.
 func checkAddress(text string) error {
 	if strings.Contains(text, "@") {
 		return errors.New("write HOST:PORT, without a user")
@@ -96,16 +96,16 @@ func checkAddress(text string) error {
 	return nil
 }
 
-// JobName returns the name of the job of a stage, made from the stage, the
-// fingerprint of its plan and its directory. It has only lower-case letters and
-// digits, because job servers replace all other characters.
+// JobName returns the job name for a stage. It depends on the stage, the fingerprint of
+// its plan and its directory. It consists of lower-case letters and digits, because job
+// servers replace all other characters.
 func JobName(stage, fingerprint, out string) string {
 	where := sha256.Sum256([]byte(out))
 	return javaName("pretext" + stage + fingerprint[:min(16, len(fingerprint))] + hex.EncodeToString(where[:4]))
 }
 
-// javaName returns the name that a Java job server gives to a job, up to the hyphen,
-// user, date and random number that it appends.
+// javaName returns the name that a Java job server gives to a job. The server then
+// appends a hyphen, user, date and random number, which are not included.
 func javaName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -128,13 +128,13 @@ const (
 	logsVariable   = "PRETEXT_WORKER_LOGS"
 	jobVariable    = "PRETEXT_WORKER_JOB"    // name of the job
 	restVariable   = "PRETEXT_WORKER_REST"   // URL of Flink's REST interface, as the submitter reaches it
-	tokenVariable  = "PRETEXT_WORKER_TOKEN"  // of the job, see [token]; a pool asks for it and does not pass it on
-	secretVariable = "PRETEXT_WORKER_SECRET" // path of the pool's secret
+	tokenVariable  = "PRETEXT_WORKER_TOKEN"  // the job's token, see [token]; for the pool only, not passed on to workers
+	secretVariable = "PRETEXT_WORKER_SECRET" // path of the file with the pool's secret
 )
 
 // IsWorker reports whether this process was started as a worker. If so, it must call
 // [Work] before anything else.
 func IsWorker() bool { return os.Getenv(workerVariable) != "" }
 
-// ErrUnknown is matched by errors after which the job may still be running.
+// ErrUnknown is matched by errors that leave open whether the job is still running.
 var ErrUnknown = failure.Network("the job may still run")

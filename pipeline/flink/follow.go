@@ -18,31 +18,30 @@ import (
 
 // Times for following a job; variables, so that tests can shorten them.
 var (
-	// tick is the interval between two requests about a job.
+	// tick is the interval between two requests about a job's state.
 	tick = 300 * time.Millisecond
-	// patience is the maximum time without an answer of Flink's REST interface:
-	// enough to replace a JobManager.
+	// patience is how long Flink's REST interface may fail to answer. It is long enough
+	// to replace a JobManager.
 	patience = 2 * time.Minute
 	// dialing is the maximum time for connecting to a job server, or from a worker to
 	// its TaskManager.
 	dialing = 10 * time.Second
-	// arrival is the maximum time until a job appears in Flink after the connection
-	// to the job server was lost.
+	// arrival is the maximum time until a job appears in Flink, after the connection to
+	// the job server was lost.
 	arrival = 20 * time.Second
-	// rounds is the interval between two requests of a worker whether its job is
-	// alive.
+	// rounds is the interval at which a worker asks whether its job is still running.
 	rounds = 20 * time.Second
-	// stopping is the maximum time until a cancelled job has ended.
+	// stopping is the maximum time for a cancelled job to end.
 	stopping = 30 * time.Second
 )
 
-// Supported returns nil: this program can use clusters.
+// Supported returns nil: this program supports clusters.
 func Supported() error { return nil }
 
-// Run runs a pipeline as the job named j.Name and returns when the job has ended.
-// If Flink already runs a job of that name, Run follows it to its end instead.
-// When ctx ends, Run cancels the job and returns the cause after Flink has
-// confirmed the end.
+// Run runs a pipeline as the job named j.Name and returns when the job has ended. If
+// Flink is already running a job with this name, Run follows that job instead. When ctx
+// ends, Run cancels the job. It returns the cause after Flink has confirmed that the job
+// has ended.
 func (c Cluster) Run(ctx context.Context, p *beam.Pipeline, j Job) error {
 	r, err := newREST(c.REST)
 	if err != nil {
@@ -90,7 +89,7 @@ func (c Cluster) Live(ctx context.Context, name string) (bool, error) {
 	return live(jobs) != "", err
 }
 
-// live returns the id of a job that has not ended, or "".
+// live returns the id of a running job in jobs, or "".
 func live(jobs []restJob) string {
 	i := slices.IndexFunc(jobs, func(j restJob) bool { return !terminal(j.State) })
 	if i < 0 {
@@ -99,7 +98,7 @@ func live(jobs []restJob) string {
 	return jobs[i].ID
 }
 
-// warn warns the user about settings of the cluster that make jobs fail needlessly.
+// warn warns the user about cluster settings that cause avoidable failures of jobs.
 func (c Cluster) warn(ctx context.Context, r *rest, j Job) error {
 	settings, err := r.settings(ctx)
 	if err != nil {
@@ -115,7 +114,7 @@ func (c Cluster) warn(ctx context.Context, r *rest, j Job) error {
 	return nil
 }
 
-// strategy returns Flink's restart strategy, "" if none is configured.
+// strategy returns Flink's restart strategy from the settings, or "" if none is set.
 func strategy(settings map[string]string) string {
 	for _, key := range []string{"restart-strategy.type", "restart-strategy"} {
 		if s := settings[key]; s != "" {
@@ -129,13 +128,14 @@ func strategy(settings map[string]string) string {
 type follower struct {
 	rest    *rest
 	job     Job
-	missing time.Time // time since when the interface has not answered
-	noted   int64     // time of the latest failure that was reported
+	missing time.Time // time since which the interface has not answered; zero: it answers
+	noted   int64     // time of the latest failure that was reported to the user
 }
 
-// arrive waits until Flink has a new job of the follower's name, and returns its id.
-// old are the jobs from before the submission. Because the job server has accepted
-// the job, it may appear even after ctx has ended, and then has to be cancelled.
+// arrive waits until Flink has a new job with the follower's name, and returns its id.
+// old are the jobs that existed before the submission. arrive also waits for some time
+// after ctx has ended: the job server has accepted the job, so it may still appear and
+// must then be cancelled. told receives the outcome if the submission fails.
 func (f *follower) arrive(ctx context.Context, old []restJob, told <-chan outcome) (string, error) {
 	ask := context.WithoutCancel(ctx)
 	var deadline <-chan time.Time
@@ -172,8 +172,8 @@ func (f *follower) arrive(ctx context.Context, old []restJob, told <-chan outcom
 	}
 }
 
-// answered measures for how long the REST interface has not answered. It returns err
-// once that exceeds patience, nil before.
+// answered checks the error of a request to the REST interface. If the interface has not
+// answered for longer than patience, it returns an error; otherwise nil.
 func (f *follower) answered(err error) error {
 	if err == nil || errors.Is(err, errUnknownJob) {
 		f.missing = time.Time{}
@@ -189,7 +189,7 @@ func (f *follower) answered(err error) error {
 	return nil
 }
 
-// follow waits until a job has ended.
+// follow waits until the job has ended and returns its error.
 func (f *follower) follow(ctx context.Context, id string) error {
 	for {
 		if err := wait(ctx, tick); err != nil {
@@ -215,7 +215,7 @@ func (f *follower) follow(ctx context.Context, id string) error {
 		}
 		list, err := f.rest.exceptions(ctx, id)
 		if err != nil && state != failed {
-			continue // the next round asks again
+			continue // retried after the next tick
 		}
 		if state == failed {
 			return ended(list)
@@ -226,8 +226,9 @@ func (f *follower) follow(ctx context.Context, id string) error {
 	}
 }
 
-// failures reports the failures after which Flink repeats the stage, and returns the
-// first that would happen again.
+// failures tells the user about failures after which Flink repeats the stage. It returns
+// the first failure that is permanent, so that repeating is useless; nil if there is
+// none.
 func (f *follower) failures(list []restException) error {
 	for _, e := range slices.Backward(list) {
 		if e.At <= f.noted {
@@ -254,8 +255,8 @@ func (e restException) texts() []string {
 	return texts
 }
 
-// ended returns the error of a failed job: the latest one from a worker, or else
-// Flink's.
+// ended returns the error of a failed job: the latest error from a worker or, if there is
+// none, Flink's error.
 func ended(list []restException) error {
 	for _, e := range list {
 		for _, text := range e.texts() {
@@ -278,7 +279,7 @@ func jobError(text string) error {
 	return fmt.Errorf("the Flink job failed: %s", rootCause(text))
 }
 
-// rootCause returns the last cause that a Java stack trace names.
+// rootCause returns the last cause in a Java stack trace.
 func rootCause(text string) string {
 	cause := firstLine(text)
 	for line := range strings.Lines(text) {
@@ -294,7 +295,7 @@ func firstLine(text string) string {
 	return strings.TrimSpace(line)
 }
 
-// stop cancels a job, waits until it has ended, and returns cause.
+// stop cancels a job, waits for its end, and returns cause.
 func (f *follower) stop(ctx context.Context, id string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopping)
 	defer cancel()
@@ -315,7 +316,7 @@ func (f *follower) stop(ctx context.Context, id string, cause error) error {
 	}
 }
 
-// wait sleeps. It returns early, with the cause, when ctx ends.
+// wait sleeps for d. If ctx ends earlier, wait returns the cause at once.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

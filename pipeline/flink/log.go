@@ -16,17 +16,17 @@ import (
 	"pretext/internal/redact"
 )
 
-// failures is set once this worker has logged an error.
+// failures is true once this worker has logged an error.
 var failures atomic.Bool
 
-// quiet drops what Beam logs before the connection to the TaskManager exists.
+// quiet discards Beam's log messages until the worker is connected to the TaskManager.
 type quiet struct{}
 
 // Log implements Beam's logger.
 func (quiet) Log(context.Context, beamlog.Severity, int, string) {}
 
-// A bridge is a [slog.Handler] that writes to the worker's log file and to
-// Beam's log, which a TaskManager adds to its own.
+// A bridge is a [slog.Handler] that writes to the worker's log file and to Beam's log.
+// The TaskManager includes Beam's log in its own.
 type bridge struct{ attrs string }
 
 func (*bridge) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }

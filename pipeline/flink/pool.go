@@ -27,28 +27,29 @@ import (
 	"pretext/internal/trust"
 )
 
-// A Pool starts workers, each a process of its own, when a TaskManager asks for
-// them: Beam's EXTERNAL environment. With a secret it starts workers for jobs that
-// were submitted with the same secret; without one, for processes of the same user on
-// the same machine.
+// A Pool starts workers when a TaskManager requests them: Beam's EXTERNAL environment.
+// Each worker is a separate process. A pool with a secret starts workers only for jobs
+// that were submitted with the same secret. A pool without a secret accepts requests only
+// from processes of the same user on the same machine.
 type Pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 
 	o       PoolOptions
 	program string
-	key     []byte      // nil for a pool without a secret
+	key     []byte      // the secret; nil for a pool without a secret
 	out     *notes      // receives a line for each worker
-	crowd   trust.Crowd // connections that have not shown a token yet, in a pool with a secret
+	crowd   trust.Crowd // connections that have not yet sent a valid token, in a pool with a secret
 
 	mu      sync.Mutex
-	workers map[string][]*exec.Cmd // by Beam's id of the worker, the latest last; two TaskManagers may choose the same id
+	workers map[string][]*exec.Cmd // by Beam's id of the worker, the latest last; two TaskManagers may use the same id
 	running int
 	seen    map[[sha256.Size]byte]bool // requests already received, in a pool with a secret
 	closed  bool
 	wg      sync.WaitGroup
 }
 
-// NewPool returns a pool of this program. out receives a line for each worker.
+// NewPool returns a pool whose workers run this program. out receives a line for each
+// worker.
 func NewPool(o PoolOptions, out io.Writer) (*Pool, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -75,7 +76,7 @@ const (
 	idle           = time.Minute
 )
 
-// guard returns a listener that accepts only connections that may talk to the pool.
+// guard returns a listener that accepts only permitted connections.
 func (p *Pool) guard(l net.Listener) (net.Listener, error) {
 	if p.key == nil && guarded {
 		a, ok := l.Addr().(*net.TCPAddr)
@@ -90,7 +91,7 @@ func (p *Pool) guard(l net.Listener) (net.Listener, error) {
 	return p.crowd.Listener(l), nil
 }
 
-// Serve serves TaskManagers until ctx ends, and then ends the workers.
+// Serve answers requests of TaskManagers until ctx ends. Then it ends all workers.
 func (p *Pool) Serve(ctx context.Context, l net.Listener) error {
 	l, err := p.guard(l)
 	if err != nil {
@@ -141,8 +142,7 @@ func (p *Pool) StartWorker(ctx context.Context, req *fnpb.StartWorkerRequest) (*
 	return &fnpb.StartWorkerResponse{}, nil
 }
 
-// admit returns an error unless the pool may start the worker that a request asks
-// for.
+// admit returns an error if the pool must not start the requested worker.
 func (p *Pool) admit(req *fnpb.StartWorkerRequest) error {
 	if !guarded {
 		return nil
@@ -157,7 +157,7 @@ func (p *Pool) admit(req *fnpb.StartWorkerRequest) error {
 	}
 	for _, e := range []*pipepb.ApiServiceDescriptor{req.GetProvisionEndpoint(), req.GetLoggingEndpoint(), req.GetControlEndpoint()} {
 		if e.GetUrl() == "" {
-			continue // the provision endpoint tells it
+			continue // the worker gets it from the provision endpoint
 		}
 		if err := checkLocal(e.GetUrl()); err != nil {
 			return err
@@ -196,9 +196,9 @@ func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 	return nil
 }
 
-// rest returns the URL of Flink's REST interface that a worker may ask. It is that of
-// the pool, if it has one. Otherwise it is the URL from the job, if the job's token
-// contains it, or else a URL on this machine.
+// rest returns the URL of Flink's REST interface for a worker, or "" if the worker must
+// not use any. If the pool has a URL, that is the result. Otherwise it is named, the URL
+// from the job, if the token of the job contains named or if named is on this machine.
 func (p *Pool) rest(named string) string {
 	u, err := url.Parse(named)
 	switch {
@@ -213,14 +213,14 @@ func (p *Pool) rest(named string) string {
 	return ""
 }
 
-// fingerprint returns a hash of a request, by which the pool refuses a request that
-// is sent twice.
+// fingerprint returns a hash of a request. The pool uses the hash to refuse repeated
+// requests.
 func fingerprint(req *fnpb.StartWorkerRequest) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %q", req.GetWorkerId(), req.GetProvisionEndpoint().GetUrl(), req.GetLoggingEndpoint().GetUrl(),
 		req.GetControlEndpoint().GetUrl(), req.GetParams()[tokenVariable]))
 }
 
-// watch waits for the end of a worker.
+// watch waits for a worker to end and removes it from p.workers.
 func (p *Pool) watch(id string, cmd *exec.Cmd) {
 	defer p.wg.Done()
 	err := cmd.Wait()
@@ -244,9 +244,9 @@ func (p *Pool) watch(id string, cmd *exec.Cmd) {
 	p.out.printf("worker %.100q: process %d ended", id, cmd.Process.Pid)
 }
 
-// StopWorker implements Beam's worker pool service. A TaskManager cannot prove who it
-// is when it stops a worker, so a pool with a secret stops none: a worker ends by
-// itself when its TaskManager closes the connection.
+// StopWorker implements Beam's worker pool service. A TaskManager cannot prove its
+// identity when it stops a worker, so a pool with a secret ignores the request: the
+// worker ends by itself when its TaskManager closes the connection.
 func (p *Pool) StopWorker(_ context.Context, req *fnpb.StopWorkerRequest) (*fnpb.StopWorkerResponse, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -254,12 +254,13 @@ func (p *Pool) StopWorker(_ context.Context, req *fnpb.StopWorkerRequest) (*fnpb
 	if len(list) == 1 && p.key == nil {
 		end(list[0])
 	}
-	// Of two workers with one id, that of two TaskManagers, the request does not
-	// tell which is meant: each ends when its TaskManager closes the connection.
+	// If two TaskManagers have workers with this id, the request does not identify the
+	// worker to end. Each of them ends by itself when its TaskManager closes the
+	// connection.
 	return &fnpb.StopWorkerResponse{}, nil
 }
 
-// end asks a worker to end, and kills it if it does not.
+// end asks a worker to end, and kills it if it does not end in time.
 func end(cmd *exec.Cmd) {
 	if cmd.Process.Signal(syscall.SIGTERM) != nil {
 		return
@@ -267,8 +268,9 @@ func end(cmd *exec.Cmd) {
 	time.AfterFunc(5*time.Second, func() { cmd.Process.Kill() })
 }
 
-// notes writes messages for users. Of refusals it writes the first, second, fourth,
-// eighth and so on, with their number, so that a flood does not fill a log.
+// notes writes messages for users. It writes only the first, second, fourth, eighth
+// refusal and so on, with the number of refusals, so that a flood of requests does not
+// fill a log.
 type notes struct {
 	mu       sync.Mutex
 	w        io.Writer

@@ -19,7 +19,7 @@ import (
 	"pretext/internal/redact"
 )
 
-// States of a Flink job in which it has ended.
+// Final states of a Flink job.
 const (
 	finished = "FINISHED"
 	failed   = "FAILED"
@@ -30,7 +30,7 @@ func terminal(state string) bool {
 	return slices.Contains([]string{finished, failed, canceled}, state)
 }
 
-// errUnknownJob is returned for a job that the JobManager does not know.
+// errUnknownJob reports that the JobManager has no such job.
 var errUnknownJob = errors.New("unknown job")
 
 // A rest is a client of the JobManager's REST interface.
@@ -60,7 +60,7 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 	}
 	answer, err := r.http.Do(req)
 	if err != nil {
-		var inner *url.Error // its text repeats the URL
+		var inner *url.Error // without the text of url.Error, which would repeat the URL
 		if errors.As(err, &inner) {
 			err = inner.Err
 		}
@@ -71,7 +71,7 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 	switch {
 	case err != nil:
 		return r.unreached(err)
-	case answer.StatusCode == http.StatusNotFound, answer.StatusCode/100 != 2 && bytes.Contains(body, []byte("FlinkJobNotFoundException")): // 500 by the handler of a job's status
+	case answer.StatusCode == http.StatusNotFound, answer.StatusCode/100 != 2 && bytes.Contains(body, []byte("FlinkJobNotFoundException")): // the handler for a job's status returns 500
 		return errUnknownJob
 	case answer.StatusCode/100 != 2:
 		return r.unreached(fmt.Errorf("%s %s: %s", method, path, answer.Status))
@@ -84,7 +84,7 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 	return nil
 }
 
-// errREST is matched by errors of connecting to Flink's REST interface.
+// errREST is matched by connection errors of Flink's REST interface.
 var errREST = failure.Network("Flink")
 
 func (r *rest) unreached(err error) error {
@@ -98,7 +98,7 @@ type restJob struct {
 	State string `json:"state"`
 }
 
-// jobs returns the jobs with a name, the latest first.
+// jobs returns the jobs with the given name, the latest first.
 func (r *rest) jobs(ctx context.Context, name string) ([]restJob, error) {
 	var list struct {
 		Jobs []struct {
@@ -134,7 +134,7 @@ func (r *rest) state(ctx context.Context, id string) (string, error) {
 	return answer.Status, err
 }
 
-// A restException is a failure of a job or of one attempt.
+// A restException is a failure of a job or of one of its attempts.
 type restException struct {
 	At         int64  `json:"timestamp"`
 	Stacktrace string `json:"stacktrace"`

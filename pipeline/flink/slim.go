@@ -14,10 +14,10 @@ import (
 	"pretext/internal/failure"
 )
 
-// errSlim is the error of all functions of this file that need a cluster.
+// errSlim is the error of all functions in this file that would need a cluster.
 var errSlim = failure.Usagef("this build has no support for clusters: use the release program (make build), or go build -tags cluster ./cmd/prepare-data")
 
-// Supported returns a usage error that says how to get a program that can use
+// Supported returns a usage error. It explains how to get a program that supports
 // clusters.
 func Supported() error { return errSlim }
 
@@ -33,13 +33,13 @@ func Work([]string, func()) int {
 	return 2
 }
 
-// Failed returns nil: no Flink can be reached from here.
+// Failed returns nil: there is no Flink cluster to ask.
 func Failed(context.Context) error { return nil }
 
-// Where describes this process in messages.
+// Where returns a description of this process for messages.
 func Where() string { return "worker" }
 
-// A Pool cannot be made.
+// A Pool cannot be created in this build.
 type Pool struct{}
 
 // NewPool returns the error of [Supported].

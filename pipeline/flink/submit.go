@@ -21,10 +21,10 @@ import (
 	"pretext/internal/failure"
 )
 
-// errServer is matched by errors of connecting to the job server.
+// errServer is matched by connection errors of the job server.
 var errServer = failure.Network("Beam's job server")
 
-// environment returns Beam's description of the workers of a job.
+// environment returns Beam's description of how the workers of a job are started.
 func (c Cluster) environment(ctx context.Context, job string) (*pipepb.Environment, error) {
 	variables := map[string]string{workerVariable: "1", logsVariable: c.Logs, jobVariable: job, restVariable: c.publicREST()}
 	key, err := c.Key()
@@ -57,7 +57,7 @@ func (c Cluster) environment(ctx context.Context, job string) (*pipepb.Environme
 	return env, nil
 }
 
-// publicREST returns the URL of the REST interface without a password, for
+// publicREST returns the URL of the REST interface without a password, for the workers'
 // environment variables.
 func (c Cluster) publicREST() string {
 	u, err := url.Parse(c.REST)
@@ -80,20 +80,22 @@ func (c Cluster) model(ctx context.Context, p *beam.Pipeline, name string) (*pip
 	return graphx.Marshal(edges, &graphx.Options{Environment: env, PipelineResourceHints: jobopts.GetPipelineResourceHints()})
 }
 
-// An outcome is the job server's report about a job after it accepted it.
+// An outcome ends the job server's messages about an accepted job: a failure of the job,
+// or a lost connection.
 type outcome struct {
 	failed string // the server's message, if the job failed
 	lost   error  // the connection's error, if the connection was lost
 }
 
-// submit sends a pipeline to the job server, which then translates it and submits it
-// to Flink. If that fails, the channel receives one outcome.
+// submit sends a pipeline to the job server, which translates it and submits it to Flink.
+// If that fails or the connection is lost, the channel receives one outcome.
 func (c Cluster) submit(ctx context.Context, p *beam.Pipeline, name string) (<-chan outcome, error) {
 	model, err := c.model(ctx, p, name)
 	if err != nil {
 		return nil, err
 	}
-	// Beam stages a program for the workers; ours have theirs.
+	// Beam sends a program to the workers. pretext's workers do not need it, so this is
+	// empty.
 	artifact, err := os.CreateTemp("", "pretext-no-program-*")
 	if err != nil {
 		return nil, err
@@ -124,8 +126,7 @@ func (c Cluster) submit(ctx context.Context, p *beam.Pipeline, name string) (<-c
 	return told, nil
 }
 
-// prepare prepares and runs a job at the job server and returns the server's id
-// of it.
+// prepare prepares and starts a job at the job server, and returns the server's job id.
 func (c Cluster) prepare(ctx context.Context, client jobpb.JobServiceClient, model *pipepb.Pipeline, name, artifact string) (string, error) {
 	prepared, artifacts, token, err := runnerlib.Prepare(ctx, client, model, &runnerlib.JobOptions{Name: name, Worker: artifact, Parallelism: c.Parallelism})
 	if err != nil {
@@ -149,8 +150,7 @@ func (c Cluster) unreached(err error) error {
 	return fmt.Errorf("%w at %s (--endpoint): %w", errServer, c.Endpoint, err)
 }
 
-// listen reads the job server's messages until the job ends or the server is
-// lost.
+// listen reads the job server's messages until the job ends or the connection is lost.
 func listen(ctx context.Context, client jobpb.JobServiceClient, id string) outcome {
 	stream, err := client.GetMessageStream(ctx, &jobpb.JobMessagesRequest{JobId: id})
 	if err != nil {
@@ -166,7 +166,7 @@ func listen(ctx context.Context, client jobpb.JobServiceClient, id string) outco
 			last = text.GetMessageText()
 		}
 		if m.GetStateResponse().GetState() == jobpb.JobState_FAILED {
-			// The message follows the state.
+			// The message may arrive after the state.
 			for range 2 {
 				if m, err := stream.Recv(); err == nil && m.GetMessageResponse() != nil {
 					last = m.GetMessageResponse().GetMessageText()

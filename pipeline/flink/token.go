@@ -14,14 +14,14 @@ import (
 	"pretext/internal/trust"
 )
 
-// tokenLife is the duration for which a job's token is valid. It must cover a whole
-// stage, because Flink starts workers as long as a stage runs or is repeated.
+// tokenLife is how long a job's token is valid. It must cover a whole stage, because
+// Flink may start or restart workers until the stage ends.
 const tokenLife = 7 * 24 * time.Hour
 
 // A token proves to a worker pool that a job was submitted with the pool's secret. It
-// holds the end of its validity in Unix seconds, and a MAC of that, the job's name
-// and the URL that workers ask about the job. Flink's TaskManager passes it on with
-// the job.
+// contains its expiry time in Unix seconds and a MAC of that time, the job's name, and
+// the URL at which workers ask about the job. Flink's TaskManager passes the token on to
+// the pool.
 func token(key []byte, job, rest string, until time.Time) string {
 	limit := strconv.FormatInt(until.Unix(), 10)
 	return limit + "." + hex.EncodeToString(tokenMAC(key, job, rest, limit))
@@ -31,8 +31,8 @@ func tokenMAC(key []byte, job, rest, limit string) []byte {
 	return trust.MAC(key, "pretext job of a worker pool 1", []byte(job), []byte(rest), []byte(limit))
 }
 
-// checkToken returns a usage error unless a job's parameters contain a valid token
-// that was made with the key.
+// checkToken returns a usage error unless the job's parameters contain a valid token for
+// this key.
 func checkToken(key []byte, params map[string]string, now time.Time) error {
 	text := params[tokenVariable]
 	if text == "" {

@@ -22,18 +22,18 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// logPattern is the pattern of the names of workers' log files. A worker that
-// ends without an error removes its file.
+// logPattern is the pattern for the names of workers' log files. A worker that ends
+// without an error removes its log file.
 const logPattern = "pretext-worker-*.log"
 
-// Work runs this process as a worker of a job until the TaskManager ends it, and
-// returns the exit code. args are those of Beam's worker contract. stop ends the work
-// of the job in this process and waits for it.
+// Work runs this process as a worker of a job until the TaskManager ends the worker, and
+// returns the exit code. args are the arguments of Beam's worker contract. stop must end
+// the job's tasks in this process and wait for them.
 func Work(args []string, stop func()) int {
 	options := map[string]string{}
 	for _, arg := range args {
 		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		options[name] = strings.Trim(value, "'") // Beam's Prism quotes the id
+		options[name] = strings.Trim(value, "'") // Beam's Prism runner quotes the id
 	}
 	log, err := openLog(os.Getenv(logsVariable))
 	if err != nil {
@@ -48,7 +48,7 @@ func Work(args []string, stop func()) int {
 	select {
 	case err = <-done:
 	case <-forgotten(ctx, os.Getenv(restVariable), os.Getenv(jobVariable)):
-	case <-ctx.Done(): // the TaskManager ends the worker: two seconds until it kills it
+	case <-ctx.Done(): // the TaskManager has asked this worker to end and kills it after two seconds
 	}
 	ended := make(chan struct{})
 	go func() { stop(); close(ended) }()
@@ -59,7 +59,8 @@ func Work(args []string, stop func()) int {
 	return log.close(err)
 }
 
-// serve connects to the TaskManager and processes its requests.
+// serve connects to the TaskManager and processes its requests until it closes the
+// connection.
 func serve(ctx context.Context, options map[string]string) error {
 	short, cancel := context.WithTimeout(ctx, dialing)
 	defer cancel()
@@ -67,10 +68,10 @@ func serve(ctx context.Context, options map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("reach the TaskManager at %s: %w", options["provision_endpoint"], err)
 	}
-	// The options that come with the job are not imported: they could name Beam's hooks.
+	// Do not import the options that come with the job: they could enable Beam's hooks.
 	hooks.SerializeHooksToOptions()
 	beam.Init()
-	beamlog.SetLogger(quiet{}) // beam.Init has set one that writes to slog, and so to itself; the harness sets its own
+	beamlog.SetLogger(quiet{}) // replaces beam.Init's logger, which writes to slog and so to itself; the harness sets its own later
 	slog.SetDefault(slog.New(&bridge{}))
 	slog.Info("pretext worker", "pid", os.Getpid(), "log", workerLog)
 	logging := cmp.Or(options["logging_endpoint"], info.GetLoggingEndpoint().GetUrl())
@@ -81,11 +82,11 @@ func serve(ctx context.Context, options map[string]string) error {
 	})
 }
 
-// forgotten returns a channel that is closed when Flink no longer runs this worker's
-// job. This is needed because Beam's runner does not end a worker that it started
-// while Flink repeats a job, and because a restarted JobManager does not know the
-// job. If the REST interface cannot be reached, or does not show the job in the
-// beginning, the channel stays open.
+// forgotten returns a channel that is closed when Flink no longer runs this worker's job.
+// This is needed for two reasons: Beam's runner does not end workers that it started
+// while Flink was repeating a job, and a restarted JobManager has lost the job. The
+// channel stays open if the REST interface cannot be reached, or if it does not list the
+// job at first.
 func forgotten(ctx context.Context, rest, job string) <-chan struct{} {
 	over := make(chan struct{})
 	if rest == "" || job == "" {
@@ -93,8 +94,8 @@ func forgotten(ctx context.Context, rest, job string) <-chan struct{} {
 	}
 	go func() {
 		seen, absent := false, 0
-		// The first question comes at once, while the job lives that this worker was
-		// started for: it may end before the second.
+		// The first request is sent at once, because the job of this worker still runs
+		// now, but may have ended before a later request.
 		for next := time.Duration(0); wait(ctx, next) == nil; next = rounds {
 			live, err := Cluster{REST: rest}.Live(ctx, job)
 			switch {
@@ -113,10 +114,10 @@ func forgotten(ctx context.Context, rest, job string) <-chan struct{} {
 	return over
 }
 
-// Failed returns the error with which an earlier attempt of this worker's job failed
-// permanently. It returns nil if there is none or Flink's REST interface cannot be
-// reached. A check is needed because Flink repeats a job after any error, until the
-// submitter cancels it.
+// Failed returns the permanent error of an earlier attempt of this worker's job. It
+// returns nil if there is none or if Flink's REST interface cannot be reached. The check
+// is needed because Flink repeats a job after any error until the submitter cancels the
+// job.
 func Failed(ctx context.Context) error {
 	base, job := os.Getenv(restVariable), os.Getenv(jobVariable)
 	if base == "" || job == "" {
@@ -142,7 +143,7 @@ func Failed(ctx context.Context) error {
 // workerLog is the path of this worker's log file, or "".
 var workerLog string
 
-// Where describes this worker process to the user.
+// Where returns a description of this worker process for messages.
 func Where() string {
 	if workerLog == "" {
 		return "worker on " + hostName()
@@ -158,11 +159,11 @@ func hostName() string {
 	return host
 }
 
-// A logFile receives the standard error of a worker, which no runner keeps.
+// A logFile stores the standard error of a worker, which runners discard.
 type logFile struct{ f *os.File }
 
-// openLog creates a log file in dir and redirects standard error to it, including the
-// traces of panics.
+// openLog creates a log file in dir and redirects standard error to it. So the file also
+// contains the traces of panics.
 func openLog(dir string) (logFile, error) {
 	f, err := os.CreateTemp(dir, logPattern)
 	if err != nil {
@@ -176,7 +177,8 @@ func openLog(dir string) (logFile, error) {
 	return logFile{f}, nil
 }
 
-// close removes the log unless it contains a failure. It returns the exit code.
+// close removes the log file unless it contains a failure. It returns the exit code for
+// err.
 func (l logFile) close(err error) int {
 	if err == nil && !failures.Load() {
 		l.f.Close()
