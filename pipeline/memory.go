@@ -9,12 +9,12 @@ import (
 const (
 	taskMemory  = sharding.TaskMemory
 	minScratch  = sharding.MinScratch
-	maxScratch  = 48 << 20 // maximum; more than a shard needs with the default options, so the peak does not depend on the size of the text
+	maxScratch  = 48 << 20 // maximum bytes for examples; with the default options shards need less, so that peak memory does not depend on the size of the text
 	textPerByte = sharding.TextPerByte
 )
 
-// scratch returns the bytes of examples that each of the workers may hold in memory,
-// or a [*stage.MemoryError] if the tasks do not fit into c.Memory bytes. wide reports
+// scratch returns how many bytes of examples each worker may hold in memory. If the tasks
+// do not fit into c.Memory bytes, the error is a [*stage.MemoryError]. wide reports
 // whether ids take four bytes.
 func (c ExamplesConfig) scratch(shards []sharding.ShardSize, wide bool, workers int) (int64, error) {
 	tasks := make([]int64, len(shards))

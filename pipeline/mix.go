@@ -12,8 +12,8 @@ import (
 	"pretext/sharding"
 )
 
-// mixAlgorithm is the version of the stage that counts tokens for a mix. It is
-// raised when the same documents would give other counts.
+// mixAlgorithm is the version of the stage that counts tokens for a mix. It is raised if
+// the same documents would result in different counts.
 const mixAlgorithm = 1
 
 func init() {
@@ -27,27 +27,27 @@ func init() {
 	})
 }
 
-// mixOptions are the options that determine the tokens of a document.
+// mixOptions are the options that determine the number of tokens of a document.
 type mixOptions struct {
 	DoLowerCase      bool                    `json:"do_lower_case"`
 	TokenizerProfile string                  `json:"tokenizer_profile,omitempty"`
 	Tokenizer        *sharding.TokenizerInfo `json:"tokenizer,omitempty"`
 	SentenceSplitter string                  `json:"sentence_splitter"`
 	WholeTexts       bool                    `json:"whole_texts,omitempty"`
-	sharding.Split                           // held-out documents are marked
+	sharding.Split                           // which documents are marked as held out
 }
 
-// mixTask is the plan of a task: the blocks whose documents it counts.
+// mixTask is the plan of a task: the blocks of documents to count.
 type mixTask struct {
 	Blocks sharding.BlockList `json:"blocks"`
 }
 
-// countTokens runs the stage that counts the tokens of all documents in inputs:
-// OUT/mix/tokens-NNNNN.bin. It returns the stage's directory. The files stay, for
-// further runs with another mix.
+// countTokens runs the stage that counts the tokens of all documents in inputs, and
+// returns its directory. The stage writes OUT/mix/tokens-NNNNN.bin. The files are kept,
+// so that later runs with another mix can reuse them.
 func (c ExamplesConfig) countTokens(ctx context.Context, r stage.Runner, inputs []sharding.DocumentsInput, tokens *tokens) (store.Folder, error) {
 	target := c.In(sharding.MixFolder)
-	target.Overwrite = isStage(ctx, target.Out, sharding.MixFolder) // of other documents or another tokenizer; never what is not ours
+	target.Overwrite = isStage(ctx, target.Out, sharding.MixFolder) // counts of other documents or another tokenizer may be replaced, but never files that are not pretext's
 	o := c.Examples
 	run := stage.Config{Target: target, Stage: sharding.MixFolder, Work: examplesWork{Examples: o}, Loaded: tokens.tokenizer,
 		Options: mixOptions{o.DoLowerCase, string(o.TokenizerProfile), o.Tokenizer, o.SentenceSplitter, o.How().WholeTexts, o.Split},
@@ -75,15 +75,15 @@ func (c ExamplesConfig) countTokens(ctx context.Context, r stage.Runner, inputs 
 	return store.Open(target.Out)
 }
 
-// checkMix returns a usage error if the mix does not fit the documents directories,
-// before anything is written.
+// checkMix returns a usage error if the mix does not match the documents directories. It
+// is called before anything is written.
 func (c *ExamplesConfig) checkMix(ctx context.Context, in documentInputs) error {
 	if !c.Examples.Mix.Enabled() {
 		c.Examples.Mix = nil
 		return nil
 	}
 	if len(in.foreign) > 0 {
-		return nil // the names are those of the imported files
+		return nil // source names are unknown until the documents are imported
 	}
 	names, err := sharding.ReadSourceNames(ctx, in.folders)
 	if err != nil {
@@ -92,8 +92,8 @@ func (c *ExamplesConfig) checkMix(ctx context.Context, in documentInputs) error 
 	return c.Examples.Mix.CheckNames(names)
 }
 
-// assign assigns the documents to shards. With a mix it counts their tokens first,
-// and sets the table of the mix.
+// assign assigns the documents to shards. For a mix, it first counts tokens and computes
+// the table of the mix.
 func (c *ExamplesConfig) assign(ctx context.Context, r stage.Runner, inputs []sharding.DocumentsInput, tokens *tokens) (*sharding.Assignment, error) {
 	if c.Examples.Mix == nil {
 		return sharding.Assign(inputs, c.Examples)
@@ -111,8 +111,8 @@ func (c *ExamplesConfig) assign(ctx context.Context, r stage.Runner, inputs []sh
 	return sharding.ResolveMix(ctx, counts, inputs, &c.Examples)
 }
 
-// claim claims the directory before tokens are counted. For the options that depend
-// on the counts it assumes the values of the earlier run.
+// claim claims the directory before tokens are counted. The options that depend on the
+// counts are not yet known; claim uses their values from the earlier run.
 func (c *ExamplesConfig) claim(ctx context.Context, inputs []sharding.DocumentsInput, tokens *tokens) error {
 	folder, err := store.Open(c.Out)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *ExamplesConfig) claim(ctx context.Context, inputs []sharding.DocumentsI
 	return stage.Claim(ctx, folder, recipe, c.Overwrite)
 }
 
-// mixWorker counts the tokens of documents. It reads them as examplesWorker does.
+// mixWorker counts the tokens of documents. It reads documents like examplesWorker.
 type mixWorker struct{ *examplesWorker }
 
 // mixTools are the buffers of a running task. The next task reuses them.

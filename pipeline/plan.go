@@ -23,13 +23,13 @@ type Plan struct {
 	Sources         []PlannedSource `json:"sources"`
 	DownloadFiles   int             `json:"download_files"`
 	DownloadBytes   int64           `json:"download_bytes"`
-	DownloadSeconds int64           `json:"download_seconds"` // minimum under the servers' rate limits
+	DownloadSeconds int64           `json:"download_seconds"` // minimum duration, given the servers' rate limits
 	TextBytes       int64           `json:"text_bytes"`
 	Documents       int64           `json:"documents"`
 	Records         int64           `json:"records"`
 	Shards          int             `json:"shards"`
-	// Mix predicts how often each source is read, if the options have a mix; tokens
-	// are estimates.
+	// Mix predicts how often each source is read, if there is a mix. Its token counts are
+	// estimates.
 	Mix      []sharding.MixRow `json:"mix,omitempty"`
 	Disk     PlannedDisk       `json:"disk"`
 	Memory   PlannedMemory     `json:"memory"`
@@ -41,18 +41,18 @@ type Plan struct {
 // A PlannedSource is one source of a plan.
 type PlannedSource struct {
 	Name      string `json:"name"`
-	Source    string `json:"source"`             // name in documents files, which the options of a mix use
-	Language  string `json:"language,omitempty"` // "" if it is not known yet
+	Source    string `json:"source"`             // name in documents files and in the options of a mix
+	Language  string `json:"language,omitempty"` // "" if unknown before reading
 	Kind      string `json:"kind"`
 	Files     int    `json:"files"`
 	Bytes     int64  `json:"bytes"`      // size of the files, compressed or not
-	TextBytes int64  `json:"text_bytes"` // expected size of its text
-	Documents int64  `json:"documents"`  // expected number
-	Basis     string `json:"basis"`      // what the sizes are based on
+	TextBytes int64  `json:"text_bytes"` // expected size of the text
+	Documents int64  `json:"documents"`  // expected number of documents
+	Basis     string `json:"basis"`      // how the sizes were determined
 	Licence   string `json:"licence"`
 	Local     bool   `json:"local"`
 
-	spooled int64 // bytes of compressed dumps that may have templates
+	spooled int64 // size of a compressed dump that may contain templates; 0 for other sources
 }
 
 // PlannedDisk is the disk space of a run, in bytes.
@@ -63,23 +63,22 @@ type PlannedDisk struct {
 	Vocab     int64 `json:"vocab"`
 	Shards    int64 `json:"shards"`
 	Converted int64 `json:"converted,omitempty"` // shards in other formats
-	Scratch   int64 `json:"scratch"`             // unlinked files while examples are made
-	// Spool is the unlinked temporary file, in --temp-dir or the run's directory,
-	// that keeps the pages of dumps until the definitions of their templates are
-	// collected.
+	Scratch   int64 `json:"scratch"`             // size of unnamed temporary files while examples are made
+	// Spool is the unnamed temporary file that stores the pages of dumps until their
+	// template definitions are collected. It is in --temp-dir or in the run's directory.
 	Spool int64 `json:"spool,omitempty"`
-	Peak  int64 `json:"peak"` // maximum in the run's directory
+	Peak  int64 `json:"peak"` // maximum use of the disk with the run's directory
 	Free  int64 `json:"free"` // -1 if unknown
 }
 
 // PlannedMemory is the memory of the process, in bytes.
 type PlannedMemory struct {
-	Needed  int64 `json:"needed"`  // minimum: with less, a stage refuses to start
-	Peak    int64 `json:"peak"`    // expected
-	Allowed int64 `json:"allowed"` // by --memory
+	Needed  int64 `json:"needed"`  // minimum; with less, a stage refuses to start
+	Peak    int64 `json:"peak"`    // expected use
+	Allowed int64 `json:"allowed"` // limit set by --memory
 }
 
-// A FitError reports that a plan exceeds the memory or the disk.
+// A FitError reports that a run needs more memory or disk space than available.
 type FitError struct{ Problems []string }
 
 func (e *FitError) Error() string { return strings.Join(e.Problems, "; ") }
@@ -87,10 +86,10 @@ func (e *FitError) Error() string { return strings.Join(e.Problems, "; ") }
 // DoesNotFit marks the error for exit codes.
 func (e *FitError) DoesNotFit() bool { return true }
 
-// A TypicalSize is the recorded size of a request, used if no server can be asked.
+// A TypicalSize is a recorded size of a request's files, used if no server answers.
 type TypicalSize struct {
 	Bytes  int64
-	Source string // where it comes from
+	Source string // origin of the recorded size
 }
 
 // PlanConfig configures [PlanRun].
@@ -98,17 +97,18 @@ type PlanConfig struct {
 	Run     RunConfig
 	Workers int
 	Cluster bool     // the run's jobs run on a cluster, not in this process
-	Formats []string // into which the shards are converted
-	// Machines are the machines for which the duration of the run is predicted; none
-	// without Counts.
+	Formats []string // formats to which the shards will be converted
+	// Machines are the machines for which the run's duration is predicted. Without
+	// Counts, there is no prediction.
 	Machines Machines
-	passes   float64 // number of times that the examples stage reads the text, by the mix; 0: once
-	// Typical returns the recorded size of a request; false if there is none.
+	passes   float64 // average number of passes over the text in the examples stage, with a mix; 0: one pass
+	// Typical returns the recorded size of a request. The second result is false if there
+	// is none.
 	Typical func(download.Request) (TypicalSize, bool)
 }
 
-// PlanRun predicts a run without writing anything. If the plan exceeds the memory
-// or the disk, it returns the plan and a [*FitError].
+// PlanRun predicts a run without writing anything. If the run does not fit into memory or
+// disk space, PlanRun returns both the plan and a [*FitError].
 func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	if err := errors.Join(c.Run.Examples.Validate(), c.Run.Filter.WithDefaults().Validate()); err != nil {
 		return nil, failure.Usage(err)
@@ -149,7 +149,7 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	return p, p.fit(c)
 }
 
-// reckon sums up the sources and predicts the output and the resources.
+// reckon adds up the sources and predicts the output and the resources of the run.
 func (p *Plan) reckon(c PlanConfig) {
 	for _, s := range p.Sources {
 		p.TextBytes += s.TextBytes
@@ -174,7 +174,7 @@ func (p *Plan) reckon(c PlanConfig) {
 	p.foreseeSpool(c)
 }
 
-// fit returns a [*FitError] if the plan exceeds the memory or the disk.
+// fit returns a [*FitError] if the run does not fit into memory or disk space.
 func (p *Plan) fit(c PlanConfig) error {
 	if p.Memory.Needed > p.Memory.Allowed {
 		p.Problems = append(p.Problems, fmt.Sprintf("about %d MB of memory are needed, --memory allows %d MB: give more --memory, fewer --workers or more --shards",
@@ -196,7 +196,7 @@ func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(
 	for _, q := range d.Requests {
 		source, err := planRequest(ctx, d.Client, q)
 		if errors.Is(err, download.ErrNetwork) || errors.Is(err, download.ErrOffline) {
-			d.Client.Offline = true // the next request need not wait for the network again
+			d.Client.Offline = true // avoids waiting for the network again
 			size, ok := TypicalSize{}, false
 			if typical != nil {
 				size, ok = typical(q)
@@ -216,7 +216,7 @@ func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(
 	return nil
 }
 
-// planRequest asks servers for the files of a request and their sizes.
+// planRequest asks servers for the files selected by a request and for their sizes.
 func planRequest(ctx context.Context, o download.Options, q download.Request) (s PlannedSource, err error) {
 	client, err := download.NewClient(o)
 	if err != nil {
@@ -242,7 +242,7 @@ func planRequest(ctx context.Context, o download.Options, q download.Request) (s
 	return s, nil
 }
 
-// dateOf returns the date in the name of a dump, or "latest".
+// dateOf returns the date contained in the name of a dump, or "latest".
 func dateOf(name string) string {
 	for i := range name {
 		if rest := name[i:]; i > 0 && name[i-1] == '-' {
@@ -265,8 +265,7 @@ func typicalSource(q download.Request, size TypicalSize) PlannedSource {
 	return s
 }
 
-// expect predicts text and documents of a source from its kind, its name and its
-// size.
+// expect predicts the text and documents of a source from its kind, name and size.
 func (s *PlannedSource) expect(name string) {
 	if s.Kind == KindWiki && !strings.HasSuffix(name, ".xml") {
 		s.spooled = s.Bytes
@@ -277,9 +276,9 @@ func (s *PlannedSource) expect(name string) {
 	case s.Kind == KindWiki && strings.HasSuffix(name, ".bz2"):
 		ratio, documents = textPerDumpByte, wikiDocuments
 	case s.Kind == KindWiki && packed:
-		ratio, documents = textPerDumpByte*0.75, wikiDocuments // gzip packs a quarter worse than bzip2
+		ratio, documents = textPerDumpByte*0.75, wikiDocuments // gzip files are a third larger than bzip2 files
 	case s.Kind == KindWiki:
-		ratio, documents = textPerDumpByte/4, wikiDocuments // XML is four times its bzip2, measured
+		ratio, documents = textPerDumpByte/4, wikiDocuments // uncompressed XML is four times as large as bzip2, measured
 	case packed:
 		ratio = textPerPackedByte
 	}
@@ -290,8 +289,8 @@ func (s *PlannedSource) expect(name string) {
 	}
 }
 
-// planLocal predicts the text and documents of a local source. It samples a
-// dump; for books it uses the sizes of the files.
+// planLocal predicts the text and documents of a local source. For a dump it extracts a
+// sample. For books it uses the file sizes.
 func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (PlannedSource, error) {
 	p := PlannedSource{Name: store.Base(s.Path), Language: o.Wiki.Language, Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
 	if s.Kind == KindWiki {
@@ -316,7 +315,7 @@ func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (Planned
 		p.Files, p.Basis = 0, "sizes of the files"
 	}
 	for _, t := range tasks {
-		if t.First == 0 { // count a file of rows once, though it has several tasks
+		if t.First == 0 { // several tasks may read rows of the same file; count it once
 			p.Files += len(t.Files)
 		}
 		p.Bytes += t.Bytes
@@ -325,15 +324,15 @@ func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (Planned
 	return p, nil
 }
 
-// A dump is sampled by extracting samples ranges of sampleBytes compressed
-// bytes each, spread evenly. That takes about a second.
+// For a dump, the sample is a number (samples) of ranges with sampleBytes compressed
+// bytes each, at equal distances. Extracting them takes about a second.
 const (
 	samples     = 8
 	sampleBytes = 256 << 10
 )
 
-// sampleDump extracts some ranges of a dump, extrapolates to the whole dump,
-// and sets the sizes and the basis in to.
+// sampleDump extracts some ranges of a dump and extrapolates to the whole dump. It sets
+// the sizes and the basis in to.
 func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSource) error {
 	f, dump, err := openDump(ctx, path)
 	if err != nil {
@@ -368,7 +367,7 @@ func sampleRanges(size int64) (ranges []wiki.Range) {
 		return []wiki.Range{{Start: 0, End: size}}
 	}
 	for i := range int64(samples) {
-		start := (size*(2*i+1)/samples - sampleBytes) / 2 // in the middle of its share
+		start := (size*(2*i+1)/samples - sampleBytes) / 2 // in the middle of its part of the dump
 		ranges = append(ranges, wiki.Range{Start: start, End: start + sampleBytes})
 	}
 	return slices.Clip(ranges)

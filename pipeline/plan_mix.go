@@ -12,8 +12,8 @@ import (
 	"pretext/sharding"
 )
 
-// mix predicts the table of the mix from the estimates of the sources, and the number
-// of times that the examples stage reads the text.
+// mix predicts the table of the mix from the estimated sizes of the sources. It also sets
+// c.passes, the average number of passes over the text.
 func (p *Plan) mix(c *PlanConfig) (err error) {
 	m := c.Run.Examples.Mix
 	if !m.Enabled() {
@@ -37,10 +37,10 @@ func (p *Plan) mix(c *PlanConfig) (err error) {
 	return nil
 }
 
-// unknownLanguage stands for the languages of a source that was not read yet.
+// unknownLanguage is used as the language of sources that have not been read.
 const unknownLanguage = "unknown"
 
-// downloadName returns the prefix of the source names of a download.
+// downloadName returns the common prefix of the source names that a download will have.
 func downloadName(q download.Request) string {
 	address, _, _ := strings.Cut(redact.URL(q.URL), "?")
 	address = redact.Name(address)
@@ -48,14 +48,14 @@ func downloadName(q download.Request) string {
 	case q.Kind == download.Wiki:
 		return q.Wiki
 	case q.Kind == download.Gutenberg || isBook(address):
-		return sourcesFolder // all single books are one source, their directory
+		return sourcesFolder // all single books form one source, named after their directory
 	}
 	return stem(download.SafeName(address))
 }
 
-// fullName returns the key of the mix that begins with the given prefix of a source's
-// name and a hyphen, such as enwiki-latest for enwiki. If there is none, it returns
-// the prefix, because the date of a download is not known before.
+// fullName returns the key of the mix that begins with beginning and a hyphen, such as
+// enwiki-latest for enwiki. If there is none, it returns beginning. This is needed
+// because the date in the name of a download is not known in advance.
 func fullName(m *sharding.Mix, beginning string) string {
 	for _, key := range slices.Sorted(maps.Keys(m.Weights)) {
 		if strings.HasPrefix(key, beginning+"-") {
@@ -70,8 +70,8 @@ func fullName(m *sharding.Mix, beginning string) string {
 	return beginning
 }
 
-// checkMix returns a usage error if the mix does not fit the sources, before the
-// first stage runs.
+// checkMix returns a usage error if the mix does not match the sources. It is called
+// before the first stage runs.
 func (c *RunConfig) checkMix(ctx context.Context) error {
 	m := c.Examples.Mix
 	if !m.Enabled() {
@@ -86,7 +86,7 @@ func (c *RunConfig) checkMix(ctx context.Context) error {
 	text := false
 	for _, s := range local {
 		if s.Kind == kindText && text {
-			continue // all text files are one source
+			continue // all text files form one source
 		}
 		text = text || s.Kind == kindText
 		names = append(names, next.next(s.Path))

@@ -10,16 +10,17 @@ import (
 	"pretext/sharding"
 )
 
-// Constants of predictions that cannot be measured before the run. Each names its
-// source; "measured" means with this program, on the dumps and books of the tests'
-// shared data and bert-base-uncased.
+// Constants for predictions that cannot be measured before the run. Each comment states
+// the origin of the value. "Measured" means measured with this program on
+// bert-base-uncased and the dumps and books in the tests' shared data.
 const (
-	// English Wikipedia's dump of 2020-01-01, 17.75 GB of bzip2, gave MLPerf's
-	// reference 13.3 GB of text. Local dumps are sampled instead.
+	// Bytes of text per byte of a bzip2 dump. English Wikipedia's dump of 2020-01-01 has
+	// 17.75 GB, and MLPerf's reference extracts 13.3 GB of text. Local dumps are sampled
+	// instead.
 	textPerDumpByte = 0.75
 	// Documents per MB of Wikipedia text: 6 million articles in 13.3 GB.
 	wikiDocuments = 450
-	// Plain text of books packed with gzip: 9.16 MB in 3.48 MB, measured.
+	// Bytes of text per byte of books packed with gzip: 9.16 MB in 3.48 MB, measured.
 	textPerPackedByte = 2.6
 	// Books per MB of text: a book has about 400 kB.
 	bookDocuments = 2.5
@@ -28,19 +29,18 @@ const (
 	// Bytes of a documents directory per byte of text: 0.40 to 0.45, measured.
 	documentsPerTextByte = 0.45
 	storedPerTextByte    = 1.05 // without compression: JSON, IDs, titles
-	// Bytes of the word counts that a vocabulary is trained from, per byte of
-	// text: 3 to 4 MB for the 32 MB of a task.
+	// Bytes of word counts for training a vocabulary, per byte of text: 3 to 4 MB for the
+	// 32 MB of a task.
 	countsPerTextByte = 0.11
-	// Size of records after gzip as a fraction of their size before: 1/2.47,
-	// measured.
+	// Size of records after gzip, relative to the size before: 1/2.47, measured.
 	gzipOfRecords = 0.41
-	// Bytes of an id in a record: 2.1, measured.
+	// Average bytes of an id in a record: 2.1, measured.
 	idBytes = 2.1
-	// Bytes per token of an example that waits for the shuffle: 290 bytes at
+	// Bytes per token of an example in the temporary file for the shuffle: 290 bytes at
 	// 128 tokens.
 	scratchPerToken = 2.3
-	// Bytes per second that Wikimedia's servers allow: 5 MB for each of two
-	// connections, by their configuration. The user's network may be slower.
+	// Bytes per second from Wikimedia's servers: their configuration allows 5 MB for each
+	// of two connections. The user's network may be slower.
 	wikimediaSpeed = 10e6
 	// Memory of a task of the extract stage: a range's buffers, the largest page
 	// and the block being written.
@@ -64,10 +64,10 @@ func (c PlanConfig) converted(records float64) (bytes int64) {
 	return bytes
 }
 
-// recordBytes returns the approximate disk space of an example, with its index
-// entry and its part of the side-car: 530 bytes at 64 tokens and 10 predictions,
-// 850 at 128 and 20, 1,500 at 256 and 40, 2,800 at 512 and 76, measured. Without
-// masks only the ids count, tokens of them.
+// recordBytes returns the approximate disk space of an example, including its index entry
+// and its part of the side-car. Measured: 530 bytes at 64 tokens and 10 predictions, 850
+// at 128 and 20, 1,500 at 256 and 40, 2,800 at 512 and 76. Without masks, the size
+// depends only on the number of tokens.
 func recordBytes(o sharding.ExamplesOptions, tokens float64) float64 {
 	if !o.Form().Masks() {
 		return 100 + idBytes*tokens
@@ -83,8 +83,8 @@ type forecast struct {
 	Memory  PlannedMemory
 }
 
-// documentsPerText returns the size of a documents file with this compression level
-// as a fraction of its text.
+// documentsPerText returns the size of a documents file at this compression level,
+// relative to the size of its text.
 func documentsPerText(l extract.Level) float64 {
 	if l == extract.Stored {
 		return storedPerTextByte
@@ -113,11 +113,11 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	workers := min(max(1, c.Workers), f.Shards)
 	scratch := f.Records / float64(f.Shards) * scratchPerToken * float64(o.MaxSeqLength) * float64(workers)
 	if !o.Form().Masks() {
-		scratch = 0 // the texts themselves are shuffled
+		scratch = 0 // texts are shuffled instead of examples
 	}
 	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerText(c.Run.Extract.DocumentsLevel())), Shards: int64(shards), Converted: converted, Scratch: int64(scratch)}
 	if o := c.Run.Filter.WithDefaults(); o.Enabled() {
-		f.Disk.Filtered = f.Disk.Documents + o.Disk(corpus) // if all are kept
+		f.Disk.Filtered = f.Disk.Documents + o.Disk(corpus) // assuming that all documents are kept
 	}
 	if c.Run.Vocab == "" && c.Run.Tokenizer == "" {
 		f.Disk.Vocab = int64(text*countsPerTextByte) + 1e6
@@ -127,18 +127,18 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	return f
 }
 
-// foreseeMemory predicts the memory of a run with the formulas that the stages
-// check before they start. The stage that needs most determines it.
+// foreseeMemory predicts the memory of a run. It uses the same formulas as the checks at
+// the start of each stage, and returns the values of the stage that needs most.
 func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemory {
 	workers := max(1, c.Workers)
 	perByte := int64(textPerByte)
 	if c.Run.Tokenizer != "" || c.Run.training().TokenizerFile() {
-		perByte *= 2 // ids may take four bytes
+		perByte *= 2 // assume that ids take four bytes
 	}
-	const largest = 1 << 20 // document, in nearly all corpora
+	const largest = 1 << 20 // size of the largest document in nearly all corpora
 	shard := int64(float64(corpus.TextBytes)*cmp.Or(c.passes, 1)) / int64(shards)
 	if c.Run.Examples.NSPNegatives != "" && shards > 1 {
-		shard += max(sharding.NegativesBytes, shard) // of other shards
+		shard += max(sharding.NegativesBytes, shard) // text of other shards
 	}
 	examples := taskMemory + minScratch + shard*perByte + 3*largest
 	makers := int64(min(workers, shards))

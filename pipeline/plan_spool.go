@@ -8,8 +8,8 @@ import (
 	"pretext/extract/wiki"
 )
 
-// spooled returns the number of bytes of a local dump whose pages go to the spool:
-// all if the dump is compressed and may have templates, else 0.
+// spooled returns how many bytes of a local dump go to the spool: the size of the dump if
+// it is compressed and may contain templates, and otherwise 0.
 func spooled(ctx context.Context, path string) (int64, error) {
 	f, dump, err := openDump(ctx, path)
 	if err != nil {
@@ -29,11 +29,11 @@ func spooled(ctx context.Context, path string) (int64, error) {
 	return dump.Size, nil
 }
 
-// foreseeSpool sets the size of the temporary file that keeps the pages of dumps
-// while definitions of templates are collected ([ExtractConfig.openSpool]), and
-// adds it to the disk space. It is gone when documents are extracted, and the
-// stages after that write their files. Compressed dumps that will be downloaded are
-// assumed to have templates.
+// foreseeSpool predicts the size of the spool, the temporary file that stores the pages
+// of dumps while template definitions are collected ([ExtractConfig.openSpool]), and adds
+// it to the disk space. The spool is removed after documents are extracted, before later
+// stages write their files. Compressed dumps to be downloaded are assumed to contain
+// templates.
 func (p *Plan) foreseeSpool(c PlanConfig) {
 	var dumps int64
 	for _, s := range p.Sources {
@@ -49,7 +49,7 @@ func (p *Plan) foreseeSpool(c PlanConfig) {
 	}
 	size, room := spoolSpace(dumps)
 	if c.Run.Temp == "" {
-		free -= p.Disk.Sources // downloads come first
+		free -= p.Disk.Sources // downloads are written first
 	}
 	switch d := &p.Disk; {
 	case free >= room:

@@ -1,7 +1,8 @@
-// Package pipeline holds the stages of the data path and runs them: download and
-// extract turn sources into documents, filter selects documents, vocab trains a
-// vocabulary, examples writes shards. [Run] runs all of them, [PlanRun] predicts
-// what a run takes. Each stage is a worker and a driver on package pipeline/stage.
+// Package pipeline contains and runs the stages of the data path: download and extract
+// turn sources into documents, filter selects documents, vocab trains a vocabulary,
+// examples writes shards. [Run] runs all stages. [PlanRun] predicts the output and
+// resources of a run. Each stage consists of a worker and a driver built on package
+// pipeline/stage.
 package pipeline
 
 import (
@@ -16,7 +17,7 @@ import (
 	"pretext/sharding"
 )
 
-// Names of stages' directories, below the directory of a run.
+// Names of the stages' directories in the directory of a run.
 const (
 	filteredFolder = "filtered" // output of the filter stage
 	VocabFolder    = "vocab"
@@ -26,9 +27,9 @@ const (
 type RunConfig struct {
 	stage.Target
 	Reading
-	TokenFile     // if empty, a vocabulary is trained
+	TokenFile     // vocabulary or tokenizer to use; if empty, one is trained
 	Sources       []Source
-	Download      *DownloadConfig // what to download to OUT/sources and read after Sources; nil for nothing
+	Download      *DownloadConfig // downloads to OUT/sources, which are read after Sources; nil: none
 	Filter        filter.Options  // the zero value keeps all documents
 	Model         string          // tokenizer to train: "" or one of vocab.Models
 	VocabSize     int             // number of tokens of a trained vocabulary
@@ -38,19 +39,19 @@ type RunConfig struct {
 }
 
 // DefaultRunConfig returns the settings of "prepare-data run --out out" without other
-// flags. It lacks sources: set Sources or Download.
+// flags. It contains no sources: the caller must set Sources or Download.
 func DefaultRunConfig(out string) RunConfig {
 	training := DefaultVocabOptions()
 	return RunConfig{Target: stage.Target{Out: out, Memory: DefaultMemory}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1},
 		VocabSize: training.VocabSize, LimitAlphabet: training.LimitAlphabet, Examples: sharding.DefaultExamplesOptions()}
 }
 
-// DefaultMemory is the default for the memory in bytes that a process may use.
+// DefaultMemory is the default limit for the memory of a process, in bytes.
 const DefaultMemory = 600e6
 
-// Run runs all stages below one directory: sources if any are downloaded,
-// documents, filtered if documents are filtered, vocab, shards. If a stage fails,
-// it returns the summaries of the stages before.
+// Run runs all stages, each in its own directory below that of the run: sources (if any
+// are downloaded), documents, filtered (if documents are filtered), vocab, shards. If a
+// stage fails, Run returns the summaries of the stages before it.
 func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummary, err error) {
 	if err := c.Examples.Validate(); err != nil {
 		return nil, failure.Usage(err)
@@ -69,14 +70,14 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 		return nil, err
 	}
 	if _, err := c.readTemplates(ctx, c.Sources, c.Download); err != nil {
-		return nil, err // before a download
+		return nil, err // checked before a download
 	}
 	if c.given() {
 		c.keepCase(ctx, &c.Examples, c.FixedCase)
 		o := c.Examples
 		tokens, err := c.read(&o)
 		if err != nil {
-			return nil, err // before hours of work, not after
+			return nil, err // checked first, because it might otherwise fail after hours
 		}
 		c.last = tokens
 	} else if err := c.training().Validate(); err != nil {
@@ -159,8 +160,8 @@ func (c RunConfig) training() VocabOptions {
 	return o
 }
 
-// trained returns the vocabulary or tokenizer in the folder of the vocab stage: a
-// copy of the given one, or the trained one.
+// trained returns the vocabulary or tokenizer in the folder of the vocab stage. It is the
+// trained one or a copy of the user's.
 func (c RunConfig) trained(folder string) TokenFile {
 	if !c.given() && c.training().TokenizerFile() {
 		return TokenFile{Tokenizer: store.Join(folder, sharding.TokenizerName)}
