@@ -13,8 +13,8 @@ import (
 	"pretext/sharding"
 )
 
-// Claim returns an error unless a directory is empty or holds output of the same
-// recipe. With overwrite it removes other output.
+// Claim checks that a directory is empty or contains output of the same recipe. With
+// overwrite it removes output of other recipes; otherwise such output is an error.
 func Claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, overwrite bool) error {
 	plan, err := sharding.ReadPlan(ctx, folder)
 	var old sharding.Recipe
@@ -44,10 +44,10 @@ func Claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, ove
 	return removeStage(ctx, folder)
 }
 
-// removeStage removes the files of a stage: the manifest first, so that the
-// directory never appears finished, and the plan last, so that an interrupted
-// removal leaves no file without its plan. The next plan replaces the plans of
-// tasks.
+// removeStage removes the files of a stage, but not the plans of its tasks, which the
+// next plan replaces. It removes the manifest first, so that the directory never looks
+// finished. It removes the plan last, so that an interrupted removal leaves no file
+// without its plan.
 func removeStage(ctx context.Context, folder store.Folder) error {
 	if err := folder.Remove(ctx, sharding.ManifestName); err != nil {
 		return err
@@ -73,7 +73,7 @@ func Empty(ctx context.Context, folder store.Folder) error {
 	return removePlans(ctx, folder.Folder(sharding.PlanFolder))
 }
 
-// removePlans removes the plans of tasks.
+// removePlans removes the plans of all tasks.
 func removePlans(ctx context.Context, planFolder store.Folder) error {
 	if err := removeOldPlans(ctx, planFolder); err != nil {
 		return err
@@ -81,20 +81,19 @@ func removePlans(ctx context.Context, planFolder store.Folder) error {
 	return planFolder.Remove(ctx, sharding.TasksName)
 }
 
-// removeOldPlans removes the plans of tasks of an earlier version, a file each, and
-// the list of their hashes.
+// removeOldPlans removes the task plans of earlier versions, which are in one file each,
+// and the list of their hashes.
 func removeOldPlans(ctx context.Context, planFolder store.Folder) error {
 	return remove(ctx, planFolder, func(name string) bool { return owns(name) || name == sharding.SumsName })
 }
 
-// removeOurs removes the files of a directory that a stage may have written,
-// except one.
+// removeOurs removes all files of a directory that a stage may have written, except the
+// file named but.
 func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 	return remove(ctx, folder, func(name string) bool { return name != but && owns(name) })
 }
 
-// remove removes those files of a directory for which the function which returns
-// true.
+// remove removes the files of a directory for which which returns true.
 func remove(ctx context.Context, folder store.Folder, which func(name string) bool) error {
 	files, err := folder.List(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +113,7 @@ func remove(ctx context.Context, folder store.Folder, which func(name string) bo
 	return nil
 }
 
-// Differences describes the differences between two recipes to the user.
+// Differences describes the differences between two recipes for the user.
 func Differences(old, new sharding.Recipe) (diffs []string) {
 	if old.Stage != new.Stage {
 		return []string{fmt.Sprintf("it holds the output of stage %q, not %q", old.Stage, new.Stage)}

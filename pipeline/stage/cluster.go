@@ -10,8 +10,8 @@ import (
 	"pretext/sharding"
 )
 
-// live reports whether a cluster already runs the job of a stage, because an earlier
-// run was killed or lost its connection.
+// live reports whether a cluster is already running the job of the stage. This is
+// possible if an earlier run was killed or lost its connection.
 func (r Runner) live(ctx context.Context, spec Spec) (bool, error) {
 	if r.name() != Flink {
 		return false, nil
@@ -25,8 +25,9 @@ func (s Spec) clusterName() string { return flink.JobName(s.Stage, s.Fingerprint
 // progressTick is the interval at which a directory is checked for new side-cars.
 const progressTick = 2 * time.Second
 
-// watchSideCars updates the meter of a job on a cluster, whose workers are other
-// processes: a task counts as done when its side-car exists. Call stop to end it.
+// watchSideCars updates the meter while a job runs on a cluster. The workers are other
+// processes there, so a task counts as done when its side-car exists. Call stop to end
+// the updates.
 func watchSideCars(ctx context.Context, folder store.Folder, m *Meter) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -46,19 +47,19 @@ func watchSideCars(ctx context.Context, folder store.Folder, m *Meter) (stop fun
 	return func() { cancel(); <-done }
 }
 
-// progress sets the meter of a stage from the number of its finished tasks.
+// progress sets the meter from the number of finished tasks.
 func (m *Meter) progress(tasks int64) {
 	if m.Tasks > 0 {
 		m.done.Store(int64(float64(m.Total) * float64(min(tasks, int64(m.Tasks))) / float64(m.Tasks)))
 	}
 }
 
-// finishedTasks returns the number of tasks with side-cars in a directory. The
-// side-cars of one task differ in the first word of their names.
+// finishedTasks returns the number of tasks that have side-cars in a directory. A task
+// may write several side-cars, which differ only in the first word of their names.
 func finishedTasks(ctx context.Context, folder store.Folder) int64 {
 	files, err := folder.List(ctx)
 	if err != nil {
-		return 0 // of a display
+		return 0 // only a display depends on it
 	}
 	tasks := map[string]bool{}
 	for _, f := range files {

@@ -11,13 +11,13 @@ import (
 	"pretext/sharding"
 )
 
-// A Spec holds all that a process needs to make the workers of a stage. Beam sends it
-// as JSON.
+// A Spec contains everything that a process needs to create the workers of a stage. Beam
+// sends it as JSON.
 type Spec struct {
 	Stage       string
-	Out         string          // location of the stage's directory, absolute: a worker may run elsewhere
-	Fingerprint string          // of the plan; [Run] sets it
-	Paths       []string        // what the stage reads
+	Out         string          // absolute location of the stage's directory, since a worker may run in another directory
+	Fingerprint string          // fingerprint of the plan; [Run] sets it
+	Paths       []string        // paths of the stage's input
 	Temp        string          // [Target].Temp
 	Work        json.RawMessage // options of the stage's workers, see [Definition.New]
 }
@@ -26,30 +26,31 @@ type Spec struct {
 type Worker interface {
 	// Do writes the files of a task, unless [Env.Proved] finds them complete.
 	Do(ctx context.Context, task int) ([]Result, error)
-	// Finish writes the files that are made from the results of all tasks, the
-	// manifest last. It may be called again, and then writes the same bytes.
+	// Finish writes the files that depend on the results of all tasks, and last the
+	// manifest. Finish may be called again and must then write the same bytes.
 	// [Env.Finish] writes only the manifest.
 	Finish(ctx context.Context, results []Result) error
 }
 
-// A Definition describes a stage to the engine. The names of its files begin with
-// NAME-, or are those of [sharding.IsStageFile]. Register it in an init function.
+// A Definition describes a stage for the engine. The names of a stage's files must begin
+// with NAME-, or be accepted by [sharding.IsStageFile]. Register a Definition in an init
+// function.
 type Definition struct {
 	Name      string
-	Algorithm int // raised when the same options and inputs give other bytes
+	Algorithm int // raised if the same options and inputs would result in different bytes
 	// New returns a worker in env; work is [Spec.Work].
 	New func(env *Env, work json.RawMessage) (Worker, error)
-	// Clear removes the files whose names only the plan has. It may be nil.
+	// Clear removes output files whose names are only known from the plan. It may be nil.
 	Clear func(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error
-	// Warnings derives the warnings of a manifest from its other fields, from known
-	// and from the files in folder. It may be nil.
+	// Warnings derives the warnings of a manifest from its other fields, the known facts,
+	// and the files in folder. It may be nil.
 	Warnings func(known sharding.Known, ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
-	// Counts are all that the stage's manifests may have, in the order in which they
-	// are shown.
+	// Counts are all counts that the stage's manifests may contain, in the order in which
+	// they are shown.
 	Counts []counts.Count
 }
 
-// definitions are the registered stages by name.
+// definitions contains the registered stages by name.
 var definitions = map[string]Definition{}
 
 // Register adds a stage to the engine. It panics if the name is taken.
@@ -73,8 +74,8 @@ func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawM
 	}
 }
 
-// owns reports whether a stage may have written a file of this name: the name begins
-// with the stage's name and a hyphen, or [sharding.IsStageFile] accepts it. Such
+// owns reports whether the name of a file is one that a stage may write: it begins with
+// the name of a registered stage and a hyphen, or [sharding.IsStageFile] accepts it. Such
 // files are removed when a directory is overwritten.
 func owns(file string) bool {
 	name, _, _ := strings.Cut(file, "-")
@@ -82,8 +83,8 @@ func owns(file string) bool {
 	return ok || sharding.IsStageFile(file)
 }
 
-// Worker returns a worker with limits and buffers of its own, as in a process that
-// does not drive the job.
+// Worker returns a worker with its own limits and buffers, as in a process that is not
+// the driver of the job.
 func (s Spec) Worker() (Worker, error) { return s.worker(newJob(context.Background(), 1, new(Meter))) }
 
 func (s Spec) worker(j *job) (Worker, error) {

@@ -21,46 +21,46 @@ import (
 // A Target is the directory that a stage writes to and the memory that it may use.
 type Target struct {
 	Out       string // directory
-	Overwrite bool   // replaces output of other options or inputs
+	Overwrite bool   // remove output of other options or inputs
 	Memory    int64  // bytes that the process may use
-	Temp      string // local directory for temporary files; "": Out if that is local, else the system's
+	Temp      string // local directory for temporary files; "": Out if it is local, else the system's temporary directory
 }
 
-// In returns the target whose directory is name, below t.Out.
+// In returns a copy of t for the subdirectory name of t.Out.
 func (t Target) In(name string) Target {
 	t.Out = store.Join(t.Out, name)
 	return t
 }
 
-// A Config is one run of a stage.
+// A Config configures one run of a stage.
 type Config struct {
 	Target
-	Stage string // as registered
-	// Algorithm is the version of the stage with these options; 0: that of its
+	Stage string // name of the registered stage
+	// Algorithm is the version of the stage with these options; 0: the version in its
 	// [Definition].
 	Algorithm int
 	Options   any              // all options that determine the bytes; written as JSON
 	Inputs    []sharding.Input // in source order
-	Paths     []string         // what the stage reads: sources, or the documents directories of its blocks
-	Work      any              // options of the workers, see [Definition.New]; they travel as JSON
+	Paths     []string         // paths of the input: sources, or the documents directories to which blocks refer
+	Work      any              // options of the workers, sent as JSON, see [Definition.New]
 	Tasks     sharding.TaskList
-	Sizes     []int64 // sizes of the tasks, in any unit: the largest start first; nil if they are similar
-	Total     int64   // of the meter
-	Unit      string  // of the meter
-	Reads     int64   // of the meter
-	// Loaded is data for tasks in this process, see [Env.Loaded]. It is not sent to
-	// other processes.
+	Sizes     []int64 // sizes of the tasks in any unit, so that the largest start first; nil if they are similar
+	Total     int64   // see [Meter]
+	Unit      string  // see [Meter]
+	Reads     int64   // see [Meter]
+	// Loaded is data for the tasks in this process, see [Env.Loaded]. Other processes do
+	// not receive it.
 	Loaded any
-	// Prepare writes files that all tasks read. It runs under the directory's
-	// lock, before the first task. It may be nil.
+	// Prepare writes files that all tasks read. It is called before the first task, while
+	// the directory is locked. It may be nil.
 	Prepare func(context.Context, store.Folder) error
-	// Refit allows a stage to try other options if the first turn out not to fit the
-	// input: after a usage error the directory is emptied, and other options are
-	// accepted.
+	// Refit allows a stage to be run again with other options if the first ones do not
+	// fit the input. After a usage error, the directory is emptied, so that it accepts
+	// other options.
 	Refit bool
 }
 
-// Tasks returns list as the Tasks of a [Config].
+// Tasks converts list to the type of [Config].Tasks.
 func Tasks[T any](list []T) sharding.TaskList {
 	return sharding.TaskList{Len: len(list), Plan: func(i int) any { return list[i] }}
 }
@@ -75,7 +75,7 @@ func (c Config) Recipe() (sharding.Recipe, error) {
 		Options: options, Inputs: c.Inputs}, nil
 }
 
-// Spec returns the spec of the workers for the plan with a fingerprint.
+// Spec returns the spec for the workers. fingerprint is that of the plan.
 func (c Config) Spec(fingerprint string) (Spec, error) {
 	work, err := json.Marshal(c.Work)
 	if err != nil {
@@ -84,8 +84,8 @@ func (c Config) Spec(fingerprint string) (Spec, error) {
 	return Spec{Stage: c.Stage, Out: store.Absolute(c.Out), Fingerprint: fingerprint, Paths: c.Paths, Temp: c.Temp, Work: work}, nil
 }
 
-// Locked calls do while holding the lock of the directory at location, which it
-// creates if necessary.
+// Locked locks the directory at location and calls do. It creates the directory if
+// necessary.
 func Locked[R any](location string, do func(store.Folder) (R, error)) (result R, err error) {
 	if err := checkPath(location); err != nil {
 		return result, err
@@ -101,8 +101,8 @@ func Locked[R any](location string, do func(store.Folder) (R, error)) (result R,
 	return result, err
 }
 
-// checkPath returns a usage error for a path that is not UTF-8, because tasks
-// travel to workers as JSON.
+// checkPath returns a usage error for a path that is not valid UTF-8, because tasks are
+// sent to workers as JSON.
 func checkPath(path string) error {
 	if utf8.ValidString(store.Absolute(path)) {
 		return nil
@@ -115,8 +115,8 @@ func Run(ctx context.Context, r Runner, c Config) (*sharding.Manifest, error) {
 	return Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) { return RunIn(ctx, folder, r, c) })
 }
 
-// RunIn runs a stage in a locked directory: it claims the directory, writes the
-// plan, runs the job and returns the manifest.
+// RunIn runs a stage in a directory that the caller has locked: it claims the directory,
+// writes the plan, runs the job and returns the manifest.
 func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*sharding.Manifest, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	if m.Fingerprint != spec.Fingerprint {
 		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
 	}
-	if err := sweep(folder); err != nil { // after workers that were killed on the way
+	if err := sweep(folder); err != nil { // killed workers may have left temporary files
 		return nil, err
 	}
 	info := r.info(spec, start, cpu)
@@ -188,7 +188,7 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 	j := newJob(ctx, max(1, r.Workers), meter)
 	j.loaded = c.Loaded
 	err := j.run(r, spec, c.Order())
-	if r.name() == Flink && !errors.Is(err, flink.ErrUnknown) { // a killed worker leaves its temporary files
+	if r.name() == Flink && !errors.Is(err, flink.ErrUnknown) { // killed workers may have left temporary files
 		err = cmp.Or(err, sweep(folder))
 	}
 	if err != nil {
@@ -197,8 +197,8 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 	return err
 }
 
-// Order returns the indices of the tasks, the largest first, because a large task
-// that starts last would run alone at the end.
+// Order returns the indexes of the tasks, the largest task first. A large task that
+// starts last would run alone at the end.
 func (c Config) Order() []int {
 	order := make([]int, c.Tasks.Len)
 	for i := range order {
@@ -210,9 +210,9 @@ func (c Config) Order() []int {
 	return order
 }
 
-// estimateNeed changes the error of a full disk: it replaces the space needed for one
-// write by an estimate for the rest of the stage, extrapolated from the files written
-// so far.
+// estimateNeed improves the error for a full disk. It replaces the space needed for one
+// write by an estimate for the rest of the stage, extrapolated from the files written so
+// far.
 func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	var space *store.SpaceError
 	done, left := meter.Done(), meter.Total-meter.Done()
@@ -221,7 +221,7 @@ func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	}
 	files, err := folder.List(context.Background())
 	if err != nil {
-		return // the first error matters more
+		return // the original error matters more
 	}
 	var written int64
 	for _, f := range files {
@@ -230,7 +230,7 @@ func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	space.Need = max(space.Need, int64(float64(written)*float64(left)/float64(done)))
 }
 
-// sweep removes temporary files of killed processes. No job may be running in the
+// sweep removes the temporary files of killed processes. No job may be running in the
 // directory.
 func sweep(folder store.Folder) error {
 	return errors.Join(store.Sweep(folder), store.Sweep(folder.Folder(sharding.PlanFolder)))
@@ -241,7 +241,7 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	planFolder := folder.Folder(sharding.PlanFolder)
 	old, err := sharding.ReadPlan(ctx, folder)
 	same := err == nil && old.Fingerprint == recipe.Fingerprint() && old.Tasks == tasks.Len
-	if !same { // the files are of an older plan, or of a plan that was never finished
+	if !same { // existing files belong to an older plan, or to a plan that was never completed
 		if err := removePlans(ctx, planFolder); err != nil {
 			return err
 		}
@@ -261,9 +261,9 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	return removeOldPlans(ctx, planFolder)
 }
 
-// writeTasks writes the file of tasks and returns its SHA-256. If kept is true, an
-// earlier run has written it. Because somebody may have removed or changed it since,
-// it is then written if its content differs.
+// writeTasks writes the file of tasks and returns its SHA-256. kept reports whether an
+// earlier run has already written the file. In that case the file is replaced only if its
+// content differs, because somebody may have changed it.
 func writeTasks(ctx context.Context, planFolder store.Folder, tasks sharding.TaskList, kept bool) (sum string, err error) {
 	if kept {
 		if sum, err = sharding.WriteTasks(ctx, io.Discard, tasks); err != nil {

@@ -15,28 +15,30 @@ import (
 	"pretext/sharding"
 )
 
-// An Env is the environment of a worker: the stage's directory and functions to write
-// files there. Workers embed it.
+// An Env is the environment of a worker: the stage's directory, and functions for writing
+// files to it. Workers embed an Env.
 type Env struct {
 	Folder store.Folder // the stage's directory
 	Meter  *Meter
-	// Facts returns those facts in a side-car's body that the warnings of the stage
-	// need, for results of an earlier run; nil if there are none. The worker sets it.
+	// Facts returns the facts that the stage's warnings need from the body of a side-car;
+	// nil if there are none. It is used for results of an earlier run. The worker sets
+	// it.
 	Facts func(body json.RawMessage) (*sharding.Facts, error)
-	// Known holds what the worker's Finish knows and the warnings need; Manifest adds
-	// the facts.
+	// Known contains facts that the worker's Finish already has and the warnings need.
+	// [Env.Manifest] adds Known.Facts.
 	Known sharding.Known
 	spec  Spec
 	job   *job
 }
 
-// Documents yields the documents in the given blocks of the documents directories
-// among [Config].Paths, and at most one error. It adds them to the meter.
+// Documents yields the documents in the given blocks, and at most one error. The blocks
+// refer to the documents directories in [Config].Paths. Documents adds the size of the
+// text to the meter.
 func (s *Env) Documents(ctx context.Context, blocks sharding.BlockList) iter.Seq2[*extract.Document, error] {
 	return blocks.Documents(ctx, s.spec.Paths, s.Meter.Add)
 }
 
-// Paths returns [Config].Paths, the paths that the stage reads.
+// Paths returns [Config].Paths, the paths of the stage's input.
 func (s *Env) Paths() []string { return s.spec.Paths }
 
 // Out returns the location of the stage's directory.
@@ -45,21 +47,21 @@ func (s *Env) Out() string { return s.spec.Out }
 // TempFile creates an unnamed temporary file, which disappears when it is closed.
 func (s *Env) TempFile() (store.Scratch, error) { return store.NewScratch(s.Folder, s.spec.Temp) }
 
-// Share returns the result of the first call of load in this job. Use it for large
-// data that all tasks read, since a runner may make many workers.
+// Share returns the result of the first call of load in this job. Use Share for large
+// data that all tasks read, because a runner may create many workers.
 func (s *Env) Share(load func() (any, error)) (any, error) { return s.job.share(load) }
 
-// Loaded returns [Config].Loaded in the process that drives the job, nil in others.
+// Loaded returns [Config].Loaded in the driver's process, and nil in other processes.
 func (s *Env) Loaded() any { return s.job.loaded }
 
 // Take returns buffers that an earlier task passed to [Env.Give], or nil.
 func (s *Env) Take() any { return s.job.take() }
 
-// Give keeps large buffers for the next task, so that a job has no more buffers than
+// Give stores large buffers for a later task. So a job has no more buffers than
 // concurrent tasks.
 func (s *Env) Give(spare any) { s.job.give(spare) }
 
-// Task decodes the plan of the task with this index into to, a pointer.
+// Task decodes the plan of the task with this index into to, which must be a pointer.
 func (s *Env) Task(ctx context.Context, index int, to any) error {
 	return sharding.ReadTask(ctx, s.Folder, index, to)
 }
@@ -70,8 +72,8 @@ func BadPlan(index int, problem string) error {
 	return fmt.Errorf("plan of task %d: %w: %s", index, sharding.ErrFormat, problem)
 }
 
-// Fence returns an error unless the directory still belongs to this worker's plan.
-// Every commit calls it, see [Env.Settle].
+// Fence returns an error if the directory no longer belongs to this worker's plan. Every
+// commit calls Fence, see [Env.Settle].
 func (s *Env) Fence(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -89,7 +91,7 @@ func (s *Env) Fence(ctx context.Context) error {
 	return nil
 }
 
-// Commit gives the file its final name, see [Env.Settle].
+// Commit completes an output file and gives it its final name, see [Env.Settle].
 func (s *Env) Commit(ctx context.Context, o *Output) error {
 	if err := o.Wait(); err != nil {
 		return err
@@ -97,12 +99,12 @@ func (s *Env) Commit(ctx context.Context, o *Output) error {
 	return s.Settle(ctx, o.name, o.w)
 }
 
-// Settle commits the file called name if the directory still belongs to this worker's
-// plan. A worker may be suspended at any point, and meanwhile another plan may take
-// the directory. So a commit never replaces an unknown file: if the name exists,
-// Settle asks [Env.Fence] whether that file may go, and replaces only the file that
-// it saw. After a commit it asks again, and removes its file if the directory has
-// another plan now.
+// Settle commits the file with the given name, if the directory still belongs to this
+// worker's plan. A worker may be suspended at any point, and another plan may then take
+// over the directory. Therefore a commit never replaces an unknown file: if the name
+// exists, Settle calls [Env.Fence] again and replaces only the file that existed before
+// this call. After the commit Settle calls Fence once more. If the directory then belongs
+// to another plan, Settle removes its file.
 func (s *Env) Settle(ctx context.Context, name string, file store.Committer) error {
 	err := s.Fence(ctx)
 	if err == nil {
@@ -121,14 +123,14 @@ func (s *Env) Settle(ctx context.Context, name string, file store.Committer) err
 	return err
 }
 
-// replace replaces the file called name by file, if the directory still belongs
-// to this worker's plan.
+// replace replaces the file with the given name, if the directory still belongs to this
+// worker's plan.
 func (s *Env) replace(ctx context.Context, name string, file store.Committer) error {
 	old, err := s.Folder.Stat(ctx, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := s.Fence(ctx); err != nil { // after Stat: what a newer plan writes from now on differs from old
+	if err := s.Fence(ctx); err != nil { // after Stat: a file that a newer plan writes after this check differs from old
 		return err
 	}
 	if old == nil {
@@ -137,7 +139,7 @@ func (s *Env) replace(ctx context.Context, name string, file store.Committer) er
 	return file.Replace(old)
 }
 
-// Write creates a small file, as [Env.Settle] does, and returns its manifest
+// Write creates a small file, commits it with [Env.Settle], and returns its manifest
 // entry.
 func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.FileEntry, error) {
 	w, err := s.Folder.Create(ctx, name)
@@ -154,15 +156,15 @@ func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.Fil
 	return sharding.FileEntry{Name: name, Bytes: int64(len(data)), SHA256: sharding.Hash(data)}, nil
 }
 
-// Prove writes the side-car car, which proves that the files of a task are complete,
-// and returns the result of the task.
+// Prove writes the side-car car, which proves that the files of a task are complete. It
+// returns the result of the task.
 func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Result, error) {
 	car.FormatVersion, car.Stage, car.Fingerprint = sharding.FormatVersion, s.spec.Stage, s.spec.Fingerprint
 	e, err := s.Write(ctx, name, sharding.Compact(car))
 	return newResult(e, car), err
 }
 
-// newResult returns the result of a task with the side-car car, whose file is e.
+// newResult returns the result of a task. car is the task's side-car, e its file.
 func newResult(e sharding.FileEntry, car sharding.SideCar) Result {
 	car.Body = nil
 	if car.Facts != nil {
@@ -171,7 +173,7 @@ func newResult(e sharding.FileEntry, car sharding.SideCar) Result {
 	return Result{Task: car.Task, SideCar: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Head: sharding.Compact(car)}
 }
 
-// Car returns the side-car of a result without its body.
+// Car returns the side-car in a result, with its Facts but without its Body.
 func (r Result) Car() (car sharding.SideCar, err error) {
 	if err = json.Unmarshal(r.Head, &car); err == nil && car.Body != nil {
 		err = json.Unmarshal(car.Body, &car.Facts)
@@ -180,16 +182,16 @@ func (r Result) Car() (car sharding.SideCar, err error) {
 	return car, err
 }
 
-// A TaskFile is the one file of a task.
+// A TaskFile describes the output of a task that writes a single file.
 type TaskFile struct {
 	Task int
 	Name string
-	Size int64 // units of work, as the meter counts them
+	Size int64 // size of the task in units of the meter
 }
 
-// WriteFile runs a task that makes one file. It creates the file, calls write,
-// commits the file and writes the side-car: STEM.json for STEM.SUFFIX. It does
-// nothing if the side-car proves that the file exists.
+// WriteFile runs a task that writes a single file. It creates the file, calls write,
+// commits the file and writes the side-car: STEM.json for STEM.SUFFIX. If a side-car
+// already proves that the file is complete, WriteFile does nothing.
 func (s *Env) WriteFile(ctx context.Context, f TaskFile, write func(*Output) (sharding.Counts, error)) ([]Result, error) {
 	sideCar, _, _ := strings.Cut(f.Name, ".")
 	sideCar += sharding.SideCarSuffix
@@ -213,13 +215,13 @@ func (s *Env) WriteFile(ctx context.Context, f TaskFile, write func(*Output) (sh
 	return []Result{result}, err
 }
 
-// Finish writes the manifest of the results. Workers that embed an Env inherit it.
+// Finish writes the manifest. It is the default Finish of workers that embed an Env.
 func (s *Env) Finish(ctx context.Context, results []Result) error {
 	return s.Manifest(ctx, results, sharding.Manifest{})
 }
 
-// Proved returns the results of a task and true if an earlier run finished the task:
-// all its side-cars exist and prove that its files are complete.
+// Proved reports whether an earlier run has finished a task: all its side-cars exist and
+// prove that its files are complete. If so, ok is true, and Proved returns the results.
 func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results []Result, ok bool, err error) {
 	for _, name := range sideCars {
 		car, e, ok, err := sharding.Proved(ctx, s.Folder, name, s.spec.Fingerprint)
@@ -237,9 +239,9 @@ func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results
 	return results, true, nil
 }
 
-// Manifest writes the manifest of the files that the side-cars prove. m holds only
-// facts about the whole stage: files without a side-car, counts, dropped templates.
-// Manifest adds the counts of all files.
+// Manifest writes the manifest for the files of all results. m must contain only facts
+// about the whole stage: files without a side-car, counts, dropped templates. Manifest
+// adds the counts of all files.
 func (s *Env) Manifest(ctx context.Context, results []Result, m sharding.Manifest) error {
 	plan, err := sharding.ReadPlan(ctx, s.Folder)
 	if err != nil {
@@ -279,11 +281,11 @@ func (s *Env) Manifest(ctx context.Context, results []Result, m sharding.Manifes
 	})
 }
 
-// entries returns the manifest entries of a result, whose side-car is car.
+// entries returns the manifest entries for a result. car is the side-car of the result.
 func entries(r Result, car sharding.SideCar) (list []sharding.FileEntry) {
 	proof := sharding.FileEntry{Name: r.SideCar, Task: r.Task, Bytes: r.Bytes, SHA256: r.SHA256}
 	if car.File.Name == "" {
-		proof.Counts = car.File.Counts // it proves that there is no file
+		proof.Counts = car.File.Counts // this side-car proves that there is no file
 	} else {
 		list = append(list, car.File)
 	}
@@ -294,15 +296,16 @@ func entries(r Result, car sharding.SideCar) (list []sharding.FileEntry) {
 	return append(list, car.More...)
 }
 
-// present returns an error unless the directory has the files, which are sorted by
-// name, in their sizes, because somebody may have removed some while the stage ran.
+// present returns an error if any file is missing or has a different size, because
+// somebody may have removed or changed files while the stage ran. files must be sorted by
+// name.
 func (s *Env) present(ctx context.Context, files []sharding.FileEntry) error {
 	infos, err := s.Folder.List(ctx)
 	if err != nil {
 		return err
 	}
 	for _, e := range files {
-		if strings.HasPrefix(e.Name, ".") { // List leaves hidden files out
+		if strings.HasPrefix(e.Name, ".") { // List omits hidden files
 			info, err := s.Folder.Stat(ctx, e.Name)
 			if err != nil || info.Size() != e.Bytes {
 				return fmt.Errorf("%s in %s changed while the stage ran (%v)", e.Name, s.Folder, err)

@@ -8,16 +8,15 @@ import (
 )
 
 var (
-	// ErrFenced reports that the directory now belongs to another plan. A
-	// worker of an earlier run that is still alive gets this error and must not
-	// write there.
+	// ErrFenced reports that the directory now belongs to another plan. A leftover worker
+	// of an earlier run gets this error and must not write to the directory.
 	ErrFenced = failure.Lasting("another run has replaced the plan of the folder")
 	// errNoPlan reports that plan.json of a running stage was removed.
 	errNoPlan = failure.Lasting("plan.json was removed during the run")
 )
 
-// An OptionsError reports that a directory holds the output of other options or
-// inputs than requested.
+// An OptionsError reports that a directory contains the output of other options or inputs
+// than requested.
 type OptionsError struct {
 	Folder      string
 	Differences []string

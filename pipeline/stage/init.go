@@ -1,22 +1,23 @@
 // Package stage is the engine that runs a stage of the data path as a Beam job.
 //
-// A stage turns one directory into another. Its driver plans tasks and calls
-// [Run], which writes the plan to the directory and runs one job:
+// The output of a stage is one directory. The stage's driver plans tasks and calls [Run],
+// which writes the plan to the directory and runs one job:
 //
 //	Create(tasks) → Reshuffle → task DoFn → GroupByKey → manifest DoFn → consumed
 //
-// Elements are references: a task is an index into the plan, a result names a
-// side-car. Text stays in files. All stages use this graph; a stage registers a
-// [Definition] with the constructor of its [Worker]. The engine knows no stage.
+// Elements are references: a task is an index into the plan, a result names a side-car.
+// Text stays in files. All stages use this graph. A stage registers a [Definition] with
+// the constructor of its [Worker]; the engine contains nothing that is specific to a
+// stage.
 //
-// The task DoFn hands its elements to a pool that is bounded for the process,
-// because runners start between one and eight bundles, and memory is the number of
-// concurrent tasks times what a task needs. A task whose side-car proves that it is
-// done is not repeated. The manifest DoFn reads side-cars, never metrics, and may
-// run twice.
+// The task DoFn passes its elements to a pool with a limited number of concurrent tasks
+// per process. The limit is needed because runners start between one and eight bundles,
+// and memory is the number of concurrent tasks times the memory of a task. A task is
+// skipped if its side-car proves that it is complete. The manifest DoFn reads side-cars,
+// never metrics, and may run twice.
 //
 // The default runner, direct, opens no socket. On a Flink cluster (package
-// pipeline/flink) this same program does the work of each TaskManager.
+// pipeline/flink), each TaskManager runs this same program as its worker.
 package stage
 
 import (
@@ -29,19 +30,19 @@ import (
 	"pretext/pipeline/flink"
 )
 
-// Init must be called on the first line of main. A TaskManager starts this binary
-// with flags that the command line does not have: then Init runs the worker and does
+// Init must be called on the first line of main. A TaskManager starts this program with
+// flags that are not part of the command line. In that case Init runs the worker and does
 // not return.
 func Init(args []string) {
 	if flink.IsWorker() {
 		os.Exit(flink.Work(args, endJobs))
 	}
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // Beam fills it with lines for each job
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // otherwise Beam would log several lines for each job
 }
 
-// startBeam prepares Beam before the first job of this process, because most commands
-// have no job. Beam's logger does not become slog's default: what users should know
-// about a job is in its error.
+// startBeam prepares Beam before the first job of this process. It is not done at
+// startup, because most commands have no job. Beam's logger does not become the default
+// of slog: users get all they need from the job's error.
 var startBeam = sync.OnceFunc(func() {
 	logger := slog.Default()
 	beam.Init()

@@ -16,32 +16,32 @@ type Task struct {
 	Index int
 }
 
-// A Result names a side-car that a task has committed. It contains the parts of the
-// side-car that the manifest needs, so that the file need not be read again. A task
-// may have no side-car.
+// A Result names a side-car that a task has committed. It also contains the parts of the
+// side-car that the manifest needs, so that the file need not be read again. SideCar is
+// empty for a task without side-car.
 type Result struct {
 	Task    int
-	SideCar string // "" for none
+	SideCar string // file name; "" for none
 	Bytes   int64  // size of the side-car
-	SHA256  string // of the side-car
-	// Head is the side-car as JSON; its body holds only [sharding.SideCar.Facts].
+	SHA256  string // hash of the side-car
+	// Head is the side-car as JSON. Its body contains only [sharding.SideCar.Facts].
 	Head []byte
 }
 
-// same reports whether two results come from the same task, which ran twice.
+// same reports whether two results come from two runs of the same task.
 func (r Result) same(other Result) bool { return r.Task == other.Task && r.SideCar == other.SideCar }
 
-// DoFns are registered by reflection. Package register would generate code for every
-// signature: 3 MB of binary and ten seconds of compiling for each, to save a
-// microsecond an element.
+// DoFns are registered by reflection. The alternative, package register, generates code
+// for every signature: 3 MB of binary and ten seconds of compilation each, to save a
+// microsecond per element.
 func init() {
 	beam.RegisterDoFn(&taskFn{})
 	beam.RegisterDoFn(&manifestFn{})
 	beam.RegisterDoFn(&consumeFn{})
 }
 
-// taskFn runs the tasks of a stage. Beam sends it as JSON: exported fields are
-// included, the rest is rebuilt in StartBundle.
+// taskFn runs the tasks of a stage. Beam sends exported fields as JSON; StartBundle
+// initializes the other fields.
 type taskFn struct {
 	Job    string
 	Limits Limits
@@ -77,8 +77,8 @@ func (fn *taskFn) FinishBundle(_ context.Context, emit func(int, Result)) error 
 	}))
 }
 
-// manifestFn receives the results of all tasks under one key and writes the manifest.
-// It may run twice, and writes the same bytes each time.
+// manifestFn receives the results of all tasks under one key and writes the manifest. It
+// may run twice and writes the same bytes each time.
 type manifestFn struct {
 	Job    string
 	Limits Limits
@@ -117,19 +117,19 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 	return nil
 }
 
-// consumeFn reads the output of the manifest DoFn. A GroupByKey before it prevents
-// runners from fusing the two steps.
+// consumeFn consumes the output of the manifest DoFn. The GroupByKey between them
+// prevents runners from fusing the two DoFns.
 type consumeFn struct{}
 
 func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 
-// run runs a stage's tasks, in the given order, and writes its manifest, as one
-// Beam job. It returns the error of the task that failed first, with its type.
-// When it returns, no task of the job is running in this process.
+// run runs the tasks of a stage in the given order, and writes its manifest, as one Beam
+// job. It returns the error of the first task that failed, with its original type. When
+// run returns, no task of the job is running in this process.
 func (j *job) run(r Runner, spec Spec, order []int) error {
 	name, limits := jobName(spec.Stage), Limits{Workers: r.Workers, Memory: r.Memory}
 	if r.name() != Direct {
-		limits.Build = build() // for workers in other processes
+		limits.Build = build() // needed by workers in other processes
 	}
 	if r.name() == Flink {
 		name = spec.clusterName()
@@ -147,18 +147,18 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 		defer jobs.Delete(name)
 	}
 	err := r.execute(j.ctx, graph(name, limits, spec, order), name)
-	j.end() // whatever ended the job, its tasks stop now
+	j.end() // stop the remaining tasks, whatever ended the job
 	if cause := j.err(); !errors.Is(cause, errDone) {
-		return cause // the typed error; Beam's is text that went over gRPC
+		return cause // the typed error; Beam only has its text
 	}
-	if err != nil && r.name() != Flink { // whose errors are those of workers, typed
+	if err != nil && r.name() != Flink { // on Flink, err already is the typed error of a worker
 		return fmt.Errorf("%s: %w", spec.Stage, err)
 	}
 	return err
 }
 
-// graph returns the Beam pipeline of a job, which is the same for every stage. Its
-// four parameters are the fields of the DoFns.
+// graph returns the Beam pipeline of a job. All stages use the same graph. The four
+// parameters become fields of the DoFns.
 func graph(name string, limits Limits, spec Spec, order []int) *beam.Pipeline {
 	startBeam()
 	p, s := beam.NewPipelineWithRoot()
@@ -175,7 +175,7 @@ func graph(name string, limits Limits, spec Spec, order []int) *beam.Pipeline {
 
 var errDone = errors.New("job done")
 
-// jobName returns a unique name of a job, of lower-case letters and digits only,
+// jobName returns a unique name for a job. It consists of lower-case letters and digits,
 // because Java job services replace all other characters.
 func jobName(stage string) string {
 	return "pretext" + stage + fmt.Sprintf("%x", rand.Text()[:8])

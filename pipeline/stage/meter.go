@@ -2,14 +2,14 @@ package stage
 
 import "sync/atomic"
 
-// A Meter counts the progress of a stage in this process. It is for display only;
-// manifests have the results.
+// A Meter counts the progress of a stage in this process. It is only for display;
+// manifests contain the results.
 type Meter struct {
 	Stage string // "extract"
 	Total int64  // the final value of Done; 0 if unknown
 	Unit  string // what Done counts: "" for bytes, otherwise a plural noun
-	Reads int64  // how many times Done counts each unit; 0 means once
-	Tasks int    // of the stage
+	Reads int64  // how many times each unit is added to Done; 0 means once
+	Tasks int    // number of tasks
 	done  atomic.Int64
 	kept  atomic.Int64
 	watch stopwatch

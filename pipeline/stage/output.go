@@ -19,28 +19,28 @@ type Output struct {
 	buf  *bufio.Writer
 	sum  hash.Hash
 	n    int64
-	back *background // nil unless it is written in the background
+	back *background // nil unless the file is written in the background
 	idle func() bool // reports whether a processor is free
 }
 
-// Create begins a file. [Env.Commit] makes it visible, [Output.Abort] discards it.
+// Create creates a file. [Env.Commit] makes the file visible; [Output.Abort] discards it.
 func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
 	w, err := s.Folder.Create(ctx, name)
 	if err != nil {
 		return nil, err
 	}
 	o := &Output{name: name, w: w, sum: sha256.New(), idle: s.job.idle}
-	o.buf = bufio.NewWriterSize(hashed{o}, 64<<10) // longer pieces pass it
+	o.buf = bufio.NewWriterSize(hashed{o}, 64<<10) // larger pieces bypass the buffer
 	return o, nil
 }
 
-// idle reports whether a processor is free: fewer tasks are running than the job may
-// run at once, and fewer than the process has processors. So a job with one worker
-// uses one processor.
+// idle reports whether a processor is free: there are fewer running tasks than the job
+// may run at once, and fewer than the process has processors. So a job with one worker
+// uses only one processor.
 func (j *job) idle() bool { return len(j.gate) < min(cap(j.gate), runtime.GOMAXPROCS(0)) }
 
-// hashed is the writer below an Output's buffer. It writes and hashes the full
-// buffers.
+// hashed is the writer to which an Output's buffer is flushed. It writes and hashes the
+// data.
 type hashed struct{ *Output }
 
 func (h hashed) Write(p []byte) (int, error) {
@@ -50,7 +50,7 @@ func (h hashed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Write appends to the file.
+// Write appends p to the file.
 func (o *Output) Write(p []byte) (int, error) {
 	if err := o.end(); err != nil {
 		return 0, err
@@ -58,10 +58,10 @@ func (o *Output) Write(p []byte) (int, error) {
 	return o.buf.Write(p)
 }
 
-// Exchange appends a full buffer to the file and returns an empty one of the same
-// capacity, which may be the same buffer. While a processor is free, Exchange writes
-// in the background, and an error may concern an earlier buffer. Call [Output.Wait]
-// for the error of the last one.
+// Exchange appends the buffer full to the file. It returns an empty buffer of the same
+// capacity, which may be the same one. While a processor is free, Exchange writes in the
+// background; its error may then belong to an earlier buffer. Call [Output.Wait] for the
+// error of the last buffer.
 func (o *Output) Exchange(full []byte) (empty []byte, err error) {
 	if o.back == nil {
 		if !o.idle() {
@@ -76,7 +76,7 @@ func (o *Output) Exchange(full []byte) (empty []byte, err error) {
 	return o.back.exchange(full)
 }
 
-// Wait waits until everything is written and returns the first error.
+// Wait waits until all buffers are written and returns the first error.
 func (o *Output) Wait() error {
 	if err := o.end(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (o *Output) Wait() error {
 	return o.buf.Flush()
 }
 
-// end stops writing in the background.
+// end stops the background goroutines and returns their error.
 func (o *Output) end() error {
 	if o.back == nil {
 		return nil
@@ -96,8 +96,8 @@ func (o *Output) end() error {
 
 // Abort discards the file; after [Env.Commit] it does nothing.
 func (o *Output) Abort() {
-	defer o.w.Abort() // also after a panic of writing
-	_ = o.end()       // its goroutines use the file
+	defer o.w.Abort() // also if end panics
+	_ = o.end()       // the goroutines use the file
 }
 
 // Entry returns the manifest entry of a committed file.
@@ -110,14 +110,14 @@ func (o *Output) Entry(task int, counts sharding.Counts) sharding.FileEntry {
 type background struct {
 	out    *Output
 	filled chan []byte // buffers to write
-	dirty  chan []byte // buffers that were written and have to be hashed
+	dirty  chan []byte // buffers that are written but not yet hashed
 	empty  chan []byte
-	failed chan error // error of writing, which ends the goroutines; [panicError] for a panic
+	failed chan error // write error, after which the goroutines end; a [panicError] for a panic
 	done   chan struct{}
 }
 
-// buffersAhead is the number of buffers of a background besides the one that the task
-// fills: one is being written, one is being hashed, and one waits for each of these.
+// buffersAhead is the number of buffers of a background, without the one that the task is
+// filling: one is being written, one is being hashed, and one waits for each of the two.
 const buffersAhead = 4
 
 func newBackground(o *Output, size int) *background {
@@ -131,13 +131,13 @@ func newBackground(o *Output, size int) *background {
 	return b
 }
 
-// A panicError is a panic of the writing goroutine. The task panics with the same
+// A panicError contains the panic of the writing goroutine. The task panics with the same
 // value, so that only this task fails.
 type panicError struct{ value any }
 
 func (panicError) Error() string { return "panic" }
 
-// raise panics if the error of writing was a panic.
+// raise panics if err comes from a panic of the writing goroutine.
 func raise(err error) error {
 	if p, ok := err.(panicError); ok {
 		panic(p.value)
@@ -172,13 +172,13 @@ func (b *background) hash() {
 }
 
 func (b *background) exchange(full []byte) (empty []byte, err error) {
-	b.filled <- full // has room for all buffers
+	b.filled <- full // never blocks: the channel has space for all buffers
 	select {
 	case empty = <-b.empty:
 		return empty, nil
 	case err = <-b.failed:
 		raise(err)
-		b.failed <- err // for end
+		b.failed <- err // end reads it
 		return nil, err
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"pretext/internal/failure"
 )
 
-// A job is the state of a running Beam job in this process. The runner builds DoFns
-// from JSON, so they find their job by its name. A worker process of a cluster did
-// not start the job, so [findJob] makes one there.
+// A job is the state of a running Beam job in this process. The runner creates DoFns from
+// JSON, so they find their job by name. In a worker process of a cluster, which did not
+// start the job, [findJob] creates it.
 type job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -24,11 +24,11 @@ type job struct {
 	once      sync.Once
 	shared    any // data that all tasks read, loaded once
 	sharedErr error
-	loaded    any // data that the driver loaded; nil in other processes
+	loaded    any // data loaded by the driver; nil in other processes
 }
 
-// share returns the result of the first call of make. A runner may start many
-// bundles, each with a worker of its own, which must not hold large data.
+// share returns the result of the first call of make. It exists because a runner may
+// start many bundles, and each bundle's worker would otherwise load the same large data.
 func (j *job) share(make func() (any, error)) (any, error) {
 	j.once.Do(func() { j.shared, j.sharedErr = make() })
 	return j.shared, j.sharedErr
@@ -46,14 +46,14 @@ func (j *job) take() any {
 	return last
 }
 
-// give keeps large buffers of a finished task for another task.
+// give stores large buffers of a finished task for a later task.
 func (j *job) give(spare any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.spares = append(j.spares, spare)
 }
 
-// jobs holds the jobs of this process by name. This global state is necessary:
+// jobs contains the jobs of this process by name. This global state is necessary, because
 // Beam gives DoFns no reference to the code that started them.
 var jobs sync.Map // string → *job
 
@@ -62,9 +62,10 @@ func newJob(ctx context.Context, workers int, meter *Meter) *job {
 	return &job{ctx: ctx, cancel: cancel, gate: make(chan struct{}, workers), meter: meter}
 }
 
-// begin registers work that the end of the job waits for; call wg.Done after it.
-// It returns false once the job has ended: work that began later would be
-// interrupted when the process exits, and leave temporary files.
+// begin registers work that must finish before the job ends. If it returns true, the
+// caller must call wg.Done after the work. It returns false if the job has already ended:
+// later work would be interrupted when the process exits, and would leave temporary
+// files.
 func (j *job) begin() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -75,19 +76,19 @@ func (j *job) begin() bool {
 	return true
 }
 
-// end ends the job and waits for running work.
+// end ends the job and waits for registered work.
 func (j *job) end() {
 	j.mu.Lock()
-	j.cancel(errDone) // nothing begins any more
+	j.cancel(errDone) // prevents new work
 	j.mu.Unlock()
 	j.wg.Wait()
 }
 
-// err returns the reason why the job ended, nil while it runs.
+// err returns the reason why the job has ended, or nil while it is running.
 func (j *job) err() error { return context.Cause(j.ctx) }
 
-// A pool runs the tasks of one bundle. The bundle's own goroutine emits the results,
-// in the order of the tasks, because Beam's emitters are not safe for concurrent use.
+// A pool runs the tasks of one bundle. Only the bundle's own goroutine emits results, in
+// the order of the tasks, because Beam's emitters are not safe for concurrent use.
 type pool[R any] struct {
 	job    *job
 	ctx    context.Context
@@ -96,24 +97,24 @@ type pool[R any] struct {
 	outs   []*R
 }
 
-// newPool returns a pool for a bundle; its tasks end early when the bundle's
-// context or the job ends.
+// newPool returns a pool for a bundle. Its tasks are cancelled when the bundle's context
+// or the job ends.
 func newPool[R any](ctx context.Context, j *job) *pool[R] {
 	ctx, cancel := context.WithCancel(ctx)
 	context.AfterFunc(j.ctx, cancel)
 	return &pool[R]{job: j, ctx: ctx, cancel: cancel}
 }
 
-// Go waits until the process has a free slot, then starts the task. It returns
-// an error once the job or the bundle has ended. While Go waits, the runner
-// keeps the other tasks.
+// Go waits for a free slot in the process and then starts the task. It returns an error
+// if the job or the bundle has ended. While Go waits, the remaining tasks stay with the
+// runner.
 func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 	select {
 	case p.job.gate <- struct{}{}:
 	case <-p.ctx.Done():
 		return p.failure()
 	}
-	if !p.job.begin() { // the job ended at the moment when a slot became free
+	if !p.job.begin() { // the job ended while a slot became free
 		<-p.job.gate
 		return p.failure()
 	}
@@ -122,7 +123,7 @@ func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 	p.wg.Add(1)
 	go func() {
 		defer func() {
-			if r := recover(); r != nil { // a panic outside Beam's goroutines would end the process
+			if r := recover(); r != nil { // without recover, a panic outside Beam's goroutines would end the process
 				p.job.cancel(failure.Lasting(fmt.Sprintf("BUG: panic in a task: %v\n%s", r, debug.Stack())))
 			}
 			<-p.job.gate
@@ -141,7 +142,7 @@ func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 	return nil
 }
 
-// Wait waits for the tasks and emits their results.
+// Wait waits for all tasks and emits their results.
 func (p *pool[R]) Wait(emit func(R)) error {
 	p.wg.Wait()
 	defer p.cancel()

@@ -12,16 +12,16 @@ import (
 	"pretext/sharding"
 )
 
-// runInfo is the content of run.json: when and how a directory was made. No hash
-// includes it and no reader relies on it. Because it is published with the directory,
-// it contains no secrets of URLs; host and full paths are included only on request.
+// runInfo is the content of run.json: when and how a directory was made. It is in no
+// hash, and readers do not depend on it. It is published with the directory, so it
+// contains no secrets of URLs, and contains host and full paths only on request.
 type runInfo struct {
 	FormatVersion int       `json:"format_version"`
 	Stage         string    `json:"stage"`
 	Started       time.Time `json:"started"`
 	Seconds       float64   `json:"seconds"`
-	CPUSeconds    float64   `json:"cpu_seconds"` // of the process, in this stage
-	PeakRSS       int64     `json:"peak_rss"`    // bytes, of the process so far
+	CPUSeconds    float64   `json:"cpu_seconds"` // CPU time of the process during this stage
+	PeakRSS       int64     `json:"peak_rss"`    // peak memory of the process so far, in bytes
 	Runner        string    `json:"runner"`
 	Workers       int       `json:"workers"`
 	Places        bool      `json:"places,omitempty"` // host and full paths are recorded
@@ -30,14 +30,15 @@ type runInfo struct {
 	Sources       []string  `json:"sources"` // files and folders
 	Go            string    `json:"go"`
 	Version       string    `json:"version"`
-	// Requests to object stores by kind, of the process so far; see [store.Traffic].
+	// Requests is the number of requests to object stores by kind, over the whole process
+	// so far; see [store.Traffic].
 	Requests map[string]int64 `json:"requests,omitempty"`
 
-	Tasks *TaskTimes `json:"tasks,omitempty"` // nil if other processes ran them all
+	Tasks *TaskTimes `json:"tasks,omitempty"` // nil if other processes ran all tasks
 }
 
-// info describes the run of a stage that began at start. cpu is the CPU time
-// that the process had used by then.
+// info describes a run of a stage. start is when it began, and cpu the CPU time that the
+// process had used by then.
 func (r Runner) info(spec Spec, start time.Time, cpu time.Duration) runInfo {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
 		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(), Requests: store.Traffic(),

@@ -23,20 +23,20 @@ const (
 	// cluster, see [flink.Supported].
 	Flink = "flink"
 
-	// DefaultRunner is the runner of a [Runner] without a name, and of the command
-	// line.
+	// DefaultRunner is the runner that is used if [Runner].Name is empty, and the default
+	// on the command line.
 	DefaultRunner = Direct
 )
 
-// Runners are the names that [Runner] takes, the default first.
+// Runners are the valid names of runners, the default first.
 var Runners = []string{Direct, Flink}
 
-// inProcess are the Beam runners that are linked into this process. Beam ends the
-// process if another one is requested.
+// inProcess are the Beam runners that are linked into this process. Beam would end the
+// process if another one were requested.
 var inProcess = []string{Direct}
 
-// CheckRunner returns a usage error unless name is one of [Runners]. It names the
-// flag of the command line.
+// CheckRunner returns a usage error unless name is one of [Runners]. The error names the
+// command-line flag.
 func CheckRunner(name string) error {
 	switch {
 	case name == "prism":
@@ -47,27 +47,27 @@ func CheckRunner(name string) error {
 	return nil
 }
 
-// A Runner selects the Beam runner of the jobs and their concurrency. It does not
-// affect the bytes of any output.
+// A Runner selects the Beam runner and the concurrency of jobs. It does not affect the
+// output bytes.
 type Runner struct {
 	Name    string        // one of [Runners]; empty for [DefaultRunner]
-	Workers int           // maximum number of concurrent tasks of a process, at least 1
+	Workers int           // maximum number of concurrent tasks in a process, at least 1
 	Memory  int64         // bytes that a worker process of a cluster may use
-	Cluster flink.Cluster // of the runner Flink
-	// Watch is called at the start of each stage with its meter; the function that
-	// it returns is called at the end. It may be nil.
+	Cluster flink.Cluster // the cluster for the runner Flink
+	// Watch is called with the meter at the start of each stage. It returns a function
+	// that is called at the end of the stage. Watch may be nil.
 	Watch func(*Meter) (stop func())
 	// Note receives messages for the user before work begins. It may be nil.
 	Note func(string)
-	// RecordPlaces records the host and full paths in run.json, instead of base
-	// names alone.
+	// RecordPlaces adds the host and full paths to run.json, which otherwise contains
+	// only base names.
 	RecordPlaces bool
 }
 
 // name returns the runner's name or the default.
 func (r Runner) name() string { return cmp.Or(r.Name, DefaultRunner) }
 
-// check returns a usage error unless this program can run a stage with r.
+// check returns a usage error if this program cannot run a stage with r.
 func (r Runner) check() error {
 	if r.name() == Flink {
 		return r.Cluster.Validate()
@@ -75,20 +75,20 @@ func (r Runner) check() error {
 	return CheckRunner(r.name())
 }
 
-// Tell calls Note unless it is nil or text is empty.
+// Tell calls Note with text, unless Note is nil or text is empty.
 func (r Runner) Tell(text string) {
 	if r.Note != nil && text != "" {
 		r.Note(text)
 	}
 }
 
-// execute runs a Beam pipeline, the job of a stage with a name.
+// execute runs a Beam pipeline. name is the name of the job.
 func (r Runner) execute(ctx context.Context, p *beam.Pipeline, name string) error {
 	if r.name() == Flink {
 		return r.Cluster.Run(ctx, p, flink.Job{Name: name, Note: r.Note})
 	}
-	// Cancelling the job's context ends its tasks, and so the run; Beam's own is not
-	// cancelled, so that it waits for them.
+	// Cancelling the job's context ends the job's tasks and so the run. Beam's own
+	// context is not cancelled, so that Beam waits for the tasks.
 	_, err := beam.Run(context.WithoutCancel(ctx), r.name(), p)
 	return err
 }

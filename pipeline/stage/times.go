@@ -7,14 +7,14 @@ import (
 	"pretext/internal/usage"
 )
 
-// TaskTimes are the times of the tasks that this process ran in a stage. The rest of
-// a stage's time is serial (plan and manifest), and with any number of workers a
-// stage takes at least as long as its longest task.
+// TaskTimes are the durations of the tasks that this process ran in a stage. The rest of
+// a stage's time is serial (plan and manifest). With any number of workers, a stage takes
+// at least as long as its longest task.
 type TaskTimes struct {
-	Count          int     `json:"count"` // without tasks that an earlier run had finished
+	Count          int     `json:"count"` // number of tasks, without those finished by an earlier run
 	Seconds        float64 `json:"seconds"`
 	LongestSeconds float64 `json:"longest_seconds"`
-	// CPU time, with one worker; 0 with more, which share the process.
+	// CPU time, with one worker. With more workers, which share the process, it is 0.
 	CPUSeconds        float64 `json:"cpu_seconds,omitempty"`
 	LongestCPUSeconds float64 `json:"longest_cpu_seconds,omitempty"`
 }
@@ -25,7 +25,7 @@ type stopwatch struct {
 	times TaskTimes
 }
 
-// start starts to measure a task and returns the function that stops.
+// start starts the measurement of a task and returns a function that ends it.
 func (w *stopwatch) start() (stop func()) {
 	begun, cpu := time.Now(), usage.CPU()
 	return func() {
@@ -41,8 +41,8 @@ func (w *stopwatch) start() (stop func()) {
 	}
 }
 
-// of returns the times for the given number of workers; nil if no task ran in this
-// process.
+// of returns the times. workers is the number of workers. It returns nil if no task ran
+// in this process.
 func (w *stopwatch) of(workers int) *TaskTimes {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,24 +20,24 @@ import (
 	"pretext/sharding"
 )
 
-// Limits are settings that a job carries to the worker processes of a cluster.
+// Limits are settings that a job passes to the worker processes of a cluster.
 type Limits struct {
-	Workers int    // maximum number of concurrent tasks of a process
+	Workers int    // maximum number of concurrent tasks in a process
 	Memory  int64  // bytes that a process may use
 	Build   string // identity of the program that planned the job, see [build]
-	Seal    []byte // MAC of the job with the secret of the worker pools, see [seal]; nil without a secret
+	Seal    []byte // MAC of the job, made with the secret of the worker pools, see [seal]; nil without a secret
 }
 
-// workers holds what the jobs of a worker process share, and serializes findJob.
+// workers contains the state that the jobs of a worker process share. Its lock serializes
+// findJob.
 var workers struct {
 	sync.Mutex
-	gate chan struct{} // of all jobs of the process
+	gate chan struct{} // one slot per running task of all jobs
 }
 
 // findJob returns the job with a name, for DoFns. In a worker process of a cluster it
-// makes the job, which lives for one attempt: after a failure Flink may repeat a
-// stage in the same process, and the error of the first attempt must not fail the
-// second.
+// creates the job, which lasts for one attempt: after a failure Flink may repeat a stage
+// in the same process, and the error of the first attempt must not fail the second one.
 func findJob(ctx context.Context, name string, limits Limits, spec Spec) (*job, error) {
 	if err := checkSeal(name, limits, spec); err != nil {
 		return nil, err
@@ -65,8 +65,9 @@ func findJob(ctx context.Context, name string, limits Limits, spec Spec) (*job, 
 	return j, nil
 }
 
-// admit returns an error unless this worker process can work for a job: it has
-// the submitter's program, sees its files, and the job has not failed for good.
+// admit returns an error if this worker process cannot run a job. It must have the same
+// program as the submitter and access to the same files, and no earlier attempt of the
+// job may have failed permanently.
 func admit(ctx context.Context, limits Limits, spec Spec) error {
 	if have := build(); have != limits.Build {
 		return failure.Usagef("this worker runs another build of pretext, %s, than the submitter, %s: install the same program everywhere", have, limits.Build)
@@ -91,8 +92,8 @@ func admit(ctx context.Context, limits Limits, spec Spec) error {
 	return nil
 }
 
-// seal returns a MAC of a DoFn's instructions: the job's name, the limits without
-// their seal, and the spec. Only a holder of the key can make it.
+// seal returns a MAC of the instructions for a DoFn: the job's name, the limits without
+// Seal, and the spec. Only a holder of the key can compute it.
 func seal(key []byte, name string, limits Limits, spec Spec) ([]byte, error) {
 	limits.Seal = nil
 	text, err := json.Marshal(struct {
@@ -106,8 +107,8 @@ func seal(key []byte, name string, limits Limits, spec Spec) ([]byte, error) {
 	return trust.MAC(key, "pretext stage on a worker 1", text), nil
 }
 
-// checkSeal returns an error in a worker of a pool with a secret unless the job's
-// submitter had that secret.
+// checkSeal returns an error if this worker belongs to a pool with a secret and the job's
+// submitter did not have that secret.
 func checkSeal(name string, limits Limits, spec Spec) error {
 	if !flink.IsWorker() {
 		return nil
@@ -126,8 +127,8 @@ func checkSeal(name string, limits Limits, spec Spec) error {
 	return nil
 }
 
-// report returns an error of a DoFn in the form in which it can reach the submitter
-// of the job: unchanged within one process, as text from a worker.
+// report converts the error of a DoFn to a form that reaches the submitter of the job:
+// unchanged within one process, and as text from a worker.
 func report(err error) error {
 	if err == nil || !flink.IsWorker() {
 		return err
@@ -137,7 +138,7 @@ func report(err error) error {
 	return fmt.Errorf("%s %s", r.Text, r.Mark())
 }
 
-// endJobs ends all jobs of this process and waits for their tasks.
+// endJobs ends all jobs in this process and waits for their tasks.
 func endJobs() {
 	jobs.Range(func(_, j any) bool {
 		j.(*job).end()
@@ -145,8 +146,9 @@ func endJobs() {
 	})
 }
 
-// build returns the identity of this program. A clean build of a revision has the
-// same identity on every platform; for other builds it is the hash of the file.
+// build returns the identity of this program. A clean build of a revision has the same
+// identity on every platform. For other builds, the identity is the hash of the program
+// file.
 var build = sync.OnceValue(func() string {
 	info, _ := debug.ReadBuildInfo()
 	set := map[string]string{}
