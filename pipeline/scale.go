@@ -8,13 +8,14 @@ import (
 	"slices"
 )
 
-// Machines are equal machines with shared storage, for [PlanConfig].Machines.
+// Machines describes a number of equal machines with shared storage, for
+// [PlanConfig].Machines.
 type Machines struct {
-	Counts  []int   // numbers of machines; each gives a row of the table
-	Cores   int     // cores of a machine; each does one task at a time
+	Counts  []int   // numbers of machines; each results in a row of the table
+	Cores   int     // cores of a machine; each runs one task at a time
 	Network int64   // bytes per second between a machine and the storage
-	Disk    int64   // bytes per second of the disk, used if a machine works alone
-	Latency float64 // median seconds of a request to the storage
+	Disk    int64   // bytes per second of the local disk, used if there is a single machine
+	Latency float64 // median duration of a request to the storage, in seconds
 	Seed    uint64
 }
 
@@ -22,29 +23,29 @@ type Machines struct {
 // are in seconds. docs/scale.md explains the model and what it omits.
 type PlannedScale struct {
 	Machines int     `json:"machines"`
-	Seconds  float64 `json:"seconds"`  // median of the simulated runs
+	Seconds  float64 `json:"seconds"`  // median over the simulated runs
 	Worst    float64 `json:"worst"`    // slowest simulated run
-	Serial   float64 `json:"serial"`   // part of Seconds in which one process plans, merges or writes a manifest
+	Serial   float64 `json:"serial"`   // part of Seconds in which a single process plans, merges or writes a manifest
 	Busy     float64 `json:"busy"`     // fraction of all cores' time spent on tasks
 	Failures float64 `json:"failures"` // average number of lost machines in a run
-	Memory   int64   `json:"memory"`   // bytes for the processes of one machine
-	Disk     int64   `json:"disk"`     // bytes of local disk of a machine, for unnamed files
-	Network  int64   `json:"network"`  // bytes that a machine reads and writes
+	Memory   int64   `json:"memory"`   // bytes for all processes on one machine
+	Disk     int64   `json:"disk"`     // bytes of local disk on one machine, for unnamed files
+	Network  int64   `json:"network"`  // bytes that one machine reads and writes
 	Requests int64   `json:"requests"` // number of requests to the storage by all machines
 }
 
-// Assumptions of the simulation that this project has not measured.
+// Assumptions of the simulation, not measured in this project.
 const (
 	simulatedRuns    = 9
-	taskSpread       = 0.15         // sigma of a task's time, log-normal
-	machineSpread    = 0.05         // sigma of a machine's speed, log-normal
+	taskSpread       = 0.15         // sigma of the log-normal duration of a task
+	machineSpread    = 0.05         // sigma of the log-normal speed of a machine
 	slowMachines     = 0.02         // fraction of machines that work at half speed
-	latencySpread    = 0.7          // sigma of a request's time, log-normal: one in a hundred takes five times the median
+	latencySpread    = 0.7          // sigma of the log-normal duration of a request: one in a hundred takes five times the median
 	betweenFailures  = 60 * 86400.0 // mean seconds until a machine is lost
 	restartAfterLoss = 30.0         // seconds until a cluster has restarted a stage
 )
 
-// scale predicts the run of p on c.Machines.
+// scale predicts the run p on each number of machines in c.Machines.
 func (c PlanConfig) scale(p *Plan) []PlannedScale {
 	stages := c.scaleStages(p)
 	var rows []PlannedScale
@@ -66,14 +67,14 @@ func (c PlanConfig) scale(p *Plan) []PlannedScale {
 	return rows
 }
 
-// fixed returns the figures that do not depend on chance.
+// fixed returns the figures that do not depend on random numbers.
 func (m Machines) fixed(stages []scaleStage, n int) PlannedScale {
 	row := PlannedScale{Machines: n}
 	for _, s := range stages {
 		tasks := float64(s.Tasks)
 		row.Memory = max(row.Memory, s.memory(m.Cores))
 		row.Disk = max(row.Disk, int64(s.Scratch*float64(min(m.Cores, s.Tasks))))
-		if n > 1 { // one machine has its storage itself
+		if n > 1 { // a single machine uses its local disk as storage
 			row.Network += int64((s.Read + s.Written) * tasks / float64(min(n, s.Tasks)))
 			row.Requests += int64(s.Requests * tasks)
 		}
@@ -84,11 +85,11 @@ func (m Machines) fixed(stages []scaleStage, n int) PlannedScale {
 // A simulation is the state of one simulated run.
 type simulation struct {
 	Machines
-	n        int // machines
+	n        int // number of machines
 	random   *rand.Rand
 	now      float64 // seconds since the start
 	serial   float64
-	busy     float64 // core seconds spent on tasks whose results were kept
+	busy     float64 // core seconds spent on tasks whose results were not lost
 	failures int
 }
 
@@ -103,11 +104,11 @@ func (s *simulation) run(stages []scaleStage) {
 	}
 }
 
-// spread returns a log-normal factor with the median 1.
+// spread returns a random log-normal factor with median 1.
 func (s *simulation) spread(sigma float64) float64 { return math.Exp(sigma * s.random.NormFloat64()) }
 
-// tasks simulates the tasks of a stage. When a machine is lost, the stage starts
-// again: it checks the hashes of finished tasks, and repeats the others.
+// tasks simulates the tasks of a stage. If a machine is lost, the stage starts again: it
+// checks the hashes of finished tasks and repeats all others.
 func (s *simulation) tasks(st scaleStage) {
 	left, done := st.Tasks, 0
 	for left > 0 {
@@ -132,8 +133,9 @@ func (s *simulation) tasks(st scaleStage) {
 	s.busy += float64(st.Tasks) * s.seconds(st)
 }
 
-// seconds returns the duration of a task on a machine of average speed. It adds up
-// computing, transfer and waiting for requests, because a task does not overlap them.
+// seconds returns the duration of a task on a machine of average speed. It is the sum of
+// computing, transfer and waiting for requests, because a task does these one after
+// another.
 func (s *simulation) seconds(st scaleStage) float64 {
 	bytes, cores := st.Read+st.Written, float64(s.Cores)
 	if s.n == 1 {
@@ -142,8 +144,8 @@ func (s *simulation) seconds(st scaleStage) float64 {
 	return st.CPU + bytes/(float64(s.Network)/cores) + st.Requests*s.Latency*math.Exp(latencySpread*latencySpread/2)
 }
 
-// schedule assigns each task to the core that is free first, and returns the seconds
-// from now until all tasks have ended.
+// schedule assigns each task to the core that is free first. It returns the end of each
+// task in seconds from now.
 func (s *simulation) schedule(st scaleStage, tasks int) (ends []float64) {
 	free := make(coreHeap, min(s.n*s.Cores, tasks))
 	speed := make([]float64, s.n)
@@ -154,7 +156,7 @@ func (s *simulation) schedule(st scaleStage, tasks int) (ends []float64) {
 		}
 	}
 	for i := range free {
-		free[i].seconds = speed[i%s.n] // tasks begin on all machines alike
+		free[i].seconds = speed[i%s.n] // the first tasks start on different machines
 	}
 	usual := s.seconds(st)
 	for range tasks {
@@ -166,7 +168,7 @@ func (s *simulation) schedule(st scaleStage, tasks int) (ends []float64) {
 	return ends
 }
 
-// A core is a core with the time when it is free, and its slowness as a factor.
+// A core has the time when it becomes free, and a factor for the duration of its tasks.
 type core struct{ free, seconds float64 }
 
 // coreHeap is a heap whose first element is the core that is free first.
@@ -178,5 +180,5 @@ func (h coreHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *coreHeap) Push(any)          { panic("BUG: the number of cores is fixed") }
 func (h *coreHeap) Pop() any          { panic("BUG: the number of cores is fixed") }
 
-// newChance returns the random numbers of a simulated run.
+// newChance returns the random number generator for a simulated run.
 func newChance(seed, run uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, run)) }

@@ -23,10 +23,10 @@ import (
 	"pretext/sharding"
 )
 
-// findFiles replaces patterns (parts/*.bz2) and directories of dumps and text
-// files by their files. It skips companions of dumps such as indexes and
-// checksums, and sorts the parts of a dump by page. Directories of books and of
-// downloads are kept. note receives messages for the user.
+// findFiles replaces patterns (parts/*.bz2) and directories of dumps and text files by
+// the matching files. It skips files that accompany dumps, such as indexes and checksums,
+// and sorts the parts of a dump by page. It does not replace directories of books and of
+// downloads. note receives messages for the user.
 func findFiles(sources []Source, note func(string)) (found []Source, err error) {
 	for _, s := range sources {
 		if err := checkLocal(s); err != nil {
@@ -41,7 +41,7 @@ func findFiles(sources []Source, note func(string)) (found []Source, err error) 
 		}
 	}
 	dumps := slices.ContainsFunc(found, func(s Source) bool { return s.Kind == KindWiki && wiki.Companion(s.Path) == "" })
-	passed := map[string][]string{} // names of companions, by their description
+	passed := map[string][]string{} // names of skipped files, by their description
 	var kept []Source
 	var parts []string
 	for _, s := range found {
@@ -75,8 +75,8 @@ func findFiles(sources []Source, note func(string)) (found []Source, err error) 
 	return kept, nil
 }
 
-// checkLocal returns a usage error if s is a URL that is not a location: sources
-// are local files or objects.
+// checkLocal returns a usage error if s is a URL other than an object's location. Sources
+// must be local files or objects.
 func checkLocal(s Source) error {
 	scheme, rest, ok := strings.Cut(s.Path, "://")
 	if !ok || strings.ContainsAny(scheme, `/\`) || strings.EqualFold(scheme, "s3") || scheme == "mem" {
@@ -97,15 +97,15 @@ func checkLocal(s Source) error {
 	return failure.Usagef("%s is a URL, not a local file: %s", redact.URL(s.Path), cure)
 }
 
-// matches returns the paths that a source names: the files that match its
-// pattern, the dumps or text files in its directory, or its path alone.
+// matches returns the paths of a source: the files that match its pattern, the dumps or
+// text files in its directory, or its path itself.
 func matches(s Source) ([]string, error) {
 	info, err := store.Stat(context.Background(), s.Path)
 	switch {
 	case err == nil && info.IsDir() && (s.Kind == KindWiki || s.Kind == KindWikiHTML || s.Kind == kindText):
 		return filesOf(s)
 	case err == nil || !strings.ContainsAny(s.Path, "*?["):
-		return []string{s.Path}, nil // if it does not exist, opening it reports that
+		return []string{s.Path}, nil // if it does not exist, opening it will report that
 	}
 	paths, err := glob(s.Path)
 	if err != nil {
@@ -120,8 +120,8 @@ func matches(s Source) ([]string, error) {
 	return paths, nil
 }
 
-// glob returns the files whose locations match a pattern. In an object store only
-// the last element may be a pattern.
+// glob returns the files whose locations match a pattern. In an object store, only the
+// last path element may contain wildcards.
 func glob(pattern string) (paths []string, err error) {
 	if local, ok := store.Locate(pattern).Local(); ok {
 		return filepath.Glob(local)
@@ -142,8 +142,9 @@ func glob(pattern string) (paths []string, err error) {
 	return paths, nil
 }
 
-// filesOf returns the dumps, snapshots or text files in the directory s.Path. For
-// a directory of pages as HTML it returns s.Path itself. For a download directory it returns s.Path itself: [expandDownloads] replaces that.
+// filesOf returns the dumps, snapshots or text files in the directory s.Path. For a
+// directory of HTML pages it returns s.Path itself. For a download directory it also
+// returns s.Path, which [expandDownloads] will replace.
 func filesOf(s Source) (paths []string, err error) {
 	folder, err := store.Open(s.Path)
 	if err != nil {
@@ -170,7 +171,7 @@ func filesOf(s Source) (paths []string, err error) {
 		}
 	}
 	if len(paths) == 0 && s.Kind == KindWikiHTML {
-		return []string{s.Path}, nil // of pages
+		return []string{s.Path}, nil // a directory of HTML pages
 	}
 	if len(paths) == 0 {
 		err := failure.Usagef("folder %s has no %s in it", s.Path, what)
@@ -187,7 +188,7 @@ func filesOf(s Source) (paths []string, err error) {
 
 func isDumpOrCompanion(path string) bool { return wiki.HasDumpName(path) || wiki.Companion(path) != "" }
 
-// isText reports whether a file has the name of a text file.
+// isText reports whether a file name is that of a text file.
 func isText(path string) bool {
 	name := strings.ToLower(store.Base(path))
 	for _, packed := range []string{".gz", ".zst"} {
@@ -202,15 +203,15 @@ func isDownloads(folder store.Folder) bool {
 	return err == nil && plan.Stage == "download"
 }
 
-// An expandedSource is a source as the extract stage reads it: download
-// directories are replaced by their files.
+// An expandedSource is a source as the extract stage reads it. Download directories are
+// replaced by their files.
 type expandedSource struct {
 	Source
-	books []books.Info // the books to read below Path; nil: all
+	books []books.Info // books to read from the directory Path; nil: all books
 }
 
-// expandSources replaces patterns, directories and download directories among the
-// sources by their files. note receives messages about skipped and missing files.
+// expandSources replaces patterns, directories and download directories in sources by
+// their files. note receives messages about skipped and missing files.
 func expandSources(ctx context.Context, sources []Source, note func(string)) ([]expandedSource, error) {
 	found, err := findFiles(sources, note)
 	if err != nil {
@@ -240,8 +241,8 @@ func expandDownloads(ctx context.Context, sources []Source) (out []expandedSourc
 	return out, nil
 }
 
-// partsOf returns the files of s.Kind in a download directory as sources. Each
-// dump and each archive is one source; all single books together are one.
+// partsOf returns the files of kind s.Kind in a download directory as sources. Each dump
+// and each archive is a source of its own. All single books together form one source.
 func partsOf(s Source, files []sharding.FileEntry) (parts []expandedSource) {
 	var loose []books.Info
 	for _, f := range files {
@@ -259,14 +260,14 @@ func partsOf(s Source, files []sharding.FileEntry) (parts []expandedSource) {
 	return parts
 }
 
-// isBook reports whether a file is a single book, not an archive.
+// isBook reports whether a file is a single book instead of an archive.
 func isBook(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".txt" || ext == ".epub"
 }
 
-// downloadSources returns a download directory as sources of the extract stage:
-// dumps before books.
+// downloadSources returns the content of a download directory as sources for the extract
+// stage: dumps first, then books.
 func downloadSources(ctx context.Context, folder string) (sources []Source, err error) {
 	files, _, err := downloadsIn(ctx, folder)
 	if err != nil {
@@ -280,7 +281,7 @@ func downloadSources(ctx context.Context, folder string) (sources []Source, err 
 	return sources, nil
 }
 
-// listedBooks is a directory of which only some files are books.
+// listedBooks is a [books.Store] for a directory in which only some files are books.
 type listedBooks struct {
 	bookFiles
 	files []books.Info
@@ -289,19 +290,19 @@ type listedBooks struct {
 // List implements [books.Store].
 func (l listedBooks) List(string) ([]books.Info, error) { return slices.Clone(l.files), nil }
 
-// documentInputs are the inputs of a stage that reads documents: documents
-// directories, and third-party files that are extracted to one first.
+// documentInputs describes the inputs of a stage that reads documents: documents
+// directories, and third-party files, which are first extracted to a documents directory.
 type documentInputs struct {
-	stage.Target      // of the stage
-	Reading           // of third-party files
-	locked       bool // whether the stage writes to its directory while it plans
+	stage.Target      // output of the stage
+	Reading           // options for third-party files
+	locked       bool // the stage writes to its directory while it plans
 	folders      []string
-	foreign      []Source // BERT text, JSON lines
+	foreign      []Source // third-party files: BERT text, JSON lines
 }
 
-// sort divides arguments into documents directories (in.folders) and files of JSON
-// lines (in.foreign). A directory of JSON lines is replaced by its files. texts are
-// files of BERT text.
+// sort divides arguments into documents directories (in.folders) and files of JSON lines
+// (in.foreign). A directory of JSON lines is replaced by its files. texts, files in
+// BERT's text format, are added to in.foreign.
 func (in *documentInputs) sort(arguments, texts []string) error {
 	for _, arg := range arguments {
 		sources, ours, err := classify(arg)
@@ -330,11 +331,11 @@ func (in *documentInputs) imported(ctx context.Context, r stage.Runner) ([]strin
 	return append(in.folders, t.Out), err
 }
 
-// run runs the stage that reads the documents; plan returns its configuration for the
-// given directories. run holds the stage's lock while it imports third-party
-// documents, so that no other run replaces them.
+// run runs the stage that reads the documents. plan returns the stage's configuration for
+// the given directories. run holds the stage's lock while it imports third-party
+// documents, so that no other run can replace the imported documents.
 func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(folders []string) (stage.Config, error)) (*sharding.Manifest, error) {
-	if len(in.foreign) == 0 && !in.locked { // if plan fails, no directory is created
+	if len(in.foreign) == 0 && !in.locked { // without the lock: if plan fails, no directory is created
 		c, err := plan(in.folders)
 		if err != nil {
 			return nil, err
@@ -354,8 +355,8 @@ func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(fol
 	})
 }
 
-// classify returns ours = true if arg is one of our documents directories. Otherwise
-// foreign holds the files of JSON lines that arg names.
+// classify reports whether arg is a documents directory of pretext (ours). Otherwise
+// foreign contains the files of JSON lines at arg.
 func classify(arg string) (foreign []Source, ours bool, err error) {
 	if err := checkLocal(Source{kindJSONL, arg}); err != nil {
 		return nil, false, err
@@ -393,8 +394,8 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 	return foreign, false, nil
 }
 
-// checkFields returns a usage error if the first objects of a file of JSON
-// lines all lack the field with the text, because every line would be rejected.
+// checkFields returns a usage error if the text field is missing in each of the first
+// objects in a file of JSON lines, because every line would be rejected.
 func checkFields(ctx context.Context, path string, o text.Options) error {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {
@@ -414,7 +415,7 @@ func checkFields(ctx context.Context, path string, o text.Options) error {
 	case wrong == nil && s.Array:
 		return failure.Usagef("%s is one JSON array, not JSON lines: write one object a line, as jq -c '.[]' does", path)
 	case s.Objects == 0:
-		return wrong // nil: the reader counts what is wrong with its lines
+		return wrong // if nil, the reader counts the invalid lines
 	case slices.Contains(s.Fields, field):
 		return nil
 	}

@@ -17,27 +17,27 @@ import (
 	"pretext/sharding"
 )
 
-// A StageSummary describes a finished stage to the user.
+// A StageSummary describes a finished stage for the user.
 type StageSummary struct {
 	Stage   string          `json:"stage"`
 	Folder  string          `json:"folder"`
 	Files   int             `json:"files"`
 	Bytes   int64           `json:"bytes"`
 	Counts  sharding.Counts `json:"counts"`
-	Notes   []string        `json:"notes,omitempty"` // remarks on data that is within the expected range
+	Notes   []string        `json:"notes,omitempty"` // remarks on data within the expected range
 	Seconds float64         `json:"seconds"`
 	CPU     float64         `json:"cpu_seconds"`
 	Elapsed time.Duration   `json:"-"`
 
-	Mix []sharding.MixRow `json:"mix,omitempty"` // how often the examples stage read each source
+	Mix []sharding.MixRow `json:"mix,omitempty"` // how often the examples stage has read each source
 
-	// Warnings are the warnings of the documents that the stage imported, if
-	// any, then those of the stage's manifest.
+	// Warnings are the warnings about imported documents, followed by those in the
+	// stage's manifest.
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
 }
 
-// Summarize calls run, which runs a stage in folder, and returns the stage's
-// summary.
+// Summarize calls run, which must run a stage in folder, and returns a summary of the
+// stage.
 func Summarize(stage, folder string, run func() (*sharding.Manifest, error)) (StageSummary, error) {
 	start, cpu := time.Now(), usage.CPU()
 	m, err := run()
@@ -59,7 +59,7 @@ func Summarize(stage, folder string, run func() (*sharding.Manifest, error)) (St
 	return s, nil
 }
 
-// notes returns remarks on data that is within the expected range.
+// notes returns remarks on data within the expected range.
 func notes(m *sharding.Manifest) (list []string) {
 	switch m.Stage {
 	case "download":
@@ -84,8 +84,8 @@ func notes(m *sharding.Manifest) (list []string) {
 	return list
 }
 
-// mixNotes returns notes about the sources whose number of tokens differs by more
-// than a thousandth from the number that the mix asks for.
+// mixNotes returns a note for each source whose number of tokens differs by more than a
+// thousandth from the number required by the mix.
 func mixNotes(m *sharding.Manifest) (list []string) {
 	for _, r := range sharding.MixTable(m.Options) {
 		if miss := r.MixedTokens - r.Wanted; 1000*max(miss, -miss) > r.Wanted {
@@ -96,7 +96,7 @@ func mixNotes(m *sharding.Manifest) (list []string) {
 	return list
 }
 
-// A SummaryLine is one count of a summary.
+// A SummaryLine is a line of a summary with one count.
 type SummaryLine struct {
 	Name  string
 	Count int64
@@ -115,10 +115,10 @@ func (s StageSummary) Lines() (lines []SummaryLine) {
 	return lines
 }
 
-// A WarningsError reports that a run has warnings although none are allowed. Its
-// output is complete and valid.
+// A WarningsError reports that a run has warnings, although the user allowed none. The
+// output is nevertheless complete and valid.
 type WarningsError struct {
-	Codes []string // "examples: unknown-tokens", in the order of the stages
+	Codes []string // stage and code, such as "examples: unknown-tokens", in the order of the stages
 }
 
 func (e *WarningsError) Error() string {
@@ -142,8 +142,8 @@ func CheckWarnings(stages []StageSummary) error {
 	return &WarningsError{codes}
 }
 
-// folderWarnings returns the warnings of the documents that a stage imported,
-// then those of m, the stage's manifest.
+// folderWarnings returns the warnings about documents that a stage imported, followed by
+// those in the stage's manifest m.
 func folderWarnings(location string, m *sharding.Manifest) ([]sharding.DescribedWarning, error) {
 	ctx := context.Background()
 	imported := store.Join(location, sharding.ImportedFolder)

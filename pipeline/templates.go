@@ -20,37 +20,37 @@ import (
 	"pretext/sharding"
 )
 
-// templatesAlgorithm is the version of the stage that collects the definitions of
-// templates. It is raised when the same dumps would give other definitions.
+// templatesAlgorithm is the version of the stage that collects template definitions. It
+// is raised if the same dumps would result in different definitions.
 const templatesAlgorithm = 2
 
 // Values of [ExtractOptions].ExpandTemplates.
 const (
-	ExpandAuto = ""    // expand templates in sentences if the dump has template pages
-	ExpandOff  = "off" // drop templates that the data of package rendering do not know
+	ExpandAuto = ""    // if a dump has template pages, expand the templates in its sentences
+	ExpandOff  = "off" // drop templates that are not in the data of package rendering
 )
 
-// A DefinitionsFile names the definitions of a dump's own templates, by which
-// templates in its sentences were expanded.
+// A DefinitionsFile identifies the definitions of a dump's own templates. They are used
+// to expand the templates in its sentences.
 type DefinitionsFile struct {
 	Source      string `json:"source"` // base name of the dump
 	Definitions int64  `json:"definitions"`
-	SHA256      string `json:"sha256"` // of the dump's file in the directory [sharding.TemplatesFolder]
+	SHA256      string `json:"sha256"` // hash of the dump's file in the directory [sharding.TemplatesFolder]
 }
 
-// templatesWork are the options of the workers that collect definitions.
+// templatesWork contains the options of the workers that collect definitions.
 type templatesWork struct {
 	Sources []SourceSpec
-	Spool   wiki.Options // of the extract stage, which reads the spool
+	Spool   wiki.Options // options of the extract stage, which will read the spool
 }
 
-// templatesOptions are the options that determine the definitions.
+// templatesOptions are the options that determine which definitions are collected.
 type templatesOptions struct {
 	MaxBytes  int `json:"max_definition_bytes"`
 	MaxSwitch int `json:"max_switch_bytes"`
 }
 
-// definitionsCount counts what the directories of all dumps have.
+// definitionsCount is the number of definitions in the directories of all dumps.
 var definitionsCount = counts.Declare("definitions", counts.About{Label: "definitions", In: counts.Summary, Meaning: "definitions of all dumps"})
 
 func init() {
@@ -90,13 +90,12 @@ func (w *templatesWorker) Do(ctx context.Context, index int) ([]stage.Result, er
 	})
 }
 
-// definitionsName returns the name of the file with the sorted definitions of a
-// task's range.
+// definitionsName returns the name of the file with a task's sorted definitions.
 func (t extractTask) definitionsName(s SourceSpec) string {
 	return fmt.Sprintf("%s-%s-%05d.range", sharding.TemplatesFolder, s.Stem, t.Number)
 }
 
-// collect writes the definitions in the range of a task to out.
+// collect writes the definitions from a task's range to out.
 func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, t extractTask, out *stage.Output) (sharding.Counts, error) {
 	rng := *t.Range
 	f, err := store.OpenPath(ctx, s.Paths[0])
@@ -147,9 +146,9 @@ func (w *templatesWorker) collect(ctx context.Context, s SourceSpec, t extractTa
 	return stats.Counts(), nil
 }
 
-// spool returns the writer of a spool of the task's pages; nil if there is none, as
-// in other processes than the one that drives the job, or if decoding the dump
-// again costs nothing.
+// spool returns a writer that stores the task's pages in the spool. It returns nil if
+// there is no spool, which only the driver's process has, or if the dump is not
+// compressed, so that reading it again costs nothing.
 func (w *templatesWorker) spool(s SourceSpec, t extractTask) *wiki.SpoolWriter {
 	spool, _ := w.Loaded().(*wiki.Spool)
 	if spool == nil || s.Head.Compression == wiki.CompressionNone {
@@ -158,7 +157,7 @@ func (w *templatesWorker) spool(s SourceSpec, t extractTask) *wiki.SpoolWriter {
 	return spool.Create(s.fileName(t.Number), w.templatesWork.Spool)
 }
 
-// Finish writes the directory of each dump's definitions, and the manifest.
+// Finish writes a directory for each dump's definitions, and the manifest.
 func (w *templatesWorker) Finish(ctx context.Context, results []stage.Result) error {
 	parts := make([][]definitions.Part, len(w.Sources))
 	for _, r := range results {
@@ -190,7 +189,7 @@ func (w *templatesWorker) Finish(ctx context.Context, results []stage.Result) er
 	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
-// part returns the definitions that a task wrote, for the directory.
+// part returns the definitions written by a task, for the directory of the dump.
 func (w *templatesWorker) part(ctx context.Context, r stage.Result) (p definitions.Part, err error) {
 	car, err := r.Car()
 	if err != nil {
@@ -200,7 +199,7 @@ func (w *templatesWorker) part(ctx context.Context, r stage.Result) (p definitio
 	if err != nil {
 		return p, err
 	}
-	defer f.Close() // the directory needs the index alone, which Open reads
+	defer f.Close() // the directory needs only the index, which definitions.Open reads
 	p.Name = car.File.Name
 	if n, err := hex.Decode(p.SHA256[:], []byte(car.File.SHA256)); err != nil || n != len(p.SHA256) {
 		return p, fmt.Errorf("side-car %s in %s: %w: hash %q", r.SideCar, w.Folder, sharding.ErrFormat, car.File.SHA256)
@@ -241,8 +240,8 @@ func openDefinitions(ctx context.Context, folder store.Folder, name string) (*de
 	return d, nil
 }
 
-// explainSource returns err, the error of reading the source s, or a
-// [*ChangedError] if the source changed.
+// explainSource returns a [*ChangedError] if the source s has changed. Otherwise it
+// returns err, the error of reading s.
 func explainSource(ctx context.Context, s SourceSpec, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -253,9 +252,9 @@ func explainSource(ctx context.Context, s SourceSpec, err error) error {
 	return err
 }
 
-// mayHaveTemplates returns the indices of the dumps in the plan whose templates are
-// to be collected. If an earlier run with these options decided that, it asks the
-// plan of that run; else it probes the dumps.
+// mayHaveTemplates returns the indices of the dumps in the plan whose template
+// definitions are collected. If the stage's directory has a plan with these options, the
+// result is taken from that plan. Otherwise mayHaveTemplates probes the dumps.
 func (c *ExtractConfig) mayHaveTemplates(ctx context.Context, plan *sourcePlan) (dumps []int, err error) {
 	if c.Extract.ExpandTemplates == ExpandOff {
 		return nil, nil
@@ -278,9 +277,8 @@ func (c *ExtractConfig) mayHaveTemplates(ctx context.Context, plan *sourcePlan) 
 	return dumps, nil
 }
 
-// decided returns the options of an interrupted or finished run in the stage's
-// directory, if they equal those of c except for the definitions. Otherwise it
-// returns nil.
+// decided returns the options of an interrupted or finished run in the stage's directory,
+// if they equal those of c except for the definitions. Otherwise it returns nil.
 func (c *ExtractConfig) decided(ctx context.Context, plan *sourcePlan) *ExtractOptions {
 	folder, err := store.Open(c.Out)
 	if err != nil {
@@ -303,7 +301,7 @@ func (c *ExtractConfig) decided(ctx context.Context, plan *sourcePlan) *ExtractO
 	return &options
 }
 
-// probeDump reports whether a dump may have template pages, see [wiki.Probe].
+// probeDump reports whether a dump may contain template pages, see [wiki.Probe].
 func probeDump(ctx context.Context, s SourceSpec) (bool, error) {
 	f, err := store.OpenPath(ctx, s.Paths[0])
 	if err != nil {
@@ -318,12 +316,12 @@ func probeDump(ctx context.Context, s SourceSpec) (bool, error) {
 	return may, nil
 }
 
-// collect runs the stage that collects the definitions of the dumps with these
-// indices in the plan: OUT/templates. It sets them in the plan and the options.
-// The caller holds the lock of the directory of the extract stage.
+// collect runs the stage that collects template definitions, in OUT/templates. dumps are
+// indices of dumps in the plan. collect stores the definitions in the plan and the
+// options. The caller must hold the lock of the extract stage's directory.
 func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourcePlan, dumps []int) error {
 	target := c.In(sharding.TemplatesFolder)
-	target.Overwrite = isStage(ctx, target.Out, sharding.TemplatesFolder) // of other dumps; never what is not ours
+	target.Overwrite = isStage(ctx, target.Out, sharding.TemplatesFolder) // definitions of other dumps may be replaced, but never files that are not pretext's
 	run := stage.Config{Target: target, Stage: sharding.TemplatesFolder, Options: templatesOptions{wiki.MaxDefinition, wiki.MaxSwitch}}
 	var work templatesWork
 	var tasks []extractTask
@@ -358,7 +356,7 @@ func (c *ExtractConfig) collect(ctx context.Context, r stage.Runner, plan *sourc
 	return nil
 }
 
-// isStage reports whether a directory has the plan of a stage.
+// isStage reports whether a directory contains the plan of the named stage.
 func isStage(ctx context.Context, location, name string) bool {
 	folder, err := store.Open(location)
 	if err != nil {
@@ -368,8 +366,8 @@ func isStage(ctx context.Context, location, name string) bool {
 	return err == nil && plan.Stage == name
 }
 
-// removeBelow removes the output of a stage that an earlier run left below a directory:
-// the definitions of templates, the counts of a mix.
+// removeBelow removes the output of a stage in a subdirectory, left by an earlier run:
+// template definitions, or the token counts of a mix.
 func removeBelow(ctx context.Context, folder store.Folder, name string) error {
 	below := folder.Folder(name)
 	if !isStage(ctx, below.String(), name) {
@@ -378,14 +376,14 @@ func removeBelow(ctx context.Context, folder store.Folder, name string) error {
 	return stage.Empty(ctx, below)
 }
 
-// sharedDefinitions are the definitions that the tasks of a process share.
+// sharedDefinitions are the template definitions that all tasks of a process share.
 type sharedDefinitions struct {
 	mu     sync.Mutex
 	caches map[string]*definitions.Cache // by file
 }
 
-// definitions returns the definitions of the source's own templates; nil if
-// they are not expanded.
+// definitions returns the definitions of the source's own templates, or nil if templates
+// are not expanded.
 func (w *extractWorker) definitions(ctx context.Context, s SourceSpec) (*definitions.Cache, error) {
 	if s.Definitions == "" {
 		return nil, nil

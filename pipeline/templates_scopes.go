@@ -12,13 +12,13 @@ import (
 	"pretext/internal/failure"
 )
 
-// A planWiki is the wiki of a dump that a run reads.
+// A planWiki is a wiki whose dump is read by a run.
 type planWiki struct {
 	name, lang string // lang is "" if it is unknown
-	downloaded bool   // the dump will be downloaded: lang follows from the name
+	downloaded bool   // the dump will be downloaded, and lang is derived from name
 }
 
-// String returns the wiki as messages name it: "frwiki (fr)".
+// String returns the wiki's name for messages, such as "frwiki (fr)".
 func (w planWiki) String() string {
 	if w.lang == "" {
 		return w.name
@@ -26,9 +26,9 @@ func (w planWiki) String() string {
 	return fmt.Sprintf("%s (%s)", w.name, w.lang)
 }
 
-// holds reports whether a line of a file of rendering data holds for the wiki. Of
-// a dump that will be downloaded, it is enough that it may hold: the dump's head
-// may name a variant of the language, such as nds-NL, or another code for it.
+// holds reports whether any line of a rendering data file applies to the wiki. For a dump
+// that is not yet downloaded, it also returns true if a line might apply: the head of the
+// dump may contain a variant of the language, such as nds-NL, or another code for it.
 func (w planWiki) holds(f templateFile) bool {
 	if f.HoldsFor(w.lang, w.name) {
 		return true
@@ -39,16 +39,16 @@ func (w planWiki) holds(f templateFile) bool {
 	})
 }
 
-// readTemplates reads the user's files of rendering data. A file of which no line
-// holds for any dump of the run is a usage error: it would have no effect. Only
-// dumps have templates; pages as HTML show what their templates gave. d is what
-// the run downloads; nil for nothing.
+// readTemplates reads the user's files of rendering data. If no line of a file applies to
+// any dump of the run, this is a usage error, because the file would have no effect. Only
+// dumps are checked, because HTML pages contain the results of templates. d describes the
+// downloads of the run; nil: none.
 func (r Reading) readTemplates(ctx context.Context, sources []Source, d *DownloadConfig) ([]templateFile, error) {
 	files, err := r.Templates.read(ctx)
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	local, err := expandSources(ctx, sources, func(string) {}) // planning the sources writes the notes
+	local, err := expandSources(ctx, sources, func(string) {}) // notes are written later, when the sources are planned
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +62,14 @@ func (r Reading) readTemplates(ctx context.Context, sources []Source, d *Downloa
 			case download.Wiki:
 				wikis = append(wikis, planWiki{q.Wiki, cmp.Or(r.Extract.Wiki.Language, wiki.LanguageOf(q.Wiki)), true})
 			case download.URL:
-				return files, nil // it may be a dump of any wiki
+				return files, nil // the download may be a dump of any wiki
 			}
 		}
 	}
 	return files, checkScopes(files, r.Templates, wikis)
 }
 
-// localWikis returns the wikis of the dumps among the sources.
+// localWikis returns the wikis of all dumps in sources.
 func (r Reading) localWikis(ctx context.Context, sources []expandedSource) (wikis []planWiki, err error) {
 	for _, s := range sources {
 		if s.Kind != KindWiki {
@@ -85,8 +85,8 @@ func (r Reading) localWikis(ctx context.Context, sources []expandedSource) (wiki
 	return wikis, nil
 }
 
-// checkScopes returns a usage error if one of the files, read from paths, has lines
-// but none that holds for one of the wikis.
+// checkScopes returns a usage error if a file has lines, but none of them applies to any
+// of the wikis. paths are the paths of the files.
 func checkScopes(files []templateFile, paths TemplateFiles, wikis []planWiki) error {
 	for k, f := range files {
 		scopes := f.Scopes()
@@ -102,7 +102,8 @@ func checkScopes(files []templateFile, paths TemplateFiles, wikis []planWiki) er
 	return nil
 }
 
-// listed returns the different elements of a list, each in a format; at most five.
+// listed returns the distinct elements of a list as text, each formatted with format; at
+// most five.
 func listed[T comparable](list []T, format string) string {
 	var names []string
 	for _, v := range list {

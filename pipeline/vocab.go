@@ -16,14 +16,14 @@ import (
 	"pretext/tokenize/vocab"
 )
 
-// vocabAlgorithm is the version of the vocab stage. It is raised when the same
-// documents would give another vocabulary.
+// vocabAlgorithm is the version of the vocab stage. It is raised if the same documents
+// would result in a different vocabulary.
 const vocabAlgorithm = 1
 
-// countsSuffix is the suffix of the files of word counts.
+// countsSuffix is the suffix of word count files.
 const countsSuffix = ".txt"
 
-// countTaskBytes is the text, in bytes, that one task counts.
+// countTaskBytes is the size of the text in one counting task, in bytes.
 const countTaskBytes = 32 << 20
 
 // VocabOptions are the options that determine a trained vocabulary.
@@ -31,33 +31,33 @@ type VocabOptions struct {
 	vocab.Options
 	sharding.Split // held-out documents are not counted
 
-	// Marks is what an uncased vocabulary would lose of the documents, if that is more
-	// than nothing, and in English text more than usual.
+	// Marks are the losses that an uncased vocabulary would cause. It is nil if there are
+	// none, or if the vocabulary is uncased and the losses are usual for English text.
 	Marks *sharding.LostMarks `json:"marks,omitempty"`
 }
 
-// DefaultVocabOptions returns the options for a vocabulary like that of
+// DefaultVocabOptions returns the options for a vocabulary similar to that of
 // bert-base-uncased.
 func DefaultVocabOptions() VocabOptions { return VocabOptions{Options: vocab.DefaultOptions()} }
 
 // VocabConfig configures [Vocab].
 type VocabConfig struct {
 	stage.Target
-	Reading            // of third-party JSON lines
-	TokenFile          // to copy instead of training
+	Reading            // options for third-party JSON lines
+	TokenFile          // file to copy; if empty, a vocabulary is trained
 	Documents []string // documents directories, or third-party JSON lines
 	Training  VocabOptions
 
-	// FixedCase says that Training.DoLowerCase was chosen. If not, text of which an
-	// uncased vocabulary would lose too many marks keeps them, and its case, see
-	// [sharding.LostMarks].
+	// FixedCase reports whether the user chose Training.DoLowerCase. If not, and if an
+	// uncased vocabulary would lose too many marks, the stage trains a vocabulary with
+	// case and marks, see [sharding.LostMarks].
 	FixedCase bool
 }
 
-// vocabWork are the options of vocab workers.
+// vocabWork contains the options of vocab workers.
 type vocabWork struct {
 	Training VocabOptions
-	Given    string // name of the copied vocabulary or tokenizer; "" if a vocabulary is trained
+	Given    string // name of the copied vocabulary or tokenizer; "" if one is trained
 	Tokens   int64  // number of tokens in the copied file
 }
 
@@ -77,13 +77,12 @@ func init() {
 	})
 }
 
-// A vocabTask is the plan of one file of word counts: the blocks of documents
-// whose words it counts.
+// A vocabTask is the plan of one word count file: the blocks of documents to count.
 type vocabTask struct {
 	Blocks sharding.BlockList `json:"blocks,omitempty"`
 }
 
-// Vocab trains a vocabulary or a tokenizer from documents, or copies a given one:
+// Vocab trains a vocabulary or tokenizer from documents, or copies the given one, to
 // OUT/vocab.txt or OUT/tokenizer.json.
 func Vocab(ctx context.Context, r stage.Runner, c VocabConfig) (*sharding.Manifest, error) {
 	if c.given() {
@@ -99,8 +98,7 @@ func Vocab(ctx context.Context, r stage.Runner, c VocabConfig) (*sharding.Manife
 	return in.run(ctx, r, func(folders []string) (stage.Config, error) { return c.plan(ctx, folders) })
 }
 
-// plan returns the configuration of the stage for the documents directories in
-// folders.
+// plan returns the configuration of the stage. folders are the documents directories.
 func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Config, err error) {
 	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {
@@ -136,8 +134,8 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 	return run, nil
 }
 
-// copy runs the stage for a given vocabulary or tokenizer: it copies the file
-// instead of training.
+// copy runs the stage for a given vocabulary or tokenizer. It copies the file and does
+// not train.
 func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manifest, error) {
 	o := c.options()
 	tokens, err := c.read(&o)
@@ -225,7 +223,7 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
-// train returns the content of the vocab.txt or tokenizer.json, and the number of
+// train returns the content of the trained vocab.txt or tokenizer.json, and the number of
 // its tokens.
 func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (file []byte, tokens int, err error) {
 	words := newCountsMerge(w.Env, results).words(ctx)
@@ -242,18 +240,18 @@ func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (file [
 	return out.Bytes(), len(list), err
 }
 
-// A TokenFile names the file that maps text to ids, a vocab.txt or a
-// tokenizer.json. At most one of the two is set.
+// A TokenFile is the path of a vocab.txt or a tokenizer.json. At most one of its two
+// paths is set.
 type TokenFile struct {
 	Vocab     string // path of a vocab.txt
 	Tokenizer string // path of a tokenizer.json
 
-	// read last by this run, which reads the file and its copies several times;
-	// nil for a stage that runs alone.
+	// last is what this run has read most recently, because a run reads the file and its
+	// copies several times. It is nil for a stage that runs alone.
 	last *tokens
 }
 
-// options returns those with which the file was read before, or the defaults.
+// options returns the options with which the file was last read, or the default options.
 func (f TokenFile) options() sharding.ExamplesOptions {
 	if f.last != nil {
 		return f.last.tokenizer.Options
@@ -261,7 +259,7 @@ func (f TokenFile) options() sharding.ExamplesOptions {
 	return sharding.DefaultExamplesOptions()
 }
 
-// name returns the name of the copy that a stage keeps in its directory.
+// name returns the name of the file's copy in a stage's directory.
 func (f TokenFile) name() string {
 	if f.Tokenizer != "" {
 		return sharding.TokenizerName
@@ -269,7 +267,7 @@ func (f TokenFile) name() string {
 	return sharding.VocabName
 }
 
-// in returns the TokenFile that names the copy of f in the directory folder.
+// in returns a TokenFile with the path of f's copy in the directory folder.
 func (f TokenFile) in(folder string) TokenFile {
 	copied := store.Join(folder, f.name())
 	if f.Tokenizer != "" {
@@ -278,24 +276,25 @@ func (f TokenFile) in(folder string) TokenFile {
 	return TokenFile{Vocab: copied, last: f.last}
 }
 
-// given reports whether f names a file.
+// given reports whether f contains a path.
 func (f TokenFile) given() bool { return f.path() != "" }
 
 func (f TokenFile) path() string { return cmp.Or(f.Tokenizer, f.Vocab) }
 
-// tokens is the content of a TokenFile, and the tokenizer made from it.
+// tokens contains the content of a TokenFile, and the tokenizer made from this content.
 type tokens struct {
 	raw       []byte
 	tokenizer *sharding.Tokenizer
 }
 
-// input returns the file, whose copy is called name, as an input of a stage.
+// input returns the file as an input of a stage. name is the name of the file's copy.
 func (t *tokens) input(name string) sharding.Input {
 	return sharding.Input{Name: name, Bytes: int64(len(t.raw)), SHA256: sharding.Hash(t.raw)}
 }
 
-// known returns the tokens read last if they are those of a file with the content
-// raw and of the options o, else nil. It sets in o what a tokenizer.json determines.
+// known returns f.last, adapted to the options o, if it was read from a file with the
+// content raw and with compatible options. It then sets in o the options that a
+// tokenizer.json determines. Otherwise it returns nil.
 func (f TokenFile) known(raw []byte, o *sharding.ExamplesOptions) *tokens {
 	if f.last == nil {
 		return nil
@@ -312,8 +311,8 @@ func (f TokenFile) known(raw []byte, o *sharding.ExamplesOptions) *tokens {
 	return &tokens{raw, t}
 }
 
-// read reads the file and makes its tokenizer with the options o. It sets in o
-// the options that a tokenizer.json determines.
+// read reads the file and creates its tokenizer with the options o. It sets in o the
+// options that a tokenizer.json determines.
 func (f TokenFile) read(o *sharding.ExamplesOptions) (*tokens, error) {
 	if f.Vocab != "" && f.Tokenizer != "" {
 		return nil, failure.Usagef("a vocabulary and a tokenizer are given: give one of them")

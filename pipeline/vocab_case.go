@@ -9,7 +9,8 @@ import (
 	"pretext/sharding"
 )
 
-// chooseCase sets whether text is lower-cased and stripped of marks, if the user did not.
+// chooseCase sets Training.DoLowerCase to false if lower-casing would lose too many
+// marks, unless the user has chosen. It also sets Training.Marks.
 func (c *VocabConfig) chooseCase(ctx context.Context, inputs []sharding.DocumentsInput) error {
 	if c.FixedCase || !c.Training.DoLowerCase {
 		return nil
@@ -25,7 +26,7 @@ func (c *VocabConfig) chooseCase(ctx context.Context, inputs []sharding.Document
 	return nil
 }
 
-// vocabNotes says what was chosen for text that is not English.
+// vocabNotes explains the choice of case for text that is not usual English.
 func vocabNotes(m *sharding.Manifest) []string {
 	var o VocabOptions
 	if json.Unmarshal(m.Options, &o) != nil || o.Marks == nil {
@@ -38,8 +39,9 @@ func vocabNotes(m *sharding.Manifest) []string {
 	return []string{fmt.Sprintf("with an uncased vocabulary %s, %s", o.Marks.Describe(), choice)}
 }
 
-// IsCased reports whether a vocab.txt is one that the vocab stage trained with case and
-// marks, by the manifest beside it. It is false if nothing beside it says that.
+// IsCased reports whether a vocab.txt was trained by the vocab stage with case and marks.
+// This is known only from the manifest beside the file; without that, IsCased returns
+// false.
 func IsCased(ctx context.Context, path string) bool {
 	folder, err := store.Open(store.Dir(path))
 	if err != nil {
@@ -50,7 +52,7 @@ func IsCased(ctx context.Context, path string) bool {
 		return false
 	}
 	var made struct {
-		DoLowerCase *bool `json:"do_lower_case"` // nil for a vocabulary that was given
+		DoLowerCase *bool `json:"do_lower_case"` // nil for a vocabulary that was not trained by the stage
 	}
 	if json.Unmarshal(m.Options, &made) != nil || made.DoLowerCase == nil || *made.DoLowerCase {
 		return false
@@ -67,16 +69,16 @@ func IsCased(ctx context.Context, path string) bool {
 	return false
 }
 
-// keepCase makes o cased if a vocabulary is given that was trained so, unless the user
-// has decided.
+// keepCase switches lower-casing off in o if f is a vocabulary trained with case and
+// marks. It does nothing if the user has chosen (fixed).
 func (f TokenFile) keepCase(ctx context.Context, o *sharding.ExamplesOptions, fixed bool) {
 	if !fixed && o.DoLowerCase && f.Vocab != "" && IsCased(ctx, f.Vocab) {
 		o.DoLowerCase = false
 	}
 }
 
-// lostMarks returns what the tokenizer loses of the documents, nil if that is within the
-// limits.
+// lostMarks returns the marks that the tokenizer would lose in the documents, or nil if
+// they are within the limits.
 func lostMarks(ctx context.Context, inputs []sharding.DocumentsInput, t *sharding.Tokenizer) (*sharding.LostMarks, error) {
 	if t.WordPiece == nil || !t.WordPiece.Options().StripsAccents() {
 		return nil, nil

@@ -14,16 +14,16 @@ import (
 	"pretext/tokenize/vocab"
 )
 
-// mergeAtOnce is the number of files of word counts that are open at once.
+// mergeAtOnce is the maximum number of word count files that are open at the same time.
 const mergeAtOnce = 256
 
-// A countsMerge merges the word counts of all tasks. If there are many, it merges
-// groups of them first, to parts of a temporary file, and then these.
+// A countsMerge merges the word count files of all tasks. If there are too many files, it
+// first merges groups of files to parts of a temporary file, and then merges these parts.
 type countsMerge struct {
 	folder store.Folder
 	temp   func() (store.Scratch, error) // creates a temporary file
-	names  []string                      // of the files
-	atOnce int                           // files in a group
+	names  []string                      // names of the word count files
+	atOnce int                           // maximum number of files in a group
 }
 
 func newCountsMerge(env *stage.Env, results []stage.Result) *countsMerge {
@@ -34,8 +34,8 @@ func newCountsMerge(env *stage.Env, results []stage.Result) *countsMerge {
 	return m
 }
 
-// words yields every word once, in byte order, with the sum of its counts, and at
-// most one error.
+// words yields every word once, in byte order, with its total count, and at most one
+// error.
 func (m *countsMerge) words(ctx context.Context) iter.Seq2[vocab.WordCount, error] {
 	return func(yield func(vocab.WordCount, error) bool) {
 		err := m.each(ctx, func(w vocab.WordCount) bool { return yield(w, nil) })
@@ -71,7 +71,7 @@ func (m *countsMerge) each(ctx context.Context, yield func(vocab.WordCount) bool
 	return mergeWords(ctx, parts, yield)
 }
 
-// group merges the files with the numbers from first to before end.
+// group merges the files m.names[first:end].
 func (m *countsMerge) group(ctx context.Context, first, end int, yield func(vocab.WordCount) bool) (err error) {
 	var readers []io.Reader
 	for _, name := range m.names[first:end] {
@@ -102,7 +102,7 @@ func mergeWords(ctx context.Context, files []io.Reader, yield func(vocab.WordCou
 	return ctx.Err()
 }
 
-// A countsWriter writes word counts in the form in which they are merged.
+// A countsWriter writes word counts in the format that the merge reads.
 type countsWriter struct {
 	w   *bufio.Writer
 	n   int64

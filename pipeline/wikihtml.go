@@ -17,15 +17,15 @@ import (
 	"pretext/sharding"
 )
 
-// htmlTaskBytes is the size, in bytes, of the files that one task reads from a
-// directory of pages, and htmlTaskFiles their maximum number.
+// Limits for the files that one task reads from a directory of pages: htmlTaskBytes is
+// the total size in bytes, htmlTaskFiles the maximum number.
 const (
 	htmlTaskBytes = 64 << 20
 	htmlTaskFiles = 1 << 10
 )
 
-// addWikiHTML adds a snapshot, which is one task, or a directory of files with a
-// page each, in order of their names.
+// addWikiHTML adds a snapshot, which is a single task, or a directory with one page per
+// file, in the order of the file names.
 func (p *sourcePlan) addWikiHTML(ctx context.Context, path string) error {
 	info, err := store.Stat(ctx, path)
 	if err != nil {
@@ -50,8 +50,8 @@ func (p *sourcePlan) addWikiHTML(ctx context.Context, path string) error {
 	return p.addPages(ctx, path)
 }
 
-// checkSnapshot returns an error if a file is certainly no snapshot, before a stage
-// begins.
+// checkSnapshot returns an error if a file is certainly not a snapshot. It is called
+// before the stage begins.
 func checkSnapshot(ctx context.Context, path string) error {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {
@@ -64,7 +64,7 @@ func checkSnapshot(ctx context.Context, path string) error {
 	return nil
 }
 
-// addPages adds a directory of files with a page each.
+// addPages adds a directory with one page per file.
 func (p *sourcePlan) addPages(ctx context.Context, path string) error {
 	entries, err := store.ReadDir(ctx, path) // sorted by name
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *sourcePlan) addPages(ctx context.Context, path string) error {
 	s := SourceSpec{Kind: KindWikiHTML, Paths: []string{store.Absolute(path)}}
 	var tasks []extractTask
 	var listed books.Task // for booksInput
-	room := int64(0)      // bytes that the last task may still take
+	room := int64(0)      // bytes that can still be added to the last task
 	for _, e := range entries {
 		if e.IsDir() || !wikihtml.IsPage(e.Name()) {
 			continue
@@ -133,7 +133,7 @@ func (w *extractWorker) openWikiHTML(ctx context.Context, s SourceSpec, t extrac
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
 
-// isSnapshot reports whether a file has the name of a snapshot.
+// isSnapshot reports whether a file name is that of a snapshot.
 func isSnapshot(path string) bool {
 	name := strings.ToLower(store.Base(path))
 	for _, suffix := range []string{".tar.gz", ".tgz", ".tar", ".ndjson", ".ndjson.gz"} {
@@ -147,8 +147,8 @@ func isSnapshot(path string) bool {
 // sampledPages is the maximum number of files that samplePages reads.
 const sampledPages = 64
 
-// samplePages extracts the beginning of a snapshot, or the first files of a
-// directory of pages, and extrapolates.
+// samplePages extracts the beginning of a snapshot, or the first files of a directory of
+// pages, and extrapolates to the whole source. It sets the sizes and the basis in to.
 func samplePages(ctx context.Context, path string, o wiki.Options, to *PlannedSource) error {
 	plan := sourcePlan{stems: map[string]int{}}
 	if err := plan.addWikiHTML(ctx, path); err != nil {
@@ -174,7 +174,7 @@ func samplePages(ctx context.Context, path string, o wiki.Options, to *PlannedSo
 	}
 	var text, documents int64
 	for doc, err := range wikihtml.NewReader(in, o).Documents() {
-		if err != nil && !errors.Is(err, wiki.ErrCorrupt) { // it is where the sample ends
+		if err != nil && !errors.Is(err, wiki.ErrCorrupt) { // the sample ends within a compressed stream
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		if err == nil {

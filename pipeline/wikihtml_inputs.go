@@ -9,9 +9,9 @@ import (
 	"pretext/internal/store"
 )
 
-// HTMLInputs returns what --wiki-html names, as extract would read it: a snapshot,
-// a directory or pattern of snapshots, or pages in files, in parts. note receives
-// messages for the user.
+// HTMLInputs returns the inputs of --wiki-html as the extract stage would read them. A
+// path is a snapshot, a directory or pattern of snapshots, or a directory of pages. Many
+// pages are divided into several inputs. note receives messages for the user.
 func HTMLInputs(ctx context.Context, paths []string, note func(string)) (inputs []wikihtml.Input, err error) {
 	if len(paths) == 0 {
 		return nil, failure.Usagef("no source: give --wiki-html PATH")
@@ -46,8 +46,8 @@ func HTMLInputs(ctx context.Context, paths []string, note func(string)) (inputs 
 	return inputs, nil
 }
 
-// pageIn returns the path of a file in a directory of pages; of the one file at
-// path if name is empty.
+// pageIn returns the path of a file in a directory of pages. If name is empty, path
+// itself is the file.
 func pageIn(path, name string) string {
 	if name == "" {
 		return path

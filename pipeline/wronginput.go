@@ -9,8 +9,9 @@ import (
 	"pretext/internal/store"
 )
 
-// What to do with a file or directory that is no source of the kind for which it was
-// given. What is not in a table is left to the reader of the source.
+// Advice for files and directories that are not of the kind for which they were given.
+// Kinds that are not in a table are opened, and the reader of the source reports the
+// error.
 var (
 	noText = recognize.Each("it holds no text to learn from; give the file of its dump that is called …-pages-articles….xml.bz2 as --wiki-dump",
 		recognize.DumpIndex, recognize.SQL, recognize.Checksums, recognize.Abstracts, recognize.Titles, recognize.RSS).
@@ -32,8 +33,8 @@ var (
 		recognize.JSON:  "JSON lines go to prepare-data examples PATH",
 	})
 
-	// made is for directories that the programs have written; some have .txt files, such as
-	// vocab.txt, that are no books.
+	// made is for directories that pretext has written. Some contain .txt files that are
+	// not books, such as vocab.txt.
 	made = recognize.Cures{
 		recognize.Documents:   "its text is extracted already: prepare-data examples PATH",
 		recognize.PreparedRun: "its text is extracted already: prepare-data examples PATH/documents",
@@ -103,7 +104,7 @@ func checkBook(ctx context.Context, path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return err
 	case err != nil:
-		return nil // its reader says what is wrong
+		return nil // reading it will report the error
 	case info.IsDir():
 		return made.Check(ctx, path)
 	}
@@ -113,7 +114,7 @@ func checkBook(ctx context.Context, path string) error {
 	}
 	defer f.Close()
 	head := make([]byte, 4)
-	n, _ := f.ReadAt(head, 0) // a shorter file has no magic
+	n, _ := f.ReadAt(head, 0) // a shorter file has no signature
 	kind := recognize.File(f, f.Size())
 	if recognize.Magic(head[:n]) == recognize.Bzip2 && kind != recognize.Dump {
 		kind = recognize.Bzip2
