@@ -295,9 +295,9 @@ const (
 	manyShards        = 4096
 )
 
-// DefaultShards returns the default number of shards: one for each 4 MiB of text up to 16
-// GiB, then 4096 up to 64 GiB, then one for each 16 MiB. The number depends only on the
-// size of the text, so that the output is reproducible.
+// DefaultShards returns the default number of shards: one for each 4 MiB of text up to
+// 16 GiB, then 4096 up to 64 GiB, then one for each 16 MiB. The number depends only on
+// the size of the text, so that the output is reproducible.
 func DefaultShards(textBytes int64) int {
 	count := func(each int64) int64 { return (textBytes + each - 1) / each }
 	return int(max(1, min(count(DefaultShardBytes), max(manyShards, count(largeShardBytes)))))

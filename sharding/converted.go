@@ -42,8 +42,8 @@ func (o ConvertOptions) Validate() error {
 type ConvertBody struct {
 	Rows  int64           `json:"rows"`
 	Files []ConvertedFile `json:"files"` // in the order in which the rows are read
-	// ValuesSHA256 is the hash of the converted values, independent of the format: of the
-	// payloads that package records would write for them.
+	// ValuesSHA256 is the hash of the converted values in a form that does not depend on
+	// the format: the payloads that package records would write for these values.
 	ValuesSHA256 string `json:"values_sha256"`
 }
 

@@ -38,10 +38,10 @@ type Writer struct {
 }
 
 // Create starts a folder of shards in dir, which must not already contain shards. It
-// copies the vocabulary or tokenizer to dir. In each split it plans
-// [ExamplesOptions.Shards] shards of the tokenizer's options, at least one. inputs are
-// the sources of the examples, see [SourceInput]. Invalid options are a usage error. So
-// is a [Mix], because it chooses documents and Create reads none.
+// copies the vocabulary or tokenizer to dir. The number of shards in each split is
+// [ExamplesOptions.Shards] in the tokenizer's options, at least one. inputs are the
+// sources of the examples, see [SourceInput]. Invalid options are a usage error. So is a
+// [Mix], because it chooses documents and Create reads none.
 func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Writer, error) {
 	folder, err := store.Open(dir)
 	if err != nil {

@@ -170,8 +170,8 @@ func CountTasks(inputs []DocumentsInput) (tasks []BlockList) {
 }
 
 // eachCounted calls visit for every document of inputs in source order. block is the
-// number of its block among the blocks of all inputs. folder contains the files of the
-// stage [MixFolder].
+// number of the document's block among the blocks of all inputs. folder contains the
+// files of the stage [MixFolder].
 func eachCounted(ctx context.Context, folder Folder, inputs []DocumentsInput, visit func(block int, d *CountedDocument) error) error {
 	block := -1
 	for task, blocks := range CountTasks(inputs) {

@@ -12,8 +12,8 @@ import (
 	"pretext/internal/humanize"
 )
 
-// A Warning reports a figure of a finished folder that exceeds its limit: the files are
-// valid, but the content is probably not what the user wants. Warnings depend only on
+// A Warning reports a figure of a finished folder outside its limit: the files are valid,
+// but the content is probably not what the user wants. Warnings depend only on
 // counts, side-cars, options and vocabulary. They do not depend on workers, runner or
 // earlier attempts. The manifest stores the figures; [Manifest.Describe] explains them in
 // words.

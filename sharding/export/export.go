@@ -45,8 +45,8 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	if err := m.DecodeOptions(in, &o); err != nil {
 		return nil, err
 	}
-	// The documents folders of the shards: those in c, or else imported/ beside the
-	// shards, or documents/ of the run. Their manifests must be the inputs of the shards.
+	// The documents folders of the shards: those in c, or else imported/ in the shards'
+	// folder, or documents/ of the run. Their manifests must be the inputs of the shards.
 	locations := c.Documents
 	for _, at := range locations {
 		if err := checkDocuments(ctx, at); err != nil {

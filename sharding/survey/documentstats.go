@@ -44,10 +44,9 @@ type DocumentStats struct {
 	Dropped  []Name `json:"dropped_templates"` // templates without text, the 100 most frequent
 	// DroppedSlack is the maximum by which a count in Dropped may be too low.
 	DroppedSlack int64 `json:"dropped_slack"`
-	// Holes counts, for each wiki, the gaps that templates without text left in
-	// sentences.
+	// Holes counts, for each wiki, the holes in sentences where templates were dropped.
 	Holes []facts.WikiHoles `json:"holes,omitempty"`
-	// FromHTML reports whether wikis were read as HTML, which leaves no such gaps.
+	// FromHTML reports whether wikis were read as HTML, which has no holes.
 	FromHTML bool `json:"from_html,omitempty"`
 
 	Notes int64 `json:"notes"` // number of notes in the side-cars, such as invalid bytes in a source

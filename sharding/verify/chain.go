@@ -153,8 +153,8 @@ func (v *verifier) assigned(ctx context.Context, f folderManifest, documents []s
 }
 
 // mixed assigns the blocks of the documents again for shards with a mix, using the token
-// counts beside the shards. It also compares the table of the mix with the counts. It
-// returns nil if the counts were removed, or if they are corrupt, which is reported
+// counts in the shards' folder. It also compares the table of the mix with these counts.
+// It returns nil if the counts were removed, or if they are corrupt, which is reported
 // elsewhere.
 func (v *verifier) mixed(ctx context.Context, f folderManifest, inputs []sharding.DocumentsInput, o sharding.ExamplesOptions) (*sharding.Assignment, error) {
 	folder, err := store.Open(store.Join(f.String(), sharding.MixFolder))

@@ -40,8 +40,8 @@ func speed(s survey.Stage) string {
 	return ""
 }
 
-// holeNotes returns notes about holes, which are gaps that templates without text left in
-// sentences: rejected documents, counts that may be too low, and pages read as HTML.
+// holeNotes returns notes about holes in sentences, where templates were dropped:
+// rejected documents, counts that may be too low, and pages read as HTML.
 func holeNotes(d *survey.DocumentStats) string {
 	var notes []string
 	switch {
