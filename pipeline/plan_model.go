@@ -39,8 +39,8 @@ const (
 	// Bytes per token of an example in the temporary file for the shuffle: 290 bytes at
 	// 128 tokens.
 	scratchPerToken = 2.3
-	// Bytes per second from Wikimedia's servers: their configuration allows 5 MB for each
-	// of two connections. The user's network may be slower.
+	// Bytes per second from Wikimedia's servers: their configuration allows 5 MB per
+	// second for each of two connections. The user's network may be slower.
 	wikimediaSpeed = 10e6
 	// Memory of a task of the extract stage: a range's buffers, the largest page
 	// and the block being written.

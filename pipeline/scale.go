@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// Machines describes a number of equal machines with shared storage, for
-// [PlanConfig].Machines.
+// Machines describes equal machines with shared storage, for [PlanConfig].Machines.
 type Machines struct {
 	Counts  []int   // numbers of machines; each results in a row of the table
 	Cores   int     // cores of a machine; each runs one task at a time
