@@ -19,8 +19,8 @@ import (
 // of ö.
 type LostMarks struct {
 	Words  int64 `json:"words"`  // words with at least one letter in the sample
-	Losing int64 `json:"losing"` // of these, words that lose a mark
-	Other  int64 `json:"other"`  // of these, words in scripts other than Latin
+	Losing int64 `json:"losing"` // number of Words that lose a mark
+	Other  int64 `json:"other"`  // number of Losing words with a letter of a script other than Latin
 	Types  int64 `json:"types"`  // distinct words, in lower case
 	Merged int64 `json:"merged"` // types that become equal to another type
 	The    int64 `json:"the"`    // words that are "the"
@@ -31,9 +31,9 @@ const (
 	// limitLosing is the maximum fraction of words that lose marks. In English dumps
 	// it is 0.4 % (names and foreign words), in Dutch ones 1.3 %, in German ones 8 %.
 	limitLosing = 0.005
-	// limitLosingEnglish replaces limitLosing for English text, if the words in other
-	// scripts stay below limitLosing. So English articles about foreign places get no
-	// warning.
+	// limitLosingEnglish replaces limitLosing for English text, if losing words in scripts
+	// other than Latin stay below limitLosing. So English articles about foreign places get
+	// no warning.
 	limitLosingEnglish = 0.02
 	// limitMerged is the maximum fraction of types that become equal to another. In
 	// English it is 1 %.

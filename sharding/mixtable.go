@@ -86,9 +86,9 @@ func (c *Choice) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// choiceKey returns the key by which an incomplete pass chooses documents: half of XXH64
-// of seed, pass and the hash of the document's ID, each a big-endian uint64. It depends
-// on nothing else.
+// choiceKey returns the key by which an incomplete pass chooses documents: the XXH64 hash
+// of seed, pass and the hash of the document's ID, each a big-endian uint64, shifted right
+// by one bit.
 func choiceKey(seed int64, pass int, id uint64) Choice {
 	var in [24]byte
 	binary.BigEndian.PutUint64(in[:], uint64(seed))

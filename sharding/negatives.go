@@ -11,7 +11,7 @@ import (
 // drawn. Over all shards, each document of the corpus occurs equally often.
 type Negatives struct {
 	Blocks BlockList `json:"blocks"`          // blocks of other shards
-	Parts  []Part    `json:"parts,omitempty"` // ranges of documents in the blocks of which only a part is used, in order
+	Parts  []Part    `json:"parts,omitempty"` // ranges of documents in partly used blocks, in order
 	Follow uint64    `json:"follow"`          // documents with a hash below Follow are followed ([pretrain.Followed])
 	Own    []Range   `json:"own,omitempty"`   // ranges of the shard's own documents, in the order of its blocks
 }

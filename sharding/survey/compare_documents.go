@@ -98,8 +98,7 @@ func hashDocuments(ctx context.Context, f stage, s *extsort.Sorter) (n int64, er
 	return n, nil
 }
 
-// join calls each once for every key in a or b, with the values of this key in a and in
-// b.
+// join calls each once for every key in a or b. as and bs are the key's values in a and b.
 func join(ctx context.Context, a, b *extsort.Sorter, each func(key uint64, as, bs []uint64)) error {
 	nextA, stopA := iter.Pull2(a.Sorted())
 	defer stopA()
