@@ -135,7 +135,7 @@ type downloadPlan struct {
 	options json.RawMessage
 	inputs  []sharding.Input
 	files   []download.File
-	bytes   int64 // total size of the files, as far as known or estimated
+	bytes   int64 // total size of the files; some sizes are estimated, unknown ones count as 0
 }
 
 func (p *downloadPlan) tasks() sharding.TaskList {

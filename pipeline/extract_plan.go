@@ -142,7 +142,7 @@ func openDump(ctx context.Context, path string) (store.File, wiki.Dump, error) {
 	return f, wiki.Dump{File: f, Size: f.Size(), Name: store.Base(path), Head: head}, nil
 }
 
-// planBooks adds the books of one source: the books that from lists in path.
+// planBooks adds the books of one source. from is the store that lists the books in path.
 func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options) error {
 	tasks, err := books.Plan(from, []string{path}, options)
 	if err != nil {

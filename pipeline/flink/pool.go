@@ -197,8 +197,9 @@ func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 }
 
 // rest returns the URL of Flink's REST interface for a worker, or "" if the worker must
-// not use any. If the pool has a URL, that is the result. Otherwise it is named, the URL
-// from the job, if the token of the job contains named or if named is on this machine.
+// not use any. If the pool has a URL, that is the result. Otherwise the result is
+// named, the URL from the job, if the job's token contains named or if named is on this
+// machine.
 func (p *Pool) rest(named string) string {
 	u, err := url.Parse(named)
 	switch {
