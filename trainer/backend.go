@@ -33,20 +33,20 @@ type Model interface {
 	// that out asks for (none if out is nil) and returns the sums over b.
 	Forward(b *Batch, out *Outputs) (Sums, error)
 
-	// Accumulate computes b with dropout and adds the gradient of its loss,
-	// with the loss terms weighted by coef, to the model's gradients. last marks
-	// this rank's last micro-batch of the step: the model may start to sum
-	// gradients over the ranks during its backward pass. Accumulate may return
-	// before the device is done; Apply then returns the sums and any error.
+	// Accumulate computes b with dropout and adds the gradient of its loss to
+	// the model's gradients; coef weights the loss terms. last marks this rank's
+	// last micro-batch of the step: the model may then start to sum gradients
+	// over the ranks while the backward pass runs. Accumulate may return before
+	// the device is done. Apply returns the sums and any error.
 	Accumulate(b *Batch, coef Coef, last bool) error
 
 	// Apply ends a step: it sums the gradients over the ranks, clips them,
-	// updates the weights with the learning rate for the model's own step
-	// counter, and clears the gradients. If a gradient is not finite on any
-	// rank, it changes nothing but the loss scale and reports the step as
-	// skipped. It is called on all ranks. A rank without a micro-batch calls it
-	// without Accumulate; its Apply then makes the collective calls that the
-	// other ranks made since their last micro-batch began, in the same order.
+	// updates the weights and clears the gradients. The learning rate is the
+	// schedule's at the model's own step counter. If a gradient is not finite on
+	// any rank, Apply changes only the loss scale and reports the step as
+	// skipped. All ranks must call Apply. A rank without a micro-batch calls it
+	// without Accumulate; Apply then makes the same collective calls as the
+	// other ranks since their last micro-batch began, in the same order.
 	Apply(s Schedule) (StepInfo, error)
 
 	// Snapshot returns a copy of the weights, moments and counters as they are
@@ -106,19 +106,19 @@ type Options struct {
 	Comm Comm
 
 	// ShardOptimizer divides the optimizer's state over the ranks of Comm
-	// (ZeRO-1, Rajbhandari et al. 2020): a rank keeps the moments of its own
-	// 1/Size of the parameters only. Apply sums that part of the gradients on it
-	// (reduce-scatter), updates that part of the weights, and copies it to all
-	// ranks (all-gather). Without it every rank keeps all moments. Results are
-	// the same within rounding, and checkpoints hold whole tensors either way.
-	// With it, [Model.Load] of moments keeps this rank's part, and
-	// [Model.Tensors] of moments is an error if there are several ranks: use
-	// [Model.Snapshot]. It changes nothing with one rank or without Train.
+	// (ZeRO-1, Rajbhandari et al. 2020): each rank stores the moments of only
+	// 1/Size of the parameters. Apply sums the gradients of these parameters on
+	// that rank (reduce-scatter), updates their weights, and copies the weights
+	// to all ranks (all-gather). If false, every rank stores all moments. Results
+	// are the same within rounding, and checkpoints hold whole tensors either
+	// way. With several ranks, [Model.Load] stores only this rank's part of the
+	// moments, and [Model.Tensors] of moments is an error: use [Model.Snapshot].
+	// ShardOptimizer has no effect with one rank or without Train.
 	ShardOptimizer bool
 
-	// Deterministic makes results bit-for-bit reproducible, at a lower speed,
-	// for the same batches, options, [State.Plans] and kind of device. Results
-	// of the CPU always are.
+	// Deterministic makes results bit-for-bit reproducible for the same batches,
+	// options, [State.Plans] and kind of device, at a lower speed. CPU results
+	// are always reproducible.
 	Deterministic bool
 }
 
@@ -159,8 +159,8 @@ const (
 	Float16  Precision = "fp16"
 )
 
-// Kind selects one of the tensors that a model has for every parameter: its
-// weights, a moment or its gradients.
+// Kind selects what is stored for every parameter of a model: weights, first or
+// second moments, or gradients.
 type Kind int
 
 // The kinds.
@@ -168,7 +168,7 @@ const (
 	Weights      Kind = iota // master weights
 	FirstMoment              // the optimizer's m
 	SecondMoment             // the optimizer's v
-	Gradients                // what Accumulate added since the last Apply
+	Gradients                // sum of the gradients since the last Apply
 )
 
 // String returns the kind's name.
@@ -180,7 +180,7 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-// A Tensor is one named parameter, or a gradient or moment of it.
+// A Tensor holds the weights, a moment or the gradient of one named parameter.
 type Tensor struct {
 	Name  string
 	Shape []int
@@ -207,9 +207,10 @@ type State struct {
 	LossScale float64 `json:"loss_scale"` // fp16: factor of the loss; otherwise 1
 	GoodSteps int64   `json:"good_steps"` // fp16: updates since the loss scale last changed
 
-	// Plans are choices that a backend made by measurement, such as algorithms
-	// of matrix products. A backend adds keys that name its device and library
-	// versions, uses those that match its own, and keeps all others.
+	// Plans are choices that a backend made by measurement, such as the
+	// algorithm of a matrix product. Keys name the device and the library
+	// versions. A backend uses the entries for its own device and versions, and
+	// keeps all other entries.
 	Plans map[string]string `json:"plans,omitempty"`
 }
 
@@ -247,12 +248,12 @@ type Coef struct {
 	Label float64 // of the classification, regression or span losses
 }
 
-// Sums are results summed over batches and ranks. Counts are whole numbers.
+// Sums are results summed over batches and ranks. The counts are whole numbers.
 type Sums struct {
 	Tokens, Sequences                   float64
 	MLMLoss, MLMWeight, MLMCorrect      float64 // Σ w·l, Σ w, Σ w where the largest logit is correct
 	NSPLoss, NSPCount, NSPCorrect       float64
-	LabelLoss, LabelCount, LabelCorrect float64 // for a span, correct means that both ends are
+	LabelLoss, LabelCount, LabelCorrect float64 // a span is correct if its start and its end are
 }
 
 // Add returns the sum of s and t.

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// NoLabel marks a sequence without a label of some kind. It contributes nothing
-// to that loss.
+// NoLabel is the label of a sequence without a label. The sequence then adds
+// nothing to the loss of that head.
 const NoLabel = -1
 
 // A Batch is a set of sequences without padding: the tokens of all sequences
@@ -39,10 +39,11 @@ type Batch struct {
 	Starts    []int32   // (S) index in the sequence of the answer's first token, or NoLabel; empty without a span head
 	Ends      []int32   // (S) index in the sequence of the answer's last token, or NoLabel; empty without a span head
 
-	// VisibleKeys, if not empty, limits attention: in sequence s, only the
-	// first VisibleKeys[s] tokens are attended to. It models a padded batch, in
-	// which padding tokens attend but are not attended to. The span loss of
-	// google-research/bert and transformers is computed on such batches.
+	// VisibleKeys, if not empty, limits attention: in sequence s, tokens attend
+	// only to the first VisibleKeys[s] tokens. This models a padded batch:
+	// padding tokens attend to others, but no token attends to them.
+	// google-research/bert and transformers compute the span loss on padded
+	// batches.
 	VisibleKeys []int32 // (S)
 }
 
@@ -75,8 +76,9 @@ func (b *Batch) Reset() {
 	}
 }
 
-// Append adds a sequence. The caller appends labels of fine-tuning heads to
-// their own fields. Append does not check its argument; [Batch.Validate] does.
+// Append adds a sequence. The caller itself appends the labels of fine-tuning
+// heads to Labels, Scores, or Starts and Ends. Append does not check s;
+// [Batch.Validate] does.
 func (b *Batch) Append(s Sequence) {
 	if len(b.CuSeqlens) == 0 {
 		b.CuSeqlens = append(b.CuSeqlens, 0)
@@ -100,7 +102,7 @@ func (b *Batch) Append(s Sequence) {
 	}
 }
 
-// Counts returns the contribution of b to a step's counts, for the heads h.
+// Counts returns what b adds to the step's counts, for the heads h.
 func (b *Batch) Counts(h Heads) Counts {
 	var c Counts
 	if h.MLM {

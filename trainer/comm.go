@@ -5,8 +5,8 @@ package trainer
 // ranks must make the same calls in the same order. After an error, or if a
 // rank exits, the methods return errors on every rank.
 //
-// A Comm moves host memory. A backend with a faster connection between devices
-// (NCCL) uses Broadcast once to set up that connection.
+// A Comm sends host memory. A backend with a faster connection between devices
+// (NCCL) needs a Comm only for Broadcast, once, to set up that connection.
 type Comm interface {
 	Rank() int // from 0
 	Size() int // at least 1

@@ -24,8 +24,8 @@ const (
 // Tanh reports whether the activation is the tanh form of GELU.
 func (a Activation) Tanh() bool { return a == GELUNew || a == GELUTanh }
 
-// Limits of [Config.Validate]. They ensure that products of sizes fit an int64
-// and every element index fits a dropout counter (see trainer/dropout).
+// Limits of [Config.Validate]. Within them, products of sizes fit an int64 and
+// every element index fits a dropout counter (see trainer/dropout).
 const (
 	maxVocab          = 1 << 24
 	maxHidden         = 1 << 15
@@ -130,7 +130,7 @@ func (c Config) Validate() error {
 }
 
 // matrices returns the number of parameters in the embeddings and the encoder's
-// matrices: all parameters of the encoder but about 0.1 %.
+// matrices. These are about 99.9 % of the encoder's parameters.
 func (c Config) matrices() int64 {
 	hidden := int64(c.HiddenSize)
 	layer := 4*hidden*hidden + 2*hidden*int64(c.IntermediateSize)
@@ -173,8 +173,8 @@ func ParseConfig(b []byte) (Config, error) {
 }
 
 // ParseGoogleConfig parses the bert_config.json of a TensorFlow checkpoint of
-// google-research/bert. There "gelu" means the tanh form, so it returns
-// [GELUNew].
+// google-research/bert. In this file "gelu" means the tanh form, so the
+// activation becomes [GELUNew].
 func ParseGoogleConfig(b []byte) (Config, error) {
 	c, err := ParseConfig(b)
 	if err != nil {

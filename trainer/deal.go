@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// Deal assigns the micro-batches of a step, made by [Cut], to ranks: result[r]
-// lists those of rank r, ascending; at most ⌈n/ranks⌉ of the n micro-batches. It
-// evens out the sums of tokens, for all that is computed for each token, and of
-// squared lengths, for attention.
+// Deal assigns the n micro-batches of a step, made by [Cut], to ranks. result[r]
+// lists the micro-batches of rank r in ascending order, at most ⌈n/ranks⌉. Deal
+// balances two sums over the ranks: tokens, the cost of everything computed per
+// token, and squared sequence lengths, the cost of attention.
 //
-// First the costliest micro-batch goes to the rank with the least cost so far,
-// then the next (Graham's longest processing time rule). Then ranks swap
-// micro-batches as long as that evens out the sums.
+// Deal takes the micro-batches in descending order of cost and gives each to the
+// rank with the least cost so far (Graham's longest processing time rule). Then
+// ranks swap micro-batches as long as this improves the balance.
 //
-// The result depends only on the arguments, and is computed with integers, so
-// all ranks get the same without exchanging data.
+// The result is computed with integers and depends only on the arguments, so
+// all ranks get the same result without exchanging data.
 func Deal(lengths []int32, bounds []int, ranks int) [][]int {
 	n := len(bounds) - 1
 	d := dealing{costs: costs(lengths, bounds, ranks), dealt: make([][]int, ranks), load: make([]cost, ranks)}
@@ -40,21 +40,23 @@ func Deal(lengths []int32, bounds []int, ranks int) [][]int {
 	return d.dealt
 }
 
-// swapsPerRank bounds the swaps of [Deal]. More than two bring little.
+// swapsPerRank limits the swaps in [Deal] to swapsPerRank·ranks. More improve the
+// balance only a little.
 const swapsPerRank = 2
 
-// A cost is the tokens and the squared lengths of a micro-batch or a rank, both
-// in units of 2^-20 of an even share of the step. A rank has at most 2·ranks
-// shares, because the size of a share is rounded down.
+// A cost holds the sums of tokens and of squared lengths of a micro-batch or a
+// rank. The unit is 2^-20 of an even share: the step's sum divided by the number
+// of ranks, rounded down. Because of the rounding, a rank may have up to 2·ranks
+// shares.
 type cost struct{ tokens, squares int64 }
 
 func (c cost) sum() int64        { return c.tokens + c.squares }
 func (c cost) plus(d cost) cost  { return cost{c.tokens + d.tokens, c.squares + d.squares} }
 func (c cost) minus(d cost) cost { return cost{c.tokens - d.tokens, c.squares - d.squares} }
 
-// excess is how far a rank's load is from an even share. Tokens weigh more than
-// squares, because attention takes less time than the rest of a layer: the ratio
-// of its products is length/(6·hidden size).
+// excess returns the squared distance of a rank's load from an even share. Tokens
+// weigh more than squared lengths, because attention takes less time than the
+// rest of a layer: the ratio of their products is length/(6·hidden size).
 func (c cost) excess() int64 {
 	t, s := (c.tokens-evenShare)>>4, (c.squares-evenShare)>>4 // so that their squares fit in 64 bits with 4096 ranks
 	return 4*t*t + s*s
@@ -62,7 +64,7 @@ func (c cost) excess() int64 {
 
 const evenShare = 1 << 20
 
-// enough is a load that is even enough: half a percent above an even share.
+// enough is the load below which a rank needs no swaps: 0.5 % above an even share.
 var enough = cost{evenShare + evenShare/200, evenShare + evenShare/200}
 
 // costs returns the cost of every micro-batch.
@@ -89,15 +91,15 @@ func inShares(x, share int64) int64 {
 	return int64(quotient)
 }
 
-// A dealing is what [Deal] has assigned so far.
+// dealing is the state of [Deal]: the micro-batches that each rank has so far.
 type dealing struct {
 	costs []cost // of the micro-batches
 	dealt [][]int
 	load  []cost // of the ranks
 }
 
-// give assigns micro-batch j to the rank with the least cost that has fewer than
-// most.
+// give assigns micro-batch j to the rank with the least cost, among the ranks with
+// fewer than most micro-batches.
 func (d *dealing) give(j, most int) {
 	least := -1
 	for r := range d.dealt {
@@ -108,9 +110,9 @@ func (d *dealing) give(j, most int) {
 	d.dealt[least], d.load[least] = append(d.dealt[least], j), d.load[least].plus(d.costs[j])
 }
 
-// swap exchanges a micro-batch of the rank with the largest excess for that of
-// another rank with which the sum of both ranks' excesses falls most. It returns
-// false if no exchange lowers it, or the load is even enough.
+// swap exchanges one micro-batch of the rank with the largest excess for one of
+// another rank. It takes the pair that lowers the sum of both excesses most. It
+// returns false if no pair does, or if the load is already even enough.
 func (d *dealing) swap() bool {
 	a := 0
 	for r := range d.load {

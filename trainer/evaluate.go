@@ -40,8 +40,8 @@ func Evaluate(m Model, batches iter.Seq2[*Batch, error], comm Comm, views ...Vie
 	return total, nil
 }
 
-// view returns s, the sums of b, but with the masked-LM sums computed only over
-// the masked tokens that v includes.
+// view returns s, the sums of b, with the masked-LM sums replaced: they include
+// only the masked tokens that v selects.
 func (o *Outputs) view(b *Batch, s Sums, v View) Sums {
 	s.MLMLoss, s.MLMWeight, s.MLMCorrect = 0, 0, 0
 	for i, loss := range o.MLMLosses {

@@ -12,8 +12,8 @@ import (
 // google-research/bert: matrices and embeddings from a normal distribution with
 // standard deviation Config.InitializerRange, truncated at two standard
 // deviations; LayerNorm weights 1; biases 0. The random generator of each
-// tensor is seeded by seed and the tensor's name, so models with different
-// heads have the same encoder. Data is valid until the next tensor.
+// tensor is seeded with seed and the tensor's name, so models with different
+// heads get the same encoder. Data is valid until the next tensor.
 func InitialWeights(c Config, h Heads, seed uint64) iter.Seq2[Tensor, error] {
 	return func(yield func(Tensor, error) bool) {
 		var data []float32

@@ -45,8 +45,8 @@ func Cut(lengths []int32, tokens, multiple int) ([]int, error) {
 }
 
 // greedy returns the bounds of micro-batches of at most capacity tokens, each
-// as long as possible. No division has fewer. sums[i] is the number of tokens
-// before sequence i.
+// as long as possible. Their number is the smallest possible. sums[i] is the
+// number of tokens before sequence i.
 func greedy(sums []int64, capacity int64) (bounds []int) {
 	bounds = append(bounds, 0)
 	last := len(sums) - 1
@@ -87,15 +87,14 @@ func even(sums []int64, capacity int64, n int) []int {
 	return bounds
 }
 
-// Epoch returns the epoch of a position and the index in that epoch, for epochs
-// of n examples.
+// Epoch converts a position to an epoch and an index in it. n is the number of
+// examples in an epoch.
 func Epoch(position, n int64) (epoch, index int64) { return position / n, position % n }
 
-// Permutation returns a random permutation of the numbers below n
-// (Fisher-Yates). The generator is ChaCha8, whose output is specified (C2SP,
-// chacha8rand), and a number below i+1 is the upper half of its product with a
-// 64-bit draw. So the order does not depend on the Go version. The bias is
-// below 2^-32.
+// Permutation returns a random permutation of the numbers below n (Fisher-Yates).
+// The order does not depend on the Go version: the generator is ChaCha8, whose
+// output is specified (C2SP, chacha8rand), and a random number below i+1 is the
+// upper half of the product of i+1 and a 64-bit draw. The bias is below 2^-32.
 func Permutation(key [32]byte, n int) []int32 {
 	perm := make([]int32, n)
 	for i := range perm {

@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// A schedule is what the program knows of a kind. Functions that a schedule does
-// not need are nil.
+// A schedule defines one kind of learning rate schedule. Functions that the kind
+// does not need are nil.
 type schedule struct {
 	kind       ScheduleKind
-	optimizer  OptimizerName // whose default the schedule is; "": of none
-	parameters []string      // names of those of [ScheduleParameters] that it has
+	optimizer  OptimizerName // its default schedule is this one; "": no optimizer's
+	parameters []string      // names of its [ScheduleParameters]
 	help       string        // in a few words, if the name is not enough
 	doc        string        // for docs/train.md
 	byTime     bool          // the rate depends on the fraction of the time that has passed instead of the step
 
-	// rate returns the learning rate after the warm-up: at a step, of which the
-	// first has the number first, or at a fraction of the time.
+	// rate returns the learning rate after the warm-up. at is the number of the
+	// step, counted from first, or with byTime the fraction of the time.
 	rate  func(s Schedule, at float64) float64
 	first float64
 
-	// stable returns the schedule that has the rates of all steps but the last ones,
-	// however many steps follow; last is their number (nil: 0). nil: every rate
-	// depends on the number of steps, so a run cannot be extended.
+	// stable returns a schedule with the same rates up to the decay, for any number
+	// of steps. last returns the number of steps in the decay; nil: none. If stable
+	// is nil, every rate depends on the number of steps, so a run cannot be extended.
 	stable func(s Schedule) Schedule
 	last   func(s Schedule) int64
 
@@ -36,7 +36,7 @@ type schedule struct {
 	text     func(s Schedule) string              // the parameters, for errors
 }
 
-// find returns the schedule of a kind, or one without a kind if there is none.
+// find returns the definition of kind k; the zero schedule if k is unknown.
 func (k ScheduleKind) find() schedule {
 	i := slices.IndexFunc(schedules, func(d schedule) bool { return d.kind == k })
 	if i < 0 {
@@ -58,7 +58,7 @@ func kindsOf(match func(schedule) bool) (list []string) {
 // ScheduleNames returns the names of all kinds.
 func ScheduleNames() []string { return kindsOf(func(schedule) bool { return true }) }
 
-// ScheduleHelp lists all kinds, and of which optimizers they are the default.
+// ScheduleHelp lists all kinds and the default kind of each optimizer, for help texts.
 func ScheduleHelp() string {
 	var names, defaults []string
 	for _, d := range schedules {
@@ -76,20 +76,20 @@ func ScheduleHelp() string {
 
 // A ScheduleParameter is an option that only some schedules have.
 type ScheduleParameter struct {
-	Name   string                     // of its flag
-	Help   string                     // of its flag, without the names of the schedules
-	Values []string                   // that it can have; nil: any
-	Field  func(*ScheduleOptions) any // the option: a pointer
+	Name   string                     // name of the flag
+	Help   string                     // help of the flag, without the names of the schedules
+	Values []string                   // allowed values; nil: any
+	Field  func(*ScheduleOptions) any // returns a pointer to the option's field
 
-	given func(Schedule) bool // whether a schedule has a value of it
+	given func(Schedule) bool // reports whether a schedule has a value for the parameter
 }
 
-// Kinds returns the schedules that have the parameter, as words.
+// Kinds lists the schedules that have the parameter, such as "wsd or budget".
 func (p ScheduleParameter) Kinds() string {
 	return listed(kindsOf(func(d schedule) bool { return slices.Contains(d.parameters, p.Name) }), "or")
 }
 
-// Validate reports every problem of options for a run with an optimizer.
+// Validate reports every problem of the options in a run with this optimizer.
 func (o ScheduleOptions) Validate(optimizer OptimizerName) error {
 	s := o.For(optimizer)
 	d, defaults := s.Kind.find(), DefaultScheduleOptions()
@@ -105,7 +105,7 @@ func (o ScheduleOptions) Validate(optimizer OptimizerName) error {
 	return errors.Join(errs...)
 }
 
-// For returns the schedule of a run with an optimizer.
+// For returns the schedule that the options give in a run with this optimizer.
 func (o ScheduleOptions) For(optimizer OptimizerName) Schedule {
 	s := Schedule{Kind: ScheduleKind(o.Schedule), Peak: o.LearningRate, Steps: o.NumTrainSteps, Warmup: float64(o.NumWarmupSteps)}
 	if s.Kind == "" {
@@ -123,9 +123,9 @@ func (o ScheduleOptions) For(optimizer OptimizerName) Schedule {
 	return s
 }
 
-// Resumed returns s, a result of [ScheduleOptions.For], for a run that resumes one
-// with the schedule was. If the options do not set the warm-up, it is a tenth of the
-// steps that the run had at its start.
+// Resumed adapts s, a result of [ScheduleOptions.For], to a run that is resumed and
+// had the schedule was. If the options do not set the warm-up, the warm-up of was is
+// kept, even if the number of steps has changed.
 func (o ScheduleOptions) Resumed(s, was Schedule) Schedule {
 	if o.NumWarmupSteps == -1 && !s.ByTime() {
 		s.Warmup = was.Warmup
@@ -133,8 +133,8 @@ func (o ScheduleOptions) Resumed(s, was Schedule) Schedule {
 	return s
 }
 
-// ByTime reports whether the rate depends on the time instead of the step: then it is
-// known only when a step begins ([Loop].Rate).
+// ByTime reports whether the rate depends on the elapsed time instead of the step. The
+// rate of a step is then known only when the step begins ([Loop].Rate).
 func (s Schedule) ByTime() bool { return s.Kind.find().byTime }
 
 // Validate reports every problem of s at once.
@@ -164,7 +164,7 @@ func (s Schedule) Validate() error {
 	return errors.Join(errs...)
 }
 
-// oneOf lists names for an error.
+// oneOf lists the allowed names, for errors.
 func oneOf(names []string) string {
 	var quoted []string
 	for _, name := range names {
@@ -195,11 +195,10 @@ func (s Schedule) At(at float64) float64 {
 	return s.Kind.find().rate(s, at)
 }
 
-// Continues returns an error if a run with the schedule s cannot resume a run
-// with the schedule was, of which done steps are done. It can if both are the
-// same, or if all rates of these steps are. So a schedule that is stable before its
-// last steps may get another number of them, or another decay, as long as it has not
-// begun.
+// Continues returns an error if a run with schedule s cannot resume a run that has
+// done steps of schedule was. Both schedules must be equal, or must have equal rates
+// in the steps done. So the number of steps or the decay of a schedule such as [WSD]
+// may change until its decay begins.
 func (s Schedule) Continues(was Schedule, done int64) error {
 	if s == was {
 		return nil
@@ -228,13 +227,13 @@ func (s Schedule) Continues(was Schedule, done int64) error {
 	return nil
 }
 
-// decaysAfter returns the number of steps whose rates do not depend on the number of
-// all steps.
+// decaysAfter returns the number of steps before the decay. For a schedule without a
+// decay it returns math.MaxInt64.
 func (s Schedule) decaysAfter() int64 {
 	if last := s.Kind.find().last; last != nil && last(s) > 0 {
 		return s.Steps - last(s)
 	}
-	return math.MaxInt64 // also steps after the end, if there were any
+	return math.MaxInt64 // not s.Steps: s may be extended
 }
 
 // String describes the schedule as errors show it.

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// This file holds everything that one schedule has and another has not. A new
-// schedule is a constant and an element of [schedules]. If it has a parameter of
-// its own, this is a field of [Schedule] and of [ScheduleOptions], a default and
-// an element of [ScheduleParameters]. Flags, help, completion, validation,
-// resuming, the ranks' comparison and the table in docs/train.md follow.
+// This file holds everything that differs between schedules. To add a schedule,
+// add a constant and an element of [schedules]. For a new parameter, add a field to
+// [Schedule] and to [ScheduleOptions], a default value and an element of
+// [ScheduleParameters]. Flags, help, completion, validation, resuming, the
+// comparison between ranks and the table in docs/train.md are derived from these.
 
 // A ScheduleKind names the shape of a learning rate schedule.
 type ScheduleKind string
 
 // The schedules. Elements of [schedules] give their formulas.
 const (
-	// Linear follows optimization.py of google-research/bert: after the warm-up the
-	// rate follows the line from the peak at step 0 to zero at the last step, so it
-	// drops a little at the end of the warm-up.
+	// Linear is the schedule of optimization.py in google-research/bert. After the
+	// warm-up, the rate is on the line from the peak at step 0 to zero at the last
+	// step, so it drops a little at the end of the warm-up.
 	Linear ScheduleKind = "linear"
 
 	// Polynomial follows NVIDIA's PolyWarmUp (DeepLearningExamples, LAMB). Steps
@@ -31,15 +31,15 @@ const (
 	Constant ScheduleKind = "constant"
 
 	// WSD (warm-up, stable, decay: MiniCPM, Hu et al. 2024, arXiv 2404.06395)
-	// is Constant until the last Decay steps, in which the rate falls as Shape
-	// says. Steps before the decay do not depend on the number of steps, so a
-	// run can be extended, or its decay started, from any of their checkpoints.
+	// is Constant until the last Decay steps, in which the rate falls along Shape.
+	// Rates before the decay do not depend on the number of steps. So from any
+	// checkpoint before the decay, a run can be extended or can start its decay.
 	WSD ScheduleKind = "wsd"
 
 	// Budget is a schedule by elapsed time instead of steps, as in 24hBERT (Izsak et
 	// al. 2021, arXiv 2104.07705) and Cramming (Geiping and Goldstein 2022, arXiv
-	// 2212.14034): the rate rises during the fraction Warmup of the time, and then
-	// falls linearly to zero at its end.
+	// 2212.14034). Warmup is a fraction of the time: the rate rises until then, and
+	// falls linearly to zero at the end of the time.
 	Budget ScheduleKind = "budget"
 )
 
@@ -48,26 +48,26 @@ const (
 type Schedule struct {
 	Kind   ScheduleKind `json:"kind"`
 	Peak   float64      `json:"learning_rate"`
-	Steps  int64        `json:"num_train_steps"`  // by time: the maximum
-	Warmup float64      `json:"num_warmup_steps"` // may be fractional: NVIDIA gives it as a fraction of Steps; by time: the fraction of the time
+	Steps  int64        `json:"num_train_steps"`  // number of steps; for Budget the maximum
+	Warmup float64      `json:"num_warmup_steps"` // steps, may be fractional because NVIDIA's is a fraction of Steps; for Budget a fraction of the time
 	Degree float64      `json:"degree"`           // exponent of Polynomial; NVIDIA uses 0.5
 
 	Decay   int64      `json:"decay_steps,omitempty"`    // WSD: number of steps at the end in which the rate falls
-	Shape   DecayShape `json:"decay_shape,omitempty"`    // WSD: how it falls
-	Seconds float64    `json:"budget_seconds,omitempty"` // Budget: the time
+	Shape   DecayShape `json:"decay_shape,omitempty"`    // WSD: shape of the decay
+	Seconds float64    `json:"budget_seconds,omitempty"` // Budget: total time
 }
 
-// ScheduleOptions are what a user chooses of a schedule. Start from
+// ScheduleOptions are the schedule settings of a user. Start from
 // [DefaultScheduleOptions]. Fields are named after the flags of train-bert train.
 type ScheduleOptions struct {
-	Schedule       string  // a [ScheduleKind]; "": that of the optimizer
+	Schedule       string  // a [ScheduleKind]; "": the optimizer's default
 	LearningRate   float64 // peak
 	NumTrainSteps  int64
-	NumWarmupSteps int64 // -1: a tenth of the steps; of a run that resumes, as before
+	NumWarmupSteps int64 // -1: a tenth of the steps; a resumed run keeps its warm-up
 
 	DecaySteps int64         // -1: a tenth of the steps
 	DecayShape string        // a [DecayShape]
-	Budget     time.Duration // time of all steps
+	Budget     time.Duration // total time of all steps
 }
 
 // DefaultScheduleOptions returns run_pretraining.py's defaults.
@@ -164,8 +164,8 @@ var schedules = []schedule{
 	},
 }
 
-// A DecayShape is how the rate falls in the last steps of a [WSD] schedule. t is
-// the fraction of these steps that are done.
+// A DecayShape is the curve of the rate in the decay of a [WSD] schedule. t is the
+// fraction of the decay that is done.
 type DecayShape string
 
 // The shapes.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Heads selects the outputs of a model on top of the encoder. Heads may be
-// combined. Their tensors have transformers' names.
+// Heads selects the output heads on top of the encoder. Heads may be combined.
+// Their tensors are named as in transformers.
 type Heads struct {
 	MLM        bool `json:"mlm"`        // masked language model; the decoder is tied to the word embedding
 	NSP        bool `json:"nsp"`        // next-sentence prediction; label 0: B follows A, 1: B is random
@@ -160,8 +160,8 @@ func decays(name string) bool {
 
 var layerNumber = regexp.MustCompile(`layer\.(\d+)`)
 
-// GoogleName returns the name in google-research/bert of the tensor that
-// transformers calls name, and whether the matrix is stored transposed there.
+// GoogleName converts a tensor name of transformers to google-research/bert's.
+// transpose reports whether google-research/bert stores the matrix transposed.
 func GoogleName(name string) (google string, transpose bool) {
 	switch name { // heads of run_classifier.py and run_squad.py, and next sentence: not transposed
 	case "classifier.weight":

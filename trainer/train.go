@@ -38,7 +38,7 @@ type Saver interface {
 	Save(p Progress, s Snapshot) error
 }
 
-// Progress is how far a run has come in its phase.
+// Progress holds the steps and examples that a run has completed in its phase.
 type Progress struct {
 	Step     int64 `json:"step"`     // completed steps, including skipped ones
 	Position int64 `json:"position"` // examples consumed
@@ -62,9 +62,9 @@ type Loop struct {
 	Batch    int      // sequences in a step, over all ranks
 	Start    Progress // where to resume; the zero value starts at the beginning
 
-	// Rate, if not nil, gives the learning rate of the next step instead of
-	// Schedule; more is false if the run has ended before it. That of rank 0
-	// counts on all ranks.
+	// Rate, if not nil, returns the learning rate of the next step instead of
+	// Schedule; more is false if the run ends before this step. It is called on
+	// rank 0 only, and all ranks use its result.
 	Rate func(step int64) (rate float64, more bool)
 
 	SaveEvery int64 // steps between checkpoints; 0: only at the end
