@@ -17,8 +17,8 @@ import (
 type CacheCost struct {
 	Files      int   // files to read
 	Bytes      int64 // size of these files
-	Compressed int   // compressed files among Files, and shards of other formats; they will be written as uncompressed TFRecord
-	Written    int64 // estimated size of what is written for these, in bytes
+	Compressed int   // number of compressed files and of shards in other formats; each gets an uncompressed TFRecord copy
+	Written    int64 // estimated size of these copies, in bytes
 }
 
 // cacheFormat is raised when the format of the cache files changes.
@@ -39,7 +39,7 @@ type cacheEntry struct {
 }
 
 // A lostTail describes the unreadable end of a file. Record and Offset are the
-// number and the location of the first record that is not in the index.
+// number and the byte offset of the first unreadable record.
 type lostTail struct {
 	Record int64  `json:"record"`
 	Offset int64  `json:"offset"`
@@ -53,8 +53,8 @@ func (l *lostTail) fault(f *File) error {
 		&tfrecord.CorruptError{Offset: l.Offset, Record: l.Record, Reason: l.Reason})
 }
 
-// Names of the cache files of the records file name. They do not match the names
-// of records files, so the cache may be in the same folder.
+// Names of the cache files for a records file. No records file has such a name, so
+// the cache may be in the same folder as the records.
 func cacheCar(name string) string   { return name + ".cache.json" }
 func cacheIndex(name string) string { return name + ".cache.idx" }
 func cacheData(name string) string  { return name + ".cache.data" }
@@ -102,14 +102,15 @@ func (s *Shards) CacheCost(ctx context.Context, dir string) (cost CacheCost, ok 
 	return cost, cost.Files > 0, nil
 }
 
-// Further kinds of compression of a file.
+// Results of needsCache in addition to the compression formats of package tfrecord.
 const (
 	unreadable = "unreadable" // its first bytes are corrupt
 	converted  = "converted"  // it is a shard in the format of another library
 )
 
-// needsCache returns the compression of a file, and whether the file needs a
-// cache for random access: compressed files do, and files without a manifest.
+// needsCache returns the compression of a file. need reports whether random access
+// to the file needs a cache: if it is compressed, converted, unreadable or without a
+// manifest.
 func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, need bool, err error) {
 	if f.part != nil {
 		return converted, true, nil
@@ -129,8 +130,8 @@ func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, n
 	return compression, compression != "" || s.manifest == nil, nil
 }
 
-// sampleBytes is how much of a compressed file is decompressed to estimate its
-// uncompressed size.
+// sampleBytes is the number of decompressed bytes from which the uncompressed size
+// of a file is estimated.
 const sampleBytes = 4 << 20
 
 // ratio estimates the uncompressed size of f divided by its compressed size.
@@ -182,11 +183,11 @@ type CacheOptions struct {
 	Done func(bytes int64) `json:"-"`
 }
 
-// Cached returns the same shards with random access. It writes to the directory
-// dir an index of every file that is compressed or third-party, and the
-// uncompressed data of every compressed file. Existing cache files are reused
-// if name, size, and first and last MiB of the original file are unchanged.
-// Positions, orders and masks are the same as without a cache.
+// Cached returns the same shards with random access. For every compressed or
+// third-party file it writes an index to the directory dir, and for every compressed
+// file also the uncompressed data. Existing cache files are reused if the name, the
+// size, and the first and last MiB of the original file are unchanged. Positions,
+// orders and masks are the same as without a cache.
 func (s *Shards) Cached(ctx context.Context, dir string, opts CacheOptions) (*Shards, error) {
 	cache, err := store.Open(dir)
 	if err != nil {
@@ -226,8 +227,8 @@ func (s *Shards) Cached(ctx context.Context, dir string, opts CacheOptions) (*Sh
 	return &c, nil
 }
 
-// cached returns the cache files of f in cache. there is false if they are
-// missing, incomplete, or made from another version of f.
+// cached returns the cache files of f in the folder cache. there is false if they
+// are missing, incomplete, or made from another version of f.
 func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *copied, there bool, err error) {
 	b, err := store.ReadFile(ctx, cache, cacheCar(f.name))
 	if errors.Is(err, fs.ErrNotExist) {

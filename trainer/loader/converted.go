@@ -13,10 +13,10 @@ import (
 	"pretext/sharding/examples"
 )
 
-// openConverted opens shards in the format of another library. parts are all of
-// them, in the order of the shards from which they were made. The options of the
-// conversion say how the examples were made; those of TFRecord files without a
-// manifest, and of folders of earlier versions, have form and lengths alone.
+// openConverted opens shards in the format of another library. parts lists all
+// shards, in the order of the shards they were converted from. The options of the
+// conversion describe how the examples were made. They hold only the form and the
+// lengths if the source had no manifest, or if an earlier version converted it.
 func openConverted(d *sharding.Dataset, parts []examples.Part, opts Options) (*Shards, error) {
 	folder, err := store.Open(d.Path)
 	if err != nil {
@@ -43,8 +43,8 @@ func openConverted(d *sharding.Dataset, parts []examples.Part, opts Options) (*S
 	return s, nil
 }
 
-// readPart yields the examples of a converted shard, as read does those of a
-// records file.
+// readPart yields the examples of a converted shard. It is the equivalent of read
+// for records files: more is false if yield returned false or there was an error.
 func (s *Shards) readPart(ctx context.Context, f *File, example *records.Example, yield func(Record, error) bool) (more bool, err error) {
 	for r, err := range f.part.Records(ctx) {
 		if err != nil {
@@ -61,8 +61,8 @@ func (s *Shards) readPart(ctx context.Context, f *File, example *records.Example
 	return true, nil
 }
 
-// partRecords returns a stream of TFRecord with the examples of a converted
-// shard. Close it after use.
+// partRecords returns the examples of a converted shard as a TFRecord stream. Close
+// it after use.
 func (f *File) partRecords(ctx context.Context) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() {

@@ -15,26 +15,26 @@
 // # Paths
 //
 //	DIR       with manifest.json of stage "examples"  its shards
-//	DIR       with one such folder, or DIR/shards     a run: those shards
-//	DIR       with shards in the format of another    those, as prepare-data convert writes them
-//	          library, or folders of their splits
-//	DIR       without either                          third-party: its records files
+//	DIR       with one such folder, or DIR/shards     a run: the shards of that folder
+//	DIR       with shards in the format of another    these shards, as prepare-data convert
+//	          library, or a folder for each split     writes them
+//	DIR       with none of these                      third-party: its records files
 //	FILE                                              one records file, without a manifest
 //
-// Third-party records files, which pretext did not write, are those named
+// Third-party records files are files that pretext did not write. Their names are
 // *.tfrecord, *.tf_record, *.record (or the plural) or NAME-00003-of-00500,
-// optionally with .gz; they are read in the order of their names. Feature names
+// optionally with .gz. They are read in the order of their names. Feature names
 // of TensorFlow's model garden are accepted ([records.Example.Decode]).
 // Compression with gzip or zlib is detected by the first bytes.
 //
 // # Forms
 //
-// Records have one of the forms of package records. Third-party files have that
-// of their first records; files of several forms are an error. In the training
-// order an example is
+// Records have one of the forms of package records. The form of third-party files
+// is found from their first records; files of several forms are an error. In the
+// training order, an example is
 //
 //	Pairs, Masked   a record
-//	Packed          a row: each of its pieces is a sequence, or the row is one
+//	Packed          a row: either each piece of the row or the whole row is a sequence
 //	Tokens          a piece of a document, between [CLS] and [SEP]
 //
 // # Validation
@@ -78,9 +78,8 @@
 //
 // Iteration needs one read buffer (128 KiB, or the longest record, at most 64
 // MiB) and one example, and does not allocate for each example. An index takes
-// 16 bytes for every 64 KiB of records. A Source holds a window of the order,
-// 128 MiB, and the examples of a step, or of two steps with
-// [SourceOptions.Readers].
+// 16 bytes for every 64 KiB of records. A Source holds one window in memory, by
+// default 128 MiB, and the examples of one step (two with [SourceOptions.Readers]).
 //
 // [Shards] and an [Index] are immutable and may be shared. An iteration, a
 // [Picker] or a [Source] must not be used by several goroutines at once. The

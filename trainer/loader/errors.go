@@ -8,9 +8,10 @@ import (
 	"pretext/sharding"
 )
 
-// A TailError reports that the rest of a file, from a record on, is unreadable:
-// a length is corrupt, or the file or its compressed data ends too early, so
-// the start of the next record is unknown. The records before it can be read.
+// A TailError reports that the tail of a file is unreadable: a length is corrupt, or
+// the file or its compressed data is truncated, so the start of the next record is
+// unknown. The embedded RecordError locates the first unreadable record. All records
+// before it can be read.
 type TailError struct {
 	*sharding.RecordError
 	Bytes int64 // from the record to the end of the file; -1 for a compressed file, where it is unknown

@@ -27,7 +27,7 @@ type Record struct {
 }
 
 // Examples yields every example of the selected files in order, and at most one
-// error: a [*sharding.RecordError] or [*sharding.DamageError] if the data is at fault. The
+// error: for corrupt data a [*sharding.RecordError] or [*sharding.DamageError]. The
 // sequence may be used repeatedly, and by several goroutines at once.
 func (s *Shards) Examples(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {

@@ -64,8 +64,8 @@ func (to filling) copyAndIndex(ctx context.Context, stream io.Reader, entry *cac
 	return index.Replace(nil)
 }
 
-// stream returns the records of a file as an uncompressed stream of TFRecord, and
-// notes in entry whether it is a copy.
+// stream returns the records of a file as an uncompressed TFRecord stream. It sets
+// entry.Copied if the cache needs a copy of the stream.
 func (s *Shards) stream(ctx context.Context, to filling, entry *cacheEntry) (stream io.Reader, close func() error, err error) {
 	if to.file.part != nil {
 		entry.Copied = true
@@ -86,8 +86,8 @@ func (s *Shards) stream(ctx context.Context, to filling, entry *cacheEntry) (str
 	return stream, file.Close, nil
 }
 
-// ends reports whether err is corruption at which the file may end (only with
-// to.skip), and returns the reason.
+// ends reports whether the file may be truncated at err: err is corruption, and
+// to.skip is set. reason describes the corruption.
 func (to filling) ends(err error) (reason string, ok bool) {
 	if corrupt := (*tfrecord.CorruptError)(nil); to.skip && errors.As(err, &corrupt) {
 		return corrupt.Reason, true

@@ -64,8 +64,8 @@ func (s *Shards) sniff(ctx context.Context) error {
 	return nil
 }
 
-// firstForm returns the form of the first record of a file; "" if the file has
-// none, or an unreadable one, which readers of the file report.
+// firstForm returns the form of the first record of a file. It returns "" if the
+// file has no records or the first is unreadable: later reading reports the error.
 func (s *Shards) firstForm(ctx context.Context, f *File) (records.Form, error) {
 	file, err := s.open(ctx, f)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 )
 
 // Head yields the first n examples of every selected file, or all examples of a
-// shorter file. It needs no index and also reads compressed files. A corrupt
-// record ends its file without an error, because readers of the whole file
-// report it. It yields at most one error.
+// shorter file. It needs no index and also reads compressed files. At a corrupt
+// record, Head continues with the next file and yields no error: reading the whole
+// file reports it. Other errors end the sequence.
 func (s *Shards) Head(ctx context.Context, n int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var example records.Example

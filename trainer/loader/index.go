@@ -11,9 +11,9 @@ import (
 )
 
 // blockBytes is the maximum size of a block: consecutive records of a file that
-// share one entry of an index. A record is found by walking from the first
-// record of its block. An entry for each record would need too much memory; one
-// read of this size is cheap.
+// share one index entry. To find a record, its block is read and walked from its
+// first record. One read of this size is cheap, and an entry for each record would
+// need too much memory.
 const blockBytes = 64 << 10
 
 // An Index holds the locations of all examples, for random access. It is
@@ -22,7 +22,7 @@ type Index struct {
 	shards *Shards
 	files  []fileIndex
 	total  int64
-	cut    cutter // of documents into sequences
+	cut    cutter // cuts documents into sequences
 }
 
 // A fileIndex is the index of one file: its blocks, each of at most blockBytes
@@ -31,12 +31,12 @@ type fileIndex struct {
 	first  int64   // number of its first example, over all files
 	blocks []block // the last one is empty and marks the end of the file
 
-	// before[b] is the number of sequences of the file before block b, if
-	// records have several ([Index.countSequences]); nil: a record is one.
+	// before[b] is the number of sequences in the file before block b, set by
+	// [Index.countSequences]; nil: every record is one sequence.
 	before []int64
 }
 
-// A block is the start of a block of records.
+// A block locates the first record of a block.
 type block struct {
 	record int64 // number in the file of the first record
 	offset int64 // byte offset of the first record in the file
@@ -54,9 +54,9 @@ func (x *fileIndex) sequences(from, to int) int64 {
 }
 
 // Index reads the index files of the folder. For third-party files it reads all
-// records once instead. It checks the number of records against the manifest. A
-// compressed file has no random access without a cache ([Shards.Cached]): the
-// error is a [*CompressedError].
+// records once instead. It checks the number of records against the manifest. For a
+// compressed file without a cache ([Shards.Cached]) the error is a
+// [*CompressedError].
 func (s *Shards) Index(ctx context.Context) (*Index, error) { return s.index(ctx, nil) }
 
 // index implements Index. If a file has an unreadable tail and quarantine is
@@ -158,8 +158,8 @@ func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 	}
 }
 
-// parseIndex reads the index file name in folder; bytes is the length of the
-// indexed file, which its frames must cover without gaps.
+// parseIndex reads the index file name in folder. bytes is the size of the indexed
+// file. The frames in the index must cover the file without gaps.
 func parseIndex(ctx context.Context, folder sharding.Folder, name string, bytes int64) (x fileIndex, err error) {
 	file, err := folder.Open(ctx, name)
 	if err != nil {
@@ -192,8 +192,8 @@ type CompressedError struct {
 	Compression string // "gzip", "zlib", or what else the file is
 }
 
-// Usage returns true: a command then exits with the code of a usage error,
-// because an option solves the problem.
+// Usage returns true, so commands report a usage error: setting a cache folder
+// solves the problem.
 func (e *CompressedError) Usage() bool { return true }
 
 func (e *CompressedError) Error() string {

@@ -11,8 +11,8 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// Masking is dynamic masking (RoBERTa, Liu et al. 2019, arXiv 1907.11692): it
-// draws new tokens to predict in every epoch, instead of those in the records.
+// Masking is dynamic masking (RoBERTa, Liu et al. 2019, arXiv 1907.11692): every
+// epoch predicts newly drawn tokens instead of those in the records.
 //
 // It first restores the unmasked example from its masked_lm_ids. Then it draws
 // targets by the rules of create_pretraining_data.py of google-research/bert:
@@ -20,14 +20,14 @@ import (
 // MaxPredictions. 80 % of the targets become [MASK], 10 % stay, 10 % become a
 // random token of the vocabulary. [CLS], [SEP] and [PAD] are never targets.
 //
-// Records without masks (documents, packed rows) are restored already. The n
-// tokens are those of a row with all its pieces, or of a piece of a document
-// with [CLS] and [SEP].
+// Records without masks (documents, packed rows) need no restoring. n is then the
+// length of the whole packed row, or of the piece of a document with [CLS] and
+// [SEP].
 //
 // The draws depend only on the seed, the epoch, the file's number in its folder,
-// the record's number in the file and the number of the piece of a document; not
-// on the position in the run, the rank or the number of readers. The generator is Philox4x32-10, as in
-// trainer/dropout:
+// the record's number in the file and the piece's number in a document. They do not
+// depend on the position in the run, the rank or the number of readers. The
+// generator is Philox4x32-10, as in trainer/dropout:
 //
 //	key of an epoch = words 0 and 1 of Philox(Seed, (epoch low, epoch high, "mask", "keys"))
 //	word w of a record = word w mod 4 of Philox(key, (w div 4, file, record low, record high + 256·piece))
@@ -43,7 +43,8 @@ type Masking struct {
 	Seed uint64  `json:"seed"`
 	Prob float64 `json:"masked_lm_prob"` // fraction of tokens to predict, in (0, 1)
 
-	// Later replaces Prob from positions on, in ascending order.
+	// Later lists further fractions, which replace Prob from their position on.
+	// Positions are ascending.
 	Later []MaskRate `json:"later,omitempty"`
 
 	// Replace sets what targets become; nil: 80 % [MASK], 10 % a random token.
@@ -53,9 +54,9 @@ type Masking struct {
 	// many as the record has room for.
 	MaxPredictions int `json:"max_predictions_per_seq"`
 
-	// WholeWord masks all pieces of a word together: a token and those after it
-	// that Vocab.Continues. A word with more pieces than there are predictions
-	// left is skipped.
+	// WholeWord masks all pieces of a word together: a token and all following
+	// tokens for which Vocab.Continues is true. A word with more pieces than the
+	// remaining number of predictions is skipped.
 	WholeWord bool `json:"do_whole_word_mask"`
 
 	// Vocab describes the vocabulary of the records.
@@ -72,21 +73,21 @@ type MaskVocab struct {
 	Continues func(before, id int32) bool
 }
 
-// A MaskRate is the fraction of tokens to predict from a position on.
+// A MaskRate is a fraction of tokens to predict and the first position it applies to.
 type MaskRate struct {
 	Position int64   `json:"position"`
 	Prob     float64 `json:"masked_lm_prob"`
 }
 
-// A Replacement is what the tokens to predict become in the input: [MASK] with
-// the probability Mask, a random token with the probability Random; the rest
-// stays.
+// A Replacement sets how the tokens to predict change in the input. A token becomes
+// [MASK] with the probability Mask, becomes a random token with the probability
+// Random, and otherwise stays.
 type Replacement struct {
 	Mask   float64 `json:"mask"`
 	Random float64 `json:"random"`
 }
 
-// Validate returns an error unless both are fractions, and their sum is.
+// Validate returns an error unless Mask, Random and their sum are in [0, 1].
 func (r Replacement) Validate() error {
 	if r.Mask >= 0 && r.Random >= 0 && r.Mask+r.Random <= 1 {
 		return nil

@@ -40,7 +40,7 @@ func (o Options) Validate() error {
 type Shards struct {
 	folder   sharding.Folder
 	manifest *sharding.Manifest       // of shards of TFRecord; nil for converted and third-party files
-	made     sharding.ExamplesOptions // that the examples were made with; zero for third-party files
+	made     sharding.ExamplesOptions // options that the examples were made with; zero for third-party files
 	form     records.Form             // of every record; not ""
 	lower    *bool                    // do_lower_case in the manifest; nil if it is absent
 	files    []File
@@ -56,7 +56,7 @@ type File struct {
 	name    string         // file name in the folder
 	copied  *copied        // its cache files; nil: not cached
 	part    *examples.Part // a shard in the format of another library; nil: a records file
-	ordinal int64          // number in the list of all records files of the folder, of both splits, sorted by name
+	ordinal int64          // index of the file among all records files of the folder (both splits), sorted by name
 }
 
 // Open finds the records at a path, as the package comment describes, and
@@ -196,8 +196,7 @@ func (s *Shards) Files() []File { return slices.Clone(s.files) }
 func (s *Shards) Manifest() *sharding.Manifest { return s.manifest }
 
 // Records returns the number of examples in the selected files according to the
-// manifest; ok is false without a manifest. [Index.Len] returns it for any
-// files.
+// manifest; ok is false without a manifest. [Index.Len] also works without one.
 func (s *Shards) Records() (n int64, ok bool) {
 	for _, f := range s.files {
 		if f.Records < 0 {
@@ -208,10 +207,9 @@ func (s *Shards) Records() (n int64, ok bool) {
 	return n, true
 }
 
-// Made returns the options that the examples were made with, or their defaults
-// where the manifest does not state them. For third-party files it is zero. If
-// such files were converted to another format it has only the lengths, and
-// Recipe is "".
+// Made returns the options that the examples were made with. Options that are not in
+// the manifest have their defaults. For third-party files the result is zero; if
+// they were converted to another format, it has only the lengths and Recipe is "".
 func (s *Shards) Made() sharding.ExamplesOptions { return s.made }
 
 // DoLowerCase returns do_lower_case in the manifest, or nil if it is absent.
@@ -220,13 +218,13 @@ func (s *Shards) DoLowerCase() *bool { return s.lower }
 // Converted reports whether the shards are in the format of another library.
 func (s *Shards) Converted() bool { return s.files[0].part != nil }
 
-// Form returns the form of the records: according to the manifest or, in
-// third-party files, to their first records.
+// Form returns the form of the records. It is read from the manifest or, for
+// third-party files, found from the first records.
 func (s *Shards) Form() records.Form { return s.form }
 
-// MaxSeqLength returns the length of each example in tokens, including padding;
-// 0 if the examples may have different lengths: in third-party TFRecord files, and
-// documents.
+// MaxSeqLength returns the length of each example in tokens, including padding. It
+// returns 0 for third-party TFRecord files and for documents, whose lengths may
+// differ.
 func (s *Shards) MaxSeqLength() int {
 	if s.form.Documents() {
 		return 0

@@ -43,12 +43,12 @@ type order struct {
 	spans  []span
 	window int // number of spans in a window
 
-	epoch  int64   // the epoch that perm and starts describe; -1: none
+	epoch  int64   // epoch of perm and starts; -1: none
 	perm   []int32 // spans in the order of this epoch
 	starts []int64 // index in the epoch of each window's first sequence, then the total
 }
 
-// layOut sets o.perm and o.starts for an epoch.
+// layOut computes the permutation and the window starts of an epoch.
 func (o *order) layOut(epoch int64) {
 	if o.epoch == epoch && o.perm != nil {
 		return

@@ -41,9 +41,9 @@ func (p *Picker) Close() error {
 }
 
 // At returns the example with the given number, from 0 to [Index.Len]-1,
-// counted over all selected files in order. It is valid until the next call.
-// The checksum is verified; errors are those of [Shards.Examples]. A number out
-// of range is a programming error and panics.
+// counted over all selected files in order. The example is valid until the next
+// call. At verifies the checksum and returns the same kinds of errors as
+// [Shards.Examples]. It panics if the number is out of range.
 func (p *Picker) At(ctx context.Context, number int64) (Record, error) {
 	x := p.index
 	if number < 0 || number >= x.total {
@@ -84,8 +84,8 @@ func (p *Picker) use(ctx context.Context, i int) error {
 	return nil
 }
 
-// load reads block number of the open file, unless it is in memory. from is the
-// start of the block, to the start of the next block.
+// load reads the block with the given number of the open file, unless it is in
+// memory. from is the start of the block, to the start of the next block.
 func (p *Picker) load(number int, from, to block) error {
 	if p.block == number {
 		return nil

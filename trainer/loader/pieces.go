@@ -7,21 +7,22 @@ import (
 	"pretext/records/tfrecord"
 )
 
-// A cutter cuts documents into sequences: a document of n tokens into the fewest
-// pieces of at most most tokens, whose lengths differ by at most one. The zero
-// cutter leaves records whole.
+// A cutter cuts documents into sequences: as few pieces as possible, each of at most
+// `most` tokens, with lengths that differ by at most one. The zero cutter does not
+// cut.
 type cutter struct {
 	form records.Form // of the records
-	most int          // tokens of a piece, without [CLS] and [SEP]; 0: records are whole
+	most int          // maximum tokens of a piece, without [CLS] and [SEP]; 0: do not cut
 }
 
-// headerBytes is the size of what precedes the payload in a frame: its length
-// and the checksum of the length.
+// headerBytes is the size of a frame's header: the payload length and the checksum
+// of the length.
 const headerBytes = 12
 
-// pieces returns the number of sequences of the record whose frame is in the
-// window. A record that cannot be decoded counts as one. It does not verify the
-// checksum, so it is the same whenever the bytes are. It overwrites e.
+// pieces returns the number of sequences of the record at offset, whose frame has
+// length bytes and lies in the window. It returns 1 for a record that cannot be
+// decoded. It does not verify the checksum, so equal bytes give equal results. It
+// overwrites e.
 func (c cutter) pieces(in *window, offset, length int64, e *records.Example) int32 {
 	if c.most == 0 {
 		return 1
@@ -35,15 +36,15 @@ func (c cutter) pieces(in *window, offset, length int64, e *records.Example) int
 	return int32(max(1, (len(e.InputIDs)+c.most-1)/c.most))
 }
 
-// piece returns the tokens of a piece of a document. Pieces of n tokens begin at
-// ⌊n·piece/pieces⌋.
+// piece returns the tokens of piece p.piece of a document. In a document of n
+// tokens, this piece begins at ⌊n·p.piece/p.pieces⌋.
 func piece(ids []int32, p place) []int32 {
 	n, pieces := int64(len(ids)), int64(p.pieces)
 	return ids[n*int64(p.piece)/pieces : n*int64(p.piece+1)/pieces]
 }
 
 // countSequences reads all records once and sets the number of sequences before
-// each block: these depend on the lengths of the documents, which no index has.
+// each block. An index does not hold the lengths of documents, so they must be read.
 func (x *Index) countSequences(ctx context.Context, c cutter) error {
 	x.cut = c
 	w := &trainWindow{}

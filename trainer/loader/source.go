@@ -13,8 +13,8 @@ import (
 )
 
 // SourceOptions configures the training order and its micro-batches. All fields
-// but Positions, Rank, Ranks and Readers affect which examples a step uses or how they are
-// grouped.
+// except Positions, Rank, Ranks and Readers affect which examples a step uses or how
+// the examples are grouped.
 type SourceOptions struct {
 	// Seed of the shuffles.
 	Seed int64 `json:"seed"`
@@ -33,18 +33,18 @@ type SourceOptions struct {
 	// 8; at most 1024.
 	WindowSpans int `json:"window_spans"`
 
-	// MaxSeqLength is the number of tokens, with [CLS] and [SEP], of the
-	// sequences into which documents are cut. It is needed for them
-	// ([records.Form.Documents]), and ignored for other records.
+	// MaxSeqLength is the maximum number of tokens, with [CLS] and [SEP], of the
+	// sequences into which documents are cut. Documents
+	// ([records.Form.Documents]) need it; other records ignore it.
 	MaxSeqLength int `json:"max_seq_length,omitempty"`
 
-	// Positions is the number of positions of the model. A longer sequence ends the
-	// run with a usage error, also with Quarantine; 0: any length is taken.
+	// Positions is the model's maximum sequence length. A longer sequence ends the
+	// run with a usage error, even with Quarantine; 0: no maximum.
 	Positions int `json:"-"`
 
-	// AttendAcross makes a row ([records.Form.Rows]) one sequence, in
-	// which tokens attend to those of other documents. Otherwise each of its
-	// pieces is a sequence.
+	// AttendAcross makes a packed row ([records.Form.Rows]) one sequence, so
+	// tokens attend to other documents in the row. Otherwise each piece of the
+	// row is a sequence.
 	AttendAcross bool `json:"attend_across,omitempty"`
 
 	// Heads of the model; they determine which [trainer.Counts] are summed.
@@ -70,16 +70,16 @@ type SourceOptions struct {
 	Masking *Masking `json:"masking,omitempty"`
 
 	// Quarantine is called for an example that is corrupt or violates a rule,
-	// on every rank, each time that its position is reached. If it returns nil,
-	// the example is skipped and its position stays empty (a hole); an error
-	// ends the run. If Quarantine is nil, every bad example ends the run.
+	// on every rank, each time that its position is reached. If Quarantine
+	// returns nil, the example is skipped and its position stays empty (a hole);
+	// an error ends the run. If Quarantine is nil, every bad example ends the run.
 	//
 	// After a corrupt length, all examples up to the next index block (64 KiB)
 	// are bad, because their start is unknown.
 	//
 	// If a file had an unreadable tail when it was indexed, [NewSource] calls
-	// Quarantine with a [*TailError]. If it returns nil, the file ends before
-	// the tail. The number of lost examples is unknown, so they have no
+	// Quarantine with a [*TailError]. If Quarantine returns nil, the file is used
+	// without its tail. The number of lost examples is unknown, so they have no
 	// positions.
 	Quarantine func(bad error) error `json:"-"`
 }
@@ -87,7 +87,7 @@ type SourceOptions struct {
 // defaultWindowSpans gives 128 MiB, about 150,000 examples of 128 tokens.
 const defaultWindowSpans = 8
 
-// maxReaders is more than any machine can use.
+// maxReaders is the maximum of SourceOptions.Readers, more than any machine can use.
 const maxReaders = 256
 
 // maxWindowSpans gives 16 GiB; record numbers in a window have 32 bits.
@@ -116,16 +116,16 @@ func (o SourceOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// A Source is a [trainer.Source]: the training order. Positions count examples
-// over all epochs: records, rows of packed ones, or sequences of documents. A
-// position is the same example for any number of ranks or readers, any batch
-// size, and after resuming. A Source must not be used by several goroutines at
-// once. Close it after use.
+// A Source is a [trainer.Source] that supplies the examples in training order.
+// Positions count examples over all epochs. An example is a record, a packed row or
+// a sequence of a document. A position is the same example for any number of ranks
+// or readers, any batch size, and after resuming. A Source must not be used by
+// several goroutines at once. Close it after use.
 type Source struct {
 	ctx     context.Context // cancels all reading
 	opts    SourceOptions
 	index   *Index
-	length  int64 // of an epoch
+	length  int64 // number of examples in an epoch
 	order   order
 	window  trainWindow
 	readers []*reader // at least 1
@@ -176,8 +176,8 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	return s, nil
 }
 
-// index returns the index of the shards, with the number of sequences of
-// documents.
+// index returns the index of the shards. For documents it also counts their
+// sequences.
 func (o SourceOptions) index(ctx context.Context, shards *Shards) (*Index, error) {
 	x, err := shards.index(ctx, o.Quarantine)
 	if err != nil {
@@ -226,8 +226,8 @@ func (s *Source) wait() bool {
 	return true
 }
 
-// maxPosition is the end of the positions of packed rows. The bits above it
-// number the pieces of a row ([part.addRow]).
+// maxPosition is the limit for positions of packed rows: they have 48 bits. The bits
+// above hold the number of the piece in the row ([part.addRow]).
 const maxPosition = 1 << 48
 
 // Step returns this rank's part of the examples at [position,
@@ -297,13 +297,13 @@ func (s *Source) counts(cuts, mine []int) (c trainer.Counts) {
 	return c
 }
 
-// SweepSequences is how many examples [Source.Sweep] reads at once: the maximum
-// number of sequences in its batches.
+// SweepSequences is the number of examples that [Source.Sweep] reads at once, and so
+// the maximum number of sequences in its batches.
 const SweepSequences = 256
 
-// Sweep yields this rank's micro-batches of the first n examples of epoch 0
-// (all if n is larger), for [trainer.Evaluate]. The order is shuffled, so they
-// are a random sample.
+// Sweep yields this rank's micro-batches of the first n examples of epoch 0, for
+// [trainer.Evaluate]. If n exceeds the epoch, it yields all examples. The order is
+// shuffled, so the examples are a random sample.
 func (s *Source) Sweep(n int64) iter.Seq2[*trainer.Batch, error] {
 	return func(yield func(*trainer.Batch, error) bool) {
 		n := min(n, s.Len())

@@ -138,7 +138,8 @@ func (s *Source) read(p *part, own *reader, position, in int64) {
 	p.add(e, position)
 }
 
-// sequence makes own.cut the example of a piece of a document.
+// sequence stores a piece of a document in own.cut as an example with [CLS] and
+// [SEP]. ids are the tokens of the piece.
 func (own *reader) sequence(ids []int32, r records.Rules) {
 	e := &own.cut
 	e.InputIDs = append(append(append(e.InputIDs[:0], r.CLS), ids...), r.SEP)
@@ -146,7 +147,7 @@ func (own *reader) sequence(ids []int32, r records.Rules) {
 	e.NextSentenceLabel = records.NoLabel
 }
 
-// check returns what is wrong with an example, or nil.
+// check returns an error if an example violates a rule or is too long.
 func (s *Source) check(r Record) error {
 	if err := s.opts.Rules.Check(r.Example); err != nil {
 		return r.fault(err)
@@ -173,7 +174,7 @@ func (s *Source) check(r Record) error {
 func (s *Source) settle(d *stepData) error {
 	for i := range d.parts {
 		for _, bad := range d.parts[i].bad {
-			// An error of usage says that the options do not suit the data, which is then not corrupt.
+			// After a usage error the options do not suit the data: the data is not corrupt.
 			if s.opts.Quarantine == nil || failure.IsUsage(bad) {
 				return bad
 			}
@@ -206,9 +207,9 @@ func (p *part) add(e *records.Example, position int64) {
 	p.addTokens(e, tokens{to: e.Tokens(), lastMasked: e.Predictions()}, position)
 }
 
-// addRow appends each piece of a row as a sequence. Its number for the dropout
-// masks is the position of the row, and above the 48 bits of that the number of
-// the piece.
+// addRow appends each piece of a packed row as a sequence. Sequence.Position, which
+// selects the dropout masks, holds the position of the row in the lower 48 bits and
+// the number of the piece above them.
 func (p *part) addRow(e *records.Example, position int64) {
 	var t tokens
 	for i, n := range e.SequenceLengths {
@@ -221,8 +222,8 @@ func (p *part) addRow(e *records.Example, position int64) {
 	}
 }
 
-// tokens are the tokens [from, to) of an example, of which those at the
-// positions [masked, lastMasked) of its list are masked.
+// tokens selects the tokens [from, to) of an example, and their entries [masked,
+// lastMasked) in the example's masked_lm lists.
 type tokens struct{ from, to, masked, lastMasked int }
 
 // addTokens appends tokens of an example as a sequence.
@@ -244,7 +245,7 @@ func (p *part) addTokens(e *records.Example, t tokens, position int64) {
 	p.sequences = append(p.sequences, seq)
 }
 
-// zeros returns n zeros, which must not be changed.
+// zeros returns a slice of n zeros, which may be shared and must not be changed.
 func zeros(n int) []int32 {
 	if n <= len(noSegments) {
 		return noSegments[:n]

@@ -10,11 +10,11 @@ import (
 	"pretext/trainer"
 )
 
-// A trainWindow holds the records of one window of an order in memory. Each of
-// its places is a sequence.
+// A trainWindow holds the records of one window of an order in memory. frames has
+// one place for each sequence.
 type trainWindow struct {
 	epoch  int64
-	number int // -1: none
+	number int // of the window in memory; -1: none
 	order  []int32
 	frames []place // the sequences, in the order of the spans
 	parts  []window
@@ -22,15 +22,15 @@ type trainWindow struct {
 	buf    []byte
 	cut    cutter
 
-	example records.Example // memory of cut
+	example records.Example // scratch memory for cut
 }
 
-// A place is the location of a record.
+// A place locates a sequence: its record, and its piece of the record.
 type place struct {
 	part   int32 // index in trainWindow.parts
-	length int32 // of the frame; 0 if its start is unknown because a length before it is corrupt
-	offset int64 // if the start is unknown, the offset of the corruption
-	index  int64 // number in the file
+	length int32 // of the frame; 0 if an earlier length is corrupt, so that the start is unknown
+	offset int64 // start of the frame; if it is unknown, the offset of the corruption
+	index  int64 // number of the record in the file
 	piece  int32 // number of the sequence in the record
 	pieces int32 // number of sequences of the record
 }
@@ -90,8 +90,8 @@ func (w *trainWindow) read(ctx context.Context, x *Index, s span) error {
 	return nil
 }
 
-// walk locates the records of a block: each begins where the one before it
-// ends.
+// walk locates the records of a block by following their lengths: a record begins at
+// the end of the previous one.
 func (w *trainWindow) walk(in *window, from, to block) {
 	first := len(w.frames)
 	at := from
@@ -109,8 +109,9 @@ func (w *trainWindow) walk(in *window, from, to block) {
 	}
 }
 
-// walkDamaged locates the records of a block before a corrupt length. It adds
-// the other records with length 0, because their start is unknown.
+// walkDamaged locates the records of a block that has a corrupt length, up to the
+// first corrupt record. It adds the remaining records with length 0, because their
+// start is unknown.
 func (w *trainWindow) walkDamaged(in *window, from, to block) {
 	at := from
 	for ; at.record < to.record; at.record++ {
