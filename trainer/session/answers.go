@@ -64,12 +64,12 @@ func HeldOutAnswers(ctx context.Context, o EvalOptions) (picked []Answer, err er
 	return pickAnswers(all), nil
 }
 
-// readAnswers returns the answers of a batch. A sentence counts if it is
-// complete, has at least minWords tokens, and exactly one masked token, whose
-// input is [MASK] and which is a whole word.
+// readAnswers returns the answers of a batch. It uses only complete sentences of at
+// least minWords tokens with exactly one token to predict. The input of this token
+// must be [MASK], and the token must be a whole word.
 func readAnswers(b *trainer.Batch, logits []float32, vocab *tokenize.Vocab, unigram *unigram) (all []Answer) {
 	const minWords = 5
-	inSentence := map[[2]int]int{} // predictions of each sentence
+	inSentence := map[[2]int]int{} // number of tokens to predict in each sentence
 	spans := make([][2]int, len(b.MaskedIndex))
 	for i, row := range b.MaskedIndex {
 		spans[i] = sentenceAround(b, int(row), vocab)
@@ -149,9 +149,9 @@ func readable(ids []int32, vocab *tokenize.Vocab) string {
 	return strings.TrimSpace(b.String())
 }
 
-// pickAnswers returns the answers to show. Of the right ones it takes the
-// rarest words, each once, because the baseline also guesses frequent words; of
-// the wrong ones, those with the highest probability.
+// pickAnswers returns the answers to show. Among the right answers it takes the
+// rarest words, each once: the unigram baseline also guesses frequent words. Among
+// the wrong answers it takes those with the highest probability.
 func pickAnswers(all []Answer) []Answer {
 	picked := []Answer{}
 	take := func(right bool, n int, order func(a, b Answer) int) {

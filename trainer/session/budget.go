@@ -11,11 +11,11 @@ import (
 	"pretext/trainer"
 )
 
-// Rates by time. With a schedule by time the rate of a step depends on
-// the step before it ended, so two runs differ. The metrics record the rate and the time
-// of every step. Another run with ReplayRates takes the rates from there and has
-// the same weights, and a resumed run continues at the time that was spent
-// before its checkpoint.
+// Rates by time. With a schedule by time, the rate of a step depends on the time that
+// has passed before the step, so two runs differ. The metrics record the rate and the
+// time of every step. A run with ReplayRates reads the rates of another run from its
+// metrics and gets the same weights. A resumed run reads the time spent before its
+// checkpoint from the metrics and counts on from there.
 
 // A pace gives the learning rates of a run with a budget of time.
 type pace struct {
@@ -25,14 +25,14 @@ type pace struct {
 	recorded []float64 // rate of every step from the first; nil: rates follow the clock
 }
 
-// pace returns the pace of the run; nil without a budget.
+// openPace returns the pace of the run; nil if the schedule is not by time.
 func (r *run) openPace() (*pace, error) {
 	if !r.state.Schedule.ByTime() {
 		return nil, nil
 	}
 	p := &pace{schedule: r.state.Schedule, meter: r.meter}
 	if !r.leads() {
-		return p, nil // rank 0 tells the rates
+		return p, nil // the other ranks get the rates from rank 0
 	}
 	var err error
 	if r.o.ReplayRates != "" {
@@ -51,7 +51,8 @@ func (r *run) openPace() (*pace, error) {
 // elapsed returns the time that the completed steps of the run took.
 func (p *pace) elapsed() time.Duration { return p.spent + p.meter.spent }
 
-// rate is the Rate of a [trainer.Loop].
+// rate returns the learning rate of a step; more is false if the time or the recorded
+// rates have ended. It is the Rate of a [trainer.Loop].
 func (p *pace) rate(step int64) (rate float64, more bool) {
 	if p.recorded != nil {
 		if step >= int64(len(p.recorded)) {
@@ -63,7 +64,7 @@ func (p *pace) rate(step int64) (rate float64, more bool) {
 	return p.schedule.At(fraction), fraction < 1
 }
 
-// left returns the time that is left.
+// left returns the remaining time of the budget.
 func (p *pace) left() time.Duration {
 	return max(0, time.Duration(p.schedule.Seconds*float64(time.Second))-p.elapsed()).Round(time.Second)
 }

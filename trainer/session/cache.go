@@ -13,10 +13,11 @@ import (
 // cacheName is the default cache in a run's output directory.
 const cacheName = "cache"
 
-// cached prepares a corpus for reading at any position. It writes the index of
-// third-party files, and the data of compressed files and of shards in other
-// formats as TFRecord, to dir once, and logs the cost first. Without dir it
-// writes nothing, and files that need a copy are an error. If skip is set, files may have unreadable ends.
+// cached prepares a corpus for random access. If the cache in dir is not filled, it
+// logs the cost and fills it: with an index of each third-party file, and with
+// uncompressed TFRecord copies of compressed files and of shards in other formats. If
+// dir is "", it writes nothing, and files that need a copy are an error. If skip is
+// set, unreadable ends of files are skipped.
 func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Writer) error {
 	if dir == "" {
 		return nil

@@ -24,7 +24,7 @@ import (
 type ClassifyOptions struct {
 	FinetuneOptions
 	Task    glue.Task // if it has no labels, those of the training table are used
-	DataDir string    // train.tsv and the like
+	DataDir string    // directory of the tables: train.tsv, dev.tsv and so on
 }
 
 // A ClassifyResult is the result of [FinetuneClassify] and the content of
@@ -64,7 +64,7 @@ type classification struct {
 	o      ClassifyOptions
 	r      *finetuneRun
 	task   glue.Task
-	tables map[glue.Split]*table // to evaluate or to predict
+	tables map[glue.Split]*table // tables to evaluate or to predict
 }
 
 // A table holds the rows and examples of a table to evaluate or predict.
@@ -145,7 +145,7 @@ func (c *classification) readTable(split glue.Split) (t *table, hash string, err
 		return nil, "", err
 	}
 	if split == glue.Train {
-		c.task = task // it may have learned the classes
+		c.task = task // Read may have set the classes
 	}
 	examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.MaxSeqLength)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 )
 
 // Import converts a third-party model, in any form that [OpenModel] opens, to a
-// folder that transformers and [ModelOptions] load, and returns its path. A
-// TensorFlow checkpoint with the moments of its optimizer becomes a checkpoint
-// in out. vocab is the path of the vocab.txt or tokenizer.json, if the model
-// has none beside it. The directory out must be empty or not exist.
+// folder that transformers and [ModelOptions] load, and returns the folder's path. A
+// TensorFlow checkpoint with optimizer moments becomes a checkpoint in out. vocab is
+// the path of a vocab.txt or tokenizer.json for a model that has none in its folder.
+// The directory out must be empty or not exist.
 func Import(path, vocab, out string) (dir string, err error) {
 	if err := wantEmpty(out); err != nil {
 		return "", err

@@ -22,8 +22,8 @@ type point struct {
 type Curve struct {
 	train []point // sum of the masked-LM and the next-sentence loss
 	evals []point // the same sum, of evaluations
-	floor float64 // unigram baseline; with coin plus ln 2, the next-sentence loss of a random guess; 0: unknown
-	coin  bool    // the loss includes that of the next sentence
+	floor float64 // loss of the unigram baseline; with coin plus ln 2, the next-sentence loss of a random guess; 0: unknown
+	coin  bool    // the loss includes the next-sentence loss
 }
 
 // ReadCurve reads the metrics of a run: its [MetricsFile].
@@ -40,7 +40,7 @@ func ReadCurve(path string) (*Curve, error) {
 		}
 		if m.EvalLoss != nil {
 			c.evals = append(c.evals, point{m.Step, *m.EvalLoss})
-			if m.UnigramLoss > 0 { // of pre-training
+			if m.UnigramLoss > 0 { // the run is a pre-training
 				c.floor = m.UnigramLoss
 				if c.coin = m.EvalNSPLoss != nil; c.coin {
 					c.floor += math.Ln2

@@ -30,9 +30,9 @@ type Corpus struct {
 	hash      string               // of the manifest
 }
 
-// OpenCorpus opens a split of a folder of shards with [loader.Open]. vocab is
-// the path of the vocabulary of records that have none beside them, or "". If they
-// have one, the file must have the same content.
+// OpenCorpus opens a split of a folder of shards with [loader.Open]. vocab is the
+// path of a vocabulary file, or "". It is needed if the folder has no vocabulary;
+// otherwise the file must equal the folder's.
 func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error) {
 	shards, err := loader.Open(ctx, path, loader.Options{Split: split})
 	if errors.Is(err, sharding.ErrNoShards) {
@@ -67,9 +67,8 @@ func openEval(ctx context.Context, o *DataOptions) (*Corpus, error) {
 	return c, err
 }
 
-// openForEvaluation opens the eval split of a folder, or all its shards if it
-// has no eval split, because a folder given for evaluation may consist of train
-// shards.
+// openForEvaluation opens the eval split of a folder. If the folder has no eval
+// split, it opens all shards: a user may evaluate on train shards.
 func openForEvaluation(ctx context.Context, path, vocab string) (*Corpus, error) {
 	c, err := OpenCorpus(ctx, path, sharding.Eval, vocab)
 	if errors.Is(err, sharding.ErrNoShards) {
@@ -84,8 +83,8 @@ func (c *Corpus) VocabSize() int { return c.vocab.Len() }
 // Shards returns the files of the split.
 func (c *Corpus) Shards() *loader.Shards { return c.shards }
 
-// Heads returns the heads that a model has when it is trained on the corpus: next
-// sentence only if the records have its labels, and never if noNSP is set.
+// Heads returns the heads for training on the corpus: masked LM and, if the records
+// have next-sentence labels and noNSP is not set, next sentence.
 func (c *Corpus) Heads(noNSP bool) trainer.Heads {
 	return trainer.Heads{MLM: true, NSP: !noNSP && c.shards.Form().Pairs()}
 }
@@ -99,8 +98,9 @@ func (c *Corpus) Longest(cut int) int {
 	return c.shards.MaxSeqLength()
 }
 
-// DataLimits returns [BatchLimits] for steps of batch examples from these corpora;
-// nil corpora are ignored. A row of packed examples may hold any number of sequences.
+// DataLimits returns [BatchLimits] for steps of batch examples from the given corpora;
+// nil corpora are ignored. The limit allows for packed rows with any number of
+// sequences.
 func DataLimits(tokens, batch, predictions int, data ...*Corpus) trainer.Options {
 	for _, c := range data {
 		if c != nil && c.shards.Form().Rows() {
@@ -110,9 +110,10 @@ func DataLimits(tokens, batch, predictions int, data ...*Corpus) trainer.Options
 	return BatchLimits(tokens, batch, predictions)
 }
 
-// OpenSource opens the train split of o.Data in the order of a run with these options,
-// but without a cache if o.Cache is "", and without skipping corrupt records. A
-// micro-batch must have room for the longest example. Close the source after use.
+// OpenSource opens the train split of o.Data in the training order of a run with these
+// options. Unlike a run, it uses no cache if o.Cache is "", and corrupt records are
+// errors. A micro-batch must have room for the longest example. Close the source after
+// use.
 func OpenSource(ctx context.Context, o DataOptions, step StepOptions) (*loader.Source, *Corpus, error) {
 	data, err := OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab)
 	if err != nil {
@@ -146,13 +147,13 @@ func (c *Corpus) suits(maxSeqLength int, attendAcross bool) error {
 	return nil
 }
 
-// folder returns the directory of the shards, which may be a subdirectory of
-// the given path.
+// folder returns the directory of the shards. It may be a subdirectory of c.path.
 func (c *Corpus) folder() string { return store.Dir(c.shards.Files()[0].Path) }
 
-// readVocab reads the vocabulary beside the records or, if there is none, the file
-// given. It returns a usage error if there is one and another file is given, or if the
-// first examples have ids that are not in the file given.
+// readVocab reads the vocabulary in the folder of the records. If the folder has none,
+// it reads the file given, and returns a usage error if the first examples have ids
+// outside this vocabulary. It also returns a usage error if the folder's vocabulary and
+// the file given differ.
 func (c *Corpus) readVocab(ctx context.Context, given string) error {
 	file := c.shards.Made().Tokenizer
 	path := store.Join(c.folder(), c.shards.Made().TokenFile())
@@ -202,7 +203,7 @@ func (c *Corpus) readWords(path, given string) error {
 		}
 	}
 	if given != "" && errors.Is(err, errDamaged) {
-		return usagef("--vocab: %v: give the vocabulary that the records were made with", err) // not what is damaged: another file helps
+		return usagef("--vocab: %v: give the vocabulary that the records were made with", err) // a usage error: giving another file helps
 	}
 	if err != nil {
 		return err
@@ -210,7 +211,7 @@ func (c *Corpus) readWords(path, given string) error {
 	if t.Vocab == nil {
 		return c.readForeignTokenizer(path, t.File)
 	}
-	t.File = nil // the records' ids are those of the vocabulary
+	t.File = nil // the records' ids come from vocab.txt
 	if c.vocab, err = tokenize.ReadVocab(path, t.Vocab); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -221,12 +222,12 @@ func (c *Corpus) readWords(path, given string) error {
 	return nil
 }
 
-// sampled is the number of examples of a file, and filesSampled the number of files,
-// that [Corpus.sample] reads.
+// sampled and filesSampled are the numbers of examples per file and of files that
+// [Corpus.sample] reads.
 const sampled, filesSampled = 32, 8
 
-// sample calls look with the first examples of the first files. Corrupt examples end
-// their file: readers of the whole file report them.
+// sample calls look with the first examples of the first files. At a corrupt example it
+// continues with the next file: reading the whole file reports the error.
 func (c *Corpus) sample(ctx context.Context, look func(r loader.Record) error) error {
 	files, last := 0, ""
 	for r, err := range c.shards.Head(ctx, sampled) {

@@ -16,8 +16,8 @@ import (
 	"pretext/trainer/cuda/driver"
 )
 
-// A Device selects the processor that computes, and its arithmetic. The zero
-// value is the CPU with all processors.
+// A Device selects the CPU or a GPU, and the precision of the computation. The zero
+// value is the CPU with all its cores.
 type Device struct {
 	Name          string            // "cpu", "cuda", or "cuda:N" for the GPU of ordinal N; "" means "cpu"
 	Precision     trainer.Precision // "" means fp32 on the CPU and bf16 on a GPU
@@ -101,7 +101,7 @@ func (d Device) Open() (*Opened, error) {
 	return o, nil
 }
 
-// warnBy makes the backend pass its warnings to warn.
+// warnBy sets the function that receives the backend's warnings.
 func (o *Opened) warnBy(warn func(string)) {
 	if b, ok := o.backend.(*cuda.Backend); ok {
 		b.Warn = warn
@@ -118,9 +118,9 @@ func (o *Opened) Model(c trainer.Config, h trainer.Heads, options trainer.Option
 	return o.backend.Open(c, h, options)
 }
 
-// AutoTokens returns the maximum number of tokens of a micro-batch for options
-// that do not set it: the number that suits the device, but at least longest.
-// longest is the number of tokens of the longest example, 0 if unknown.
+// AutoTokens returns the maximum number of tokens of a micro-batch for a run whose
+// options do not set it: the number that suits the device, but at least longest, the
+// length of the longest example in tokens (0 if unknown).
 func (o *Opened) AutoTokens(c trainer.Config, h trainer.Heads, longest int) (int, error) {
 	if longest == 0 {
 		longest = c.MaxPositions

@@ -1,7 +1,7 @@
 // Package session runs BERT's training from files to files: pre-training, its
 // evaluation, fine-tuning and the import and export of models. It connects the
-// trainer's parts (loader, backend, optimizer, checkpoints) and keeps what a run
-// needs to be watched and resumed.
+// trainer's parts (loader, backend, optimizer, checkpoints) and writes the logs and
+// checkpoints with which a run can be watched and resumed.
 //
 //	o := session.DefaultOptions()
 //	o.Data, o.Out, o.Model, o.NumTrainSteps = "shards", "out", "tiny", 5000
@@ -21,8 +21,9 @@
 //
 // A resumed run ends with the weights of one that was never interrupted.
 //
-// Options are plain values with the names of train-bert's flags, which errors use
-// too. Two kinds of errors can be told apart by a method, found by errors.As:
-// "Usage() bool" where options or their combination with the data are wrong, and
-// "Damaged() bool" where files are corrupt.
+// Options are plain values, named after the flags of train-bert; errors use the names
+// of the flags. Two kinds of errors have a method that errors.As finds:
+//
+//   - "Usage() bool": options are wrong, or do not fit the data;
+//   - "Damaged() bool": files are corrupt.
 package session

@@ -16,8 +16,8 @@ type Evaluation struct {
 	All  trainer.Sums // all masked tokens
 	Mask trainer.Sums // masked tokens whose input is [MASK], without kept and randomly replaced ones
 
-	// Mean cross entropy in nats and accuracy of the unigram baseline on the
-	// targets of Mask. NaN: there are no training shards.
+	// Mean cross entropy in nats and accuracy of the unigram baseline on the same
+	// tokens as Mask. NaN: there are no training shards to count.
 	UnigramLoss, UnigramAccuracy float64
 
 	Skipped int64 // corrupt examples
@@ -59,7 +59,7 @@ func (e *Evaluation) curves() map[string]float64 {
 	return out
 }
 
-// nspOf returns the loss and accuracy of the next sentence; NaN without labels.
+// nspOf returns the next-sentence loss and accuracy; NaN without labels.
 func nspOf(s trainer.Sums) (loss, accuracy Number) {
 	if s.NSPCount == 0 {
 		return Number(math.NaN()), Number(math.NaN())
@@ -82,13 +82,13 @@ type evaluator struct {
 	examples int64                                   // 0: all
 	mask     int32                                   // id of [MASK]
 	vocab    int                                     // number of tokens
-	baseline func(context.Context) (*unigram, error) // counted at the first evaluation
-	unigram  *unigram                                // nil: not counted, or there is nothing to count
+	baseline func(context.Context) (*unigram, error) // counts the unigram baseline; called at the first evaluation
+	unigram  *unigram                                // result of baseline; nil: not called yet, or nothing to count
 	damage   *quarantine                             // nil: a corrupt example is an error
 }
 
-// errInterrupted is the result of an evaluation on all ranks if one of them was told
-// to stop meanwhile.
+// errInterrupted is the error of an evaluation, on all ranks, if a rank received a
+// signal during it.
 var errInterrupted = fmt.Errorf("evaluate: %w", context.Canceled)
 
 // run evaluates a model. Every rank computes a part and gets the result.
@@ -97,7 +97,7 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*Evaluation, erro
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
 	if e.damage != nil {
-		e.damage.take() // of an evaluation that was interrupted
+		e.damage.take() // remove the entries of an interrupted evaluation
 	}
 	targets := make([]float64, e.vocab)
 	sums, err := trainer.Evaluate(m, e.batches(ctx), e.comm, trainer.Whole, func(b *trainer.Batch, i int) bool {
@@ -126,7 +126,7 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*Evaluation, erro
 	return out, nil
 }
 
-// count counts the targets of the baseline at the first call.
+// count counts the unigram baseline, at the first call only.
 func (e *evaluator) count(ctx context.Context) (err error) {
 	if e.baseline != nil {
 		if e.unigram, err = e.baseline(ctx); err == nil {
@@ -136,8 +136,8 @@ func (e *evaluator) count(ctx context.Context) (err error) {
 	return err
 }
 
-// batches yields this rank's examples of an evaluation until ctx is done. The other
-// ranks learn of that afterwards.
+// batches yields this rank's micro-batches of an evaluation. It stops when ctx is done;
+// run then tells the other ranks.
 func (e *evaluator) batches(ctx context.Context) iter.Seq2[*trainer.Batch, error] {
 	n := e.examples
 	if n == 0 {

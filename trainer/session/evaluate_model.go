@@ -13,7 +13,7 @@ import (
 	"pretext/trainer/loader"
 )
 
-// EvalOptions select a model and the data it is evaluated on.
+// EvalOptions select a model and the data to evaluate it on.
 type EvalOptions struct {
 	Model        string // a path that [OpenModel] takes
 	Data         string // see [DataOptions]
@@ -86,8 +86,8 @@ func openHeldOut(ctx context.Context, o EvalOptions) (h *heldOut, err error) {
 	return h, h.load(ctx, o)
 }
 
-// load opens the model, with those pre-training heads that its files have, and
-// the examples.
+// load opens the examples and the model. The model gets only the pre-training heads
+// that its files contain.
 func (h *heldOut) load(ctx context.Context, o EvalOptions) error {
 	has, err := h.files.Heads()
 	if err != nil {

@@ -28,12 +28,12 @@ type finetuneTask struct {
 	data    string            // hash of the training data
 	options map[string]string // options that affect the results
 
-	// evaluate returns the measures of the model on held-out data by name, with
-	// the number of "examples". It is nil if there is no such data.
+	// evaluate returns the metrics of the model on held-out data by name, and as
+	// "examples" the number of examples. It is nil without held-out data.
 	evaluate func(ctx context.Context) (map[string]float64, error)
 }
 
-// A finetuneRun is a fine-tuning run with everything it holds open.
+// A finetuneRun is a fine-tuning run with its open resources.
 type finetuneRun struct {
 	o         FinetuneOptions
 	log       io.Writer
@@ -59,7 +59,7 @@ func runFinetune(o FinetuneOptions, work func(*finetuneRun) error) (err error) {
 		return err
 	}
 	r := &finetuneRun{o: o, log: discardNil(o.Log)}
-	defer func() { err = errors.Join(err, r.Close()) }() // what hold did not
+	defer func() { err = errors.Join(err, r.Close()) }() // if hold has not closed it
 	if r.device, err = o.Device.Open(); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *finetuneRun) run(ctx context.Context, task finetuneTask) (err error) {
 	}
 	r.meter = &meter{log: r.log, first: progressOf(r.from).Step, last: steps, at: time.Now(), notify: r.o.Progress,
 		losses: func(s trainer.Sums) string { return fmt.Sprintf("loss %.4f", s.Label()) }}
-	if step := progressOf(r.from).Step; r.due(step) && r.metrics.evaluated != step { // it was, when the run was stopped
+	if step := progressOf(r.from).Step; r.due(step) && r.metrics.evaluated != step { // a signal stopped the run before this evaluation
 		if err := r.evaluate(ctx, step); err != nil {
 			return err
 		}
@@ -200,8 +200,7 @@ func (r *finetuneRun) sameHead() error {
 	return nil
 }
 
-// settle sets the part of the checkpoints' state that is constant until the last step
-// of the run.
+// settle sets the fields of the checkpoints' state that stay the same during the run.
 func (r *finetuneRun) settle() error {
 	schedule, err := r.o.rateSchedule(r.task.count)
 	if err != nil {

@@ -29,7 +29,7 @@ type finetuneLine struct {
 	Step     int64  `json:"step"`
 	Position int64  `json:"position"` // examples seen
 	Loss     Number `json:"loss"`
-	Accuracy Number `json:"accuracy"` // for a span: both ends are correct; for a regression: 0
+	Accuracy Number `json:"accuracy"` // a span is correct if its start and end are; 0 for a regression
 	Rate     Number `json:"learning_rate"`
 	GradNorm Number `json:"grad_norm"` // before clipping
 	Skipped  bool   `json:"skipped"`
@@ -82,7 +82,7 @@ func (r *finetuneRun) evaluate(ctx context.Context, step int64) error {
 	return r.note(step, measures)
 }
 
-// conclude records the evaluation of the last step, unless an earlier process
+// conclude records the evaluation after the last step, unless an earlier process has
 // recorded it.
 func (r *finetuneRun) conclude(measures map[string]float64) error {
 	if r.metrics == nil || len(measures) == 0 || r.metrics.evaluated == r.step {

@@ -10,13 +10,13 @@ import (
 // finetune.
 type FinetuneOptions struct {
 	OutputOptions
-	Init        string // initial model, a path that [OpenModel] takes; or
-	Model       string // preset or config.json of a new model
-	VocabFile   string // vocab.txt or tokenizer.json of a model that has none beside it
-	DoLowerCase *bool  // nil: as the model's files say
+	Init        string // initial model: a path that [OpenModel] takes
+	Model       string // without Init: preset or config.json of a new model
+	VocabFile   string // vocab.txt or tokenizer.json for a model whose folder has none
+	DoLowerCase *bool  // nil: the setting in the model's files
 
 	Recipe           finetune.Recipe
-	NumTrainSteps    int64 // 0: as many as the epochs have
+	NumTrainSteps    int64 // 0: the number of steps in the epochs
 	MaxSeqLength     int   // tokens of the longest example; the rest is truncated
 	MicroBatchTokens int   // maximum tokens of a micro-batch; 0: chosen by the device
 	WeightDecay      float64

@@ -14,7 +14,7 @@ import (
 type inputs struct {
 	data     *Corpus
 	evalData *Corpus         // nil: no evaluation
-	masking  *loader.Masking // nil: masks of the records
+	masking  *loader.Masking // nil: use the masks in the records
 	source   *loader.Source
 	damage   *quarantine // list of corrupt examples of the source; nil: a corrupt example ends the run
 	eval     *evaluator
@@ -43,9 +43,9 @@ func (in *inputs) open(ctx context.Context, o *DataOptions, step *StepOptions) (
 	return nil
 }
 
-// openSources opens the examples of both splits. options are those for the training
-// data, without the fields that the data determines. skip selects whether corrupt
-// records are skipped.
+// openSources opens the examples of both splits. options configure the training data;
+// the fields that depend on the data need not be set. If skip is set, corrupt records
+// are skipped.
 func (in *inputs) openSources(ctx context.Context, options loader.SourceOptions, skip bool, log io.Writer) (err error) {
 	options.Rules, options.Masking = in.data.rules(), in.masking
 	var evalDamage *quarantine
@@ -69,8 +69,8 @@ func (in *inputs) openSources(ctx context.Context, options loader.SourceOptions,
 	return err
 }
 
-// longest returns the length of the longest example if documents are cut to cut
-// tokens; 0 if it is unknown.
+// longest returns the length of the longest example in tokens; 0 if it is unknown. cut
+// is the length to which documents are cut.
 func (in *inputs) longest(cut int) int {
 	longest := in.data.Longest(cut)
 	if in.evalData != nil {

@@ -51,9 +51,9 @@ func (r *run) saver() trainer.Saver {
 	})
 }
 
-// observe logs a finished step and evaluates if a checkpoint is due. The
-// evaluation comes before the checkpoint, so that a run that resumes from the
-// checkpoint has the evaluation's line in its metrics.
+// observe logs a finished step and evaluates if a checkpoint is due. It evaluates
+// before the checkpoint is saved, so that the metrics of a run that resumes from the
+// checkpoint contain the evaluation.
 func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	if r.leads() {
 		if err := r.logStep(report); err != nil {
@@ -70,8 +70,8 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	return r.evaluate(ctx, step)
 }
 
-// logStep writes a step to the metrics, the events and the log. Before the line of a
-// step of the first epoch come the corrupt examples that it skipped.
+// logStep writes a step to the metrics, the events and the log. In the first epoch it
+// first writes the corrupt examples that the step skipped to the metrics.
 func (r *run) logStep(report trainer.Report) error {
 	speed := r.meter.step(report)
 	line := newTrainLine(report, speed)
@@ -99,8 +99,8 @@ func (r *run) logStep(report trainer.Report) error {
 	return errors.Join(r.metrics.append(line), r.board.step(report, curves))
 }
 
-// due reports whether the model is evaluated after a step: it is if a
-// checkpoint is due.
+// due reports whether the model is evaluated after a step: whenever a checkpoint is
+// due.
 func (r *run) due(step int64) bool {
 	return r.eval != nil && (step == r.o.NumTrainSteps || r.o.SaveCheckpointsSteps > 0 && step > 0 && step%r.o.SaveCheckpointsSteps == 0)
 }
@@ -140,7 +140,8 @@ func (r *run) evaluate(ctx context.Context, step int64) error {
 	return err
 }
 
-// end returns the result. A run that had already ended is evaluated again.
+// end returns the result. It evaluates the model if this process has not done so after
+// the last step, because the run had already ended.
 func (r *run) end(ctx context.Context, p trainer.Progress) (*Result, error) {
 	e := &Result{Steps: p.Step, Examples: p.Position, Epochs: float64(p.Position) / float64(r.source.Len()),
 		Model: checkpoint.Folder(r.o.Out, p.Step)}

@@ -13,19 +13,19 @@ import (
 // MaskOptions configure dynamic masking: masks drawn anew in every epoch. It is
 // always on for records without masks.
 type MaskOptions struct {
-	DynamicMasking       bool      // false: the records' masks are used if they have any, and then the other fields must be zero
-	MaskedLMProb         MaskRates // nil: as the records were made, or 0.15
+	DynamicMasking       bool      // false: use the records' masks if they have any; the other fields must then be zero
+	MaskedLMProb         MaskRates // nil: the value the records were made with, or 0.15
 	MaxPredictionsPerSeq int       // 0: as many as each record has room for
-	DoWholeWordMask      *bool     // nil: as the records were made, or false
+	DoWholeWordMask      *bool     // nil: the value the records were made with, or false
 	MaskTokenProb        *float64  // probability that a token to predict becomes [MASK]; nil: 0.8
-	RandomTokenProb      *float64  // probability that it becomes a random token; nil: 0.1
+	RandomTokenProb      *float64  // probability that a token to predict becomes a random token; nil: 0.1
 }
 
-// MaskRates are the fractions of tokens to predict from given steps on, in
-// ascending order of steps; the first is 0.
+// MaskRates are fractions of tokens to predict, each from a given step on. Steps are
+// ascending; the first is 0.
 type MaskRates []MaskRate
 
-// A MaskRate is the fraction of tokens to predict from a step on.
+// A MaskRate is a fraction of tokens to predict and the first step it applies to.
 type MaskRate struct {
 	Prob float64
 	Step int64
@@ -69,7 +69,8 @@ func (m MaskRates) String() string {
 	return strings.Join(items, ",")
 }
 
-// replacement returns what tokens to predict become; nil: the default.
+// replacement returns the probabilities with which tokens to predict become [MASK] or
+// a random token; nil: the defaults.
 func (o *MaskOptions) replacement() *loader.Replacement {
 	was := loader.Replacement{Mask: 0.8, Random: 0.1}
 	r := was
@@ -90,9 +91,9 @@ func (o *MaskOptions) given() bool {
 	return o.MaskedLMProb != nil || o.MaxPredictionsPerSeq != 0 || o.DoWholeWordMask != nil || o.MaskTokenProb != nil || o.RandomTokenProb != nil
 }
 
-// masking returns the dynamic masking of a run with steps of batch examples: the
-// options o, completed by those that the records were made with. It returns nil
-// if the records' own masks are used.
+// masking returns the dynamic masking of a run with batch examples per step. Options
+// that are not set in o are those that the records were made with. It returns nil if
+// the records' own masks are used.
 func (o *MaskOptions) masking(seed uint64, data *Corpus, batch int) (*loader.Masking, error) {
 	form := data.shards.Form()
 	if !o.DynamicMasking && form.Masks() {
@@ -123,14 +124,14 @@ func (o *MaskOptions) masking(seed uint64, data *Corpus, batch int) (*loader.Mas
 	return m, nil
 }
 
-// evalMasking returns the masks of held-out examples: nil if the records have
-// some. Otherwise 15 % of their tokens are masked, the same ones in every
-// evaluation, whatever the options of the run.
+// evalMasking returns the masking of held-out examples: nil if the records have masks.
+// Otherwise 15 % of their tokens are masked. All evaluations of all runs mask the same
+// tokens, whatever their options.
 func evalMasking(data *Corpus) (*loader.Masking, error) {
 	return (&MaskOptions{}).masking(0, data, 1)
 }
 
-// maskVocab returns the vocabulary's properties that masking needs, with words
+// maskVocab returns the properties of the vocabulary that masking needs. words is set
 // if whole words are masked.
 func (c *Corpus) maskVocab(words bool) (v loader.MaskVocab, err error) {
 	v = loader.MaskVocab{Size: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP(), PAD: c.vocab.PAD(), MASK: c.vocab.MASK()}

@@ -24,7 +24,7 @@ type Progress struct {
 // time of evaluations does not count.
 type meter struct {
 	log         io.Writer
-	first, last int64 // number of steps done before this process
+	first, last int64 // steps done before this process, and last step of the run
 	at          time.Time
 	spent       time.Duration // time spent on steps
 
@@ -33,7 +33,7 @@ type meter struct {
 
 	losses func(trainer.Sums) string // formats losses for the log
 	silent bool                      // log nothing
-	budget func() time.Duration      // time that is left; nil: it is estimated from the steps
+	budget func() time.Duration      // returns the remaining time; nil: estimate it from the steps
 	notify func(Progress)            // may be nil
 }
 

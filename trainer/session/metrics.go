@@ -65,7 +65,7 @@ type EvalLine struct {
 	LeftOut         int64  `json:"eval_left_out,omitempty"` // corrupt examples
 }
 
-// A metric holds the fields that are read back from a line, whatever its kind.
+// A metric holds the fields that a resumed run reads from a line of any kind.
 type metric struct {
 	Step         int64    `json:"step"`
 	Skipped      bool     `json:"skipped"`
@@ -83,9 +83,9 @@ type metric struct {
 // Skipped counts the corrupt records that a run skipped.
 type Skipped struct {
 	Examples int64    // counted in every epoch
-	Places   []Damage // the first maxListed of those that the metrics name
-	Named    int64    // number of all that the metrics name
-	Tails    int64    // files with unreadable ends
+	Places   []Damage // the first maxListed records that the metrics name
+	Named    int64    // number of records that the metrics name
+	Tails    int64    // number of files with unreadable ends
 }
 
 // maxListed is the maximum number of skipped records that are listed at the end
@@ -143,14 +143,14 @@ func NewEvalLine(step int64, e *Evaluation) EvalLine {
 type metrics struct {
 	file      *os.File
 	evaluated int64   // step of the last evaluation in the file when it was opened; -1: none
-	skipped   Skipped // corrupt records that all lines together name
+	skipped   Skipped // corrupt records, over all lines
 
 	cutSteps, cutEvals int64 // lines removed when the file was opened
 }
 
-// openMetrics opens the metrics of a run that resumes from a checkpoint. It
-// removes lines of later steps, which an interrupted process wrote; all lines
-// if from is nil.
+// openMetrics opens the metrics of a run that resumes from the checkpoint from. It
+// removes lines of later steps, written by an interrupted process. If from is nil, it
+// removes all lines.
 func openMetrics(path string, from *checkpoint.Checkpoint) (*metrics, error) {
 	last := int64(-1)
 	if from != nil {
@@ -165,7 +165,8 @@ func openMetrics(path string, from *checkpoint.Checkpoint) (*metrics, error) {
 	return m, err
 }
 
-// keep reports whether a line belongs to a step up to last, and counts the line.
+// keep reports whether a line belongs to a step up to last. It counts lines to remove,
+// and adds the content of the other lines to m.
 func (m *metrics) keep(read metric, last int64) bool {
 	switch {
 	case read.Step > last && read.EvalExamples != nil:
@@ -218,8 +219,9 @@ func (m *metrics) cut(path string, last int64) error {
 // hundred.
 const maxMetric = 1 << 20
 
-// eachMetric calls do for every line up to the first that is incomplete or not
-// JSON: a killed run may leave one. A line is valid during the call.
+// eachMetric calls do for every line, up to the first line that is incomplete or not
+// JSON: a killed process may leave such a line. The slice line is valid only during
+// the call.
 func eachMetric(r io.Reader, do func(line []byte, m metric) error) error {
 	lines := bufio.NewReaderSize(r, maxMetric)
 	for {

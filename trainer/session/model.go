@@ -110,8 +110,8 @@ func newStart(o *ModelOptions, vocabSize int) (*start, error) {
 	return s, nil
 }
 
-// loadInitial loads into m the weights of init, of which given is the path, or new
-// ones if init is nil. It logs the tensors that init lacks.
+// loadInitial loads the weights of init, the model at the path given, into m. If init
+// is nil, it loads random initial weights. It logs the tensors that init lacks.
 func loadInitial(m trainer.Model, init *ModelFiles, given string, c trainer.Config, heads trainer.Heads, seed uint64, log io.Writer) error {
 	if init == nil {
 		_, err := m.Load(trainer.Weights, trainer.InitialWeights(c, heads, seed))
@@ -140,12 +140,13 @@ func (m ModelFiles) Load(model trainer.Model, path string) error {
 	return nil
 }
 
-// isConfig returns a usage error for JSON that does not configure a model. The check
-// is needed because every field has a default, so any object would pass as BERT-base.
+// isConfig returns a usage error if raw is valid JSON but not the configuration of a
+// model. Without this check any JSON object would configure BERT-base, because every
+// field has a default.
 func isConfig(path string, raw []byte) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
-		return nil // its reader says what is wrong with it
+		return nil // parsing it later reports the error
 	}
 	for _, name := range []string{"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size", "model_type"} {
 		if _, ok := fields[name]; ok {

@@ -52,7 +52,7 @@ func checkModel(path string) error {
 // checkModelFolder returns a usage error if a directory holds no model.
 func checkModelFolder(path string) error {
 	if _, err := os.Stat(filepath.Join(path, "config.json")); !os.IsNotExist(err) {
-		return nil // what is wrong with it, its reader says
+		return nil // opening it later reports the error
 	}
 	if indexes, _ := filepath.Glob(filepath.Join(path, "*.index")); len(indexes) > 0 { // the pattern is valid
 		return usagef("%s holds a TensorFlow checkpoint: give its prefix, %s", path, strings.TrimSuffix(indexes[len(indexes)-1], ".index"))
@@ -67,9 +67,9 @@ func checkModelFolder(path string) error {
 	}
 }
 
-// CheckOut returns a usage error if the output directory of a run is a folder of
-// data, whose manifest a run would damage. It accepts a run that an earlier version
-// began in such a folder.
+// CheckOut returns a usage error if the output directory is a folder of data: a run
+// would damage its manifest. It accepts such a folder if an earlier version has already
+// begun a run in it.
 func CheckOut(out string) error {
 	kind := recognize.Path(context.Background(), out)
 	if kind == recognize.PreparedRun {

@@ -10,9 +10,9 @@ import (
 	"pretext/trainer/comm"
 )
 
-// Options configure a pre-training run. Start from [DefaultOptions]. Fields are
-// named after the flags of train-bert train. Each part of a run gets its own part of
-// them.
+// Options configure a pre-training run. Start from [DefaultOptions]. Fields are named
+// after the flags of train-bert train. They are grouped by the part of the run that
+// uses them.
 type Options struct {
 	DataOptions
 	ModelOptions
@@ -26,9 +26,9 @@ type Options struct {
 	Device       Device
 
 	// Ranks makes this process one of several that train the model together; the
-	// zero value trains it alone. The other options must be the same on all ranks,
-	// but for paths. Rank 0 alone reads Model, Init and the checkpoints in Out, and
-	// writes to Out; the others write Out/log/rank-NNNN.log. [Train] sets the
+	// zero value means a single process. All other options except paths must be the
+	// same on all ranks. Only rank 0 reads Model, Init and the checkpoints in Out, and
+	// writes to Out. Other ranks write only Out/log/rank-NNNN.log. [Train] sets the
 	// fingerprints.
 	Ranks comm.Options
 
@@ -40,13 +40,13 @@ type Options struct {
 type DataOptions struct {
 	Data     string // run of prepare-data, folder of shards, or of BERT's TFRecord files
 	EvalData string // held-out data; "": the eval shards of Data
-	Vocab    string // vocab.txt of records that have none beside them
-	Cache    string // directory for the index of third-party records and for uncompressed copies of compressed ones; "": Out/cache
+	Vocab    string // vocab.txt for records whose folder has none
+	Cache    string // directory for indexes of third-party records and uncompressed copies of compressed records; "": Out/cache
 	Masking  MaskOptions
-	NoNSP    bool // train no next-sentence head; records without labels never train one
+	NoNSP    bool // train without a next-sentence head; records without labels never have one
 
-	MaxSeqLength   int  // tokens of the sequences into which records of documents are cut; 0: the model's positions
-	UsualSeqLength int  // default of MaxSeqLength, without effect on other records; 0: the model's positions
+	MaxSeqLength   int  // length in tokens to which documents are cut; 0: UsualSeqLength
+	UsualSeqLength int  // default of MaxSeqLength, ignored for other records; 0: the model's positions
 	AttendAcross   bool // tokens of a packed row attend to all its pieces
 
 	OnDamage string // "stop" or "skip" corrupt records
@@ -74,10 +74,10 @@ func (o *DataOptions) skips() bool { return o.OnDamage == "skip" }
 type ModelOptions struct {
 	Model   string   // preset, or path of a config.json; may be "" with Init
 	Init    string   // model to start from: a path that [OpenModel] takes
-	Dropout *float64 // of hidden units and attention probabilities; nil: as the model's settings say
+	Dropout *float64 // of hidden units and attention probabilities; nil: the value in the model's configuration
 
-	// ResumeFrom is a checkpoint, or a run, from which the run resumes as long
-	// as Out has no checkpoint: a branch of another run.
+	// ResumeFrom is a checkpoint or a run. If Out has no checkpoint, the new run
+	// resumes from it, as a branch of another run.
 	ResumeFrom string
 }
 
@@ -89,9 +89,9 @@ func (o *ModelOptions) Validate() error {
 	return errors.Join(c...)
 }
 
-// StepOptions say which examples make a step.
+// StepOptions set the size of a step and the order of the examples.
 type StepOptions struct {
-	TrainBatchSize   int    // examples a step
+	TrainBatchSize   int    // examples per step
 	MicroBatchTokens int    // maximum tokens of a micro-batch; 0: chosen by the device
 	Seed             uint64 // of initial weights, order and dropout
 }
@@ -112,7 +112,7 @@ type OptimizerOptions struct {
 	AdamBeta2      float64 // decay of the second moment
 	AdamEpsilon    float64
 	MaxGradNorm    float64 // clip gradients to this global norm; 0: do not clip
-	BiasCorrection *bool   // of the moments; nil: as the optimizer's source, so for lamb only
+	BiasCorrection *bool   // of the moments; nil: true for lamb only, as in the original implementations
 
 	// Zero1 divides the optimizer's state over the ranks:
 	// [trainer.Options.ShardOptimizer]. An error with one rank.
@@ -129,7 +129,7 @@ func (o *OptimizerOptions) rule() trainer.Optimizer {
 	return u
 }
 
-// OutputOptions say what a run writes and whom it tells.
+// OutputOptions configure checkpoints, the log and progress reports.
 type OutputOptions struct {
 	Out                  string // output directory
 	SaveCheckpointsSteps int64  // steps between checkpoints; 0: only at the end
@@ -148,7 +148,7 @@ func (o *OutputOptions) Validate() error {
 	return errors.Join(c...)
 }
 
-// Saving is how far a checkpoint is written.
+// Saving is the progress of writing a checkpoint.
 type Saving struct {
 	Written, Total int64 // bytes; Total is approximate
 	Done           bool  // the checkpoint is complete, or has failed
@@ -156,7 +156,7 @@ type Saving struct {
 
 // DefaultOptions returns run_pretraining.py's defaults where it has the option.
 func DefaultOptions() Options {
-	rule := trainer.DefaultOptimizer(trainer.AdamW) // the numbers are LAMB's too
+	rule := trainer.DefaultOptimizer(trainer.AdamW) // LAMB has the same constants
 	return Options{
 		DataOptions:     DataOptions{OnDamage: "stop", Readers: 1},
 		StepOptions:     StepOptions{TrainBatchSize: 32, Seed: 1},
@@ -177,8 +177,7 @@ func (c *checks) want(ok bool, format string, args ...any) {
 	}
 }
 
-// err joins the errors in c and more into one usage error; nil if there are
-// none.
+// err joins the errors in c and in more into one usage error; nil without errors.
 func (c checks) err(more ...error) error {
 	if err := errors.Join(append(c, more...)...); err != nil {
 		return failure.Usage(err)

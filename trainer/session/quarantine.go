@@ -15,8 +15,8 @@ import (
 )
 
 // maxQuarantine is the maximum number of bad examples that are logged. maxNamed
-// is the maximum number of bad examples per step that the metrics list. All are
-// counted.
+// is the maximum number of bad examples per step that the metrics list. Further bad
+// examples are only counted.
 const (
 	maxQuarantine = 1000
 	maxNamed      = 16
@@ -29,7 +29,7 @@ type quarantine struct {
 	seen  map[string]bool // messages that were logged
 	tails []Damage        // unreadable ends of files
 	step  []Damage        // the first bad examples of the last step read
-	n     int64           // number of bad examples of that step
+	n     int64           // number of bad examples in the last step read
 	hash  hash.Hash64     // of all bad examples and unreadable ends so far
 }
 
@@ -81,17 +81,16 @@ func (q *quarantine) skip(bad error) error {
 	return nil
 }
 
-// take returns the first examples (first) and the number of all examples (n)
-// that were skipped since the last call of take.
+// take returns the number n of examples skipped since the last call of take, and the
+// first of these examples, at most maxNamed.
 func (q *quarantine) take() (first []Damage, n int64) {
 	first, n = q.step, q.n
 	q.step, q.n = nil, 0
 	return first, n
 }
 
-// lostTails lists the files with unreadable ends, each with the record at which
-// its end begins; "" if there are none. The positions of all other examples
-// depend on these ends.
+// lostTails lists the files with unreadable ends and the first unreadable record of
+// each; "" if there are none. The positions of all other examples depend on this list.
 func (q *quarantine) lostTails() string {
 	var all []string
 	for _, d := range q.tails {

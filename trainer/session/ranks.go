@@ -20,8 +20,8 @@ import (
 // logName is the directory in Out for the logs of all ranks except rank 0.
 const logName = "log"
 
-// ofThisRank completes options that differ between the ranks of a machine: each takes a
-// GPU, or its part of the processors.
+// ofThisRank sets the options that differ between the ranks of a machine: each rank
+// gets its own GPU, or its part of the CPU cores.
 func (o *Options) ofThisRank() {
 	o.Ranks.Ranks = max(1, o.Ranks.Ranks)
 	if o.Ranks.Ranks == 1 {
@@ -121,7 +121,7 @@ func (r *run) openLog() error {
 // all ranks.
 type settingsMessage struct {
 	Config trainer.Config   `json:"config"`
-	State  checkpoint.State `json:"state"` // with the progress
+	State  checkpoint.State `json:"state"` // including the progress
 }
 
 // settings determines the model and the state of the run: rank 0 takes them
@@ -168,8 +168,8 @@ func (r *run) fromRank0(message []byte) ([]byte, error) {
 	return all[0], nil
 }
 
-// inTurn runs f on rank 0, then on the first rank of each other machine, then
-// on the rest: on shared disks and on separate disks, a cache is made once.
+// inTurn runs f on rank 0, then on the first rank of each other machine, then on the
+// rest. So a cache is filled once per disk, whether or not the machines share a disk.
 func (r *run) inTurn(f func() error) error {
 	turn := 2
 	switch {

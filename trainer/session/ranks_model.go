@@ -11,8 +11,8 @@ import (
 	"pretext/trainer/comm"
 )
 
-// shareModel gives all ranks the weights, moments and counters that load puts
-// into rank 0's model. load is called on rank 0 only.
+// shareModel calls load on rank 0 only, to load its model, and copies the loaded
+// weights, moments and counters to all other ranks.
 func (r *run) shareModel(load func(trainer.Model) error) error {
 	if r.group.Size() == 1 {
 		return load(r.model)
@@ -45,9 +45,9 @@ func (r *run) shareModel(load func(trainer.Model) error) error {
 	return nil
 }
 
-// shared is a model on rank 0 whose Load also sends the tensors to the other
-// ranks: a tensor at a time, because a rank with part of the moments cannot
-// yield whole ones.
+// shared is the model on rank 0. Its Load also sends every tensor to the other ranks as
+// soon as it is read. Sending them later is not possible: with ShardOptimizer, the model
+// holds only a part of the moments.
 type shared struct {
 	trainer.Model
 	group *comm.Group
@@ -57,7 +57,7 @@ type shared struct {
 // A tensorHeader precedes each tensor that is sent, and ends each Load.
 type tensorHeader struct {
 	kind  trainer.Kind
-	index int // in shared.specs; endOfKind: Load has returned
+	index int // in shared.specs; endOfKind: no further tensor in this Load
 }
 
 const (
@@ -78,7 +78,7 @@ func (s shared) next() (h tensorHeader, err error) {
 
 // broadcast sends rank 0's values to all ranks.
 func (s shared) broadcast(x []float32) error {
-	bounds := make([]int, s.group.Size()+1) // all are rank 0's part
+	bounds := make([]int, s.group.Size()+1) // rank 0's part is all of x
 	for k := range s.group.Size() {
 		bounds[k+1] = len(x)
 	}
@@ -91,7 +91,7 @@ func (s shared) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (
 	report, err := s.Model.Load(k, func(yield func(trainer.Tensor, error) bool) {
 		for t, err := range tensors {
 			i := slices.IndexFunc(s.specs, func(spec trainer.TensorSpec) bool { return spec.Name == t.Name && spec.Size() == len(t.Data) })
-			if err == nil && i >= 0 { // else Load reports what is wrong with it
+			if err == nil && i >= 0 { // otherwise Load reports the error
 				if sending = errors.Join(s.send(tensorHeader{k, i}), s.broadcast(t.Data)); sending != nil {
 					return
 				}
@@ -120,8 +120,8 @@ func (s shared) receive() error {
 	}
 }
 
-// received yields the tensors of a Load on rank 0, of which the first header has
-// been read.
+// received yields the tensors that rank 0 sends in one Load. h is the header of the
+// first tensor.
 func (s shared) received(h tensorHeader) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		for h.index != endOfKind {

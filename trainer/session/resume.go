@@ -13,11 +13,12 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// An origin is where a run begins or resumes. Only rank 0 knows more than first.
+// An origin is the starting point of a run: a checkpoint or an initial model. On other
+// ranks than 0, only first is set.
 type origin struct {
-	from   *checkpoint.Checkpoint // what the run resumes from; nil: it begins
+	from   *checkpoint.Checkpoint // checkpoint to resume from; nil: a new run
 	branch bool                   // from is a checkpoint of another run
-	start  *start                 // nil when from is not
+	start  *start                 // initial model of a new run; nil when resuming
 	first  trainer.Progress
 }
 
@@ -70,10 +71,9 @@ func (r *run) resume() error {
 	return nil
 }
 
-// multipleOf returns the multiple of micro-batches of a run that resumes. A
-// checkpoint without a multiple is of a version that filled micro-batches
-// greedily: the run then resumes with even micro-batches, and multipleOf logs
-// that.
+// multipleOf returns the multiple argument of [trainer.Cut] for a resumed run. Earlier
+// versions filled micro-batches greedily, and their checkpoints have no multiple. Such
+// a run resumes with micro-batches of about equal size, and multipleOf logs the change.
 func multipleOf(from checkpoint.State, log io.Writer) int {
 	if from.Multiple == 0 {
 		fmt.Fprintln(log, "an earlier version wrote this checkpoint and cut steps into other micro-batches: the examples and their order are the same, results may differ by rounding")
@@ -82,8 +82,8 @@ func multipleOf(from checkpoint.State, log io.Writer) int {
 	return from.Multiple
 }
 
-// logPrecision logs that a run resumes in another precision. Another device in
-// the same precision needs no line.
+// logPrecision logs a warning if a run resumes in another precision. It logs nothing
+// for another device with the same precision.
 func logPrecision(log io.Writer, from, now checkpoint.State) {
 	if was := precisionOf(from); was != now.Precision {
 		fmt.Fprintf(log, "warning: the checkpoint was trained in %s, this run resumes in %s: results will differ from those of a run in one precision\n", was, now.Precision)
@@ -94,8 +94,8 @@ func logPrecision(log io.Writer, from, now checkpoint.State) {
 // versions had only fp32 and did not record it.
 func precisionOf(s checkpoint.State) trainer.Precision { return cmp.Or(s.Precision, trainer.Float32) }
 
-// restore loads a checkpoint into a model of precision p. A loss scale of
-// another precision is not kept.
+// restore loads a checkpoint into a model of precision p. If the checkpoint has another
+// precision, the model keeps its initial loss scale.
 func restore(from *checkpoint.Checkpoint, m trainer.Model, p trainer.Precision) error {
 	scale := m.State().LossScale
 	if err := from.Restore(m); err != nil {
@@ -154,9 +154,8 @@ func (r *run) seqLength() int {
 	return cmp.Or(r.o.MaxSeqLength, min(r.o.UsualSeqLength, r.config.MaxPositions), r.config.MaxPositions)
 }
 
-// settle sets the part of the checkpoints' state that stays the same until the
-// run's last step. auto is the number of tokens of a micro-batch if the options
-// do not set it.
+// settle sets the fields of the checkpoints' state that stay the same during the run.
+// auto is the number of tokens of a micro-batch, used if the options do not set it.
 func (r *run) settle(phase, auto int) {
 	options := r.o.Masking.recorded(r.masking)
 	if r.data.shards.Form().Documents() {

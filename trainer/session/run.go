@@ -18,15 +18,15 @@ import (
 
 // A Result summarizes a run.
 type Result struct {
-	Steps    int64 // of all processes of the run
-	Examples int64 // in these steps
+	Steps    int64 // completed steps, including those before resuming
+	Examples int64 // number of examples in these steps
 	Epochs   float64
 	Eval     *Evaluation // after the last step; nil: there is no held-out data
 	Model    string      // directory of the last checkpoint
 	Skipped  Skipped
 }
 
-// A run is a training run with everything it holds open.
+// A run is a training run with its open resources.
 type run struct {
 	o      Options
 	log    io.Writer
@@ -38,7 +38,7 @@ type run struct {
 	state   checkpoint.State // without progress
 	model   trainer.Model
 	last    *Evaluation
-	step    int64 // of last
+	step    int64 // step of the evaluation in last
 	stopped bool  // all ranks stop by agreement
 	pace    *pace // nil: the schedule gives the rates
 	runLog
@@ -68,11 +68,11 @@ func Train(ctx context.Context, o Options) (end *Result, err error) {
 	return end, errors.Join(verdict(err), group.Close())
 }
 
-// train opens the data, of which all ranks must have the same, and trains: rank 0
-// with the output directory locked.
+// train opens the data, which must be the same on all ranks, and trains. Rank 0 locks
+// the output directory meanwhile.
 func (r *run) train(ctx context.Context) (end *Result, err error) {
 	r.log = discardNil(r.o.Log)
-	r.device.warnBy(func(message string) { fmt.Fprintln(r.log, message) }) // by then the log of this rank
+	r.device.warnBy(func(message string) { fmt.Fprintln(r.log, message) }) // read r.log at each warning: it may change
 	if err := r.inputs.open(ctx, &r.o.DataOptions, &r.o.StepOptions); err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func (r *run) train(ctx context.Context) (end *Result, err error) {
 	return end, err
 }
 
-// hold calls work with the output directory locked and without the temporary files of
-// an interrupted run. It returns a [*store.RemovedError] if the directory was removed
+// hold locks the output directory, removes the temporary files of an interrupted run
+// and calls work. It returns a [*store.RemovedError] if the directory was removed
 // meanwhile.
 func hold(out string, work func() error) error {
 	if err := CheckOut(out); err != nil {
@@ -131,7 +131,7 @@ func (r *run) work(ctx context.Context) (end *Result, err error) {
 	if r.pace != nil {
 		r.meter.budget = r.pace.left
 	}
-	if r.due(first) { // but the run was stopped before
+	if r.due(first) { // a signal may have stopped the run before this evaluation
 		if err := r.evaluateOnce(ctx, first); err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (r *run) work(ctx context.Context) (end *Result, err error) {
 		r.stopped = errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))
 		return nil, err
 	}
-	if r.pace != nil && r.eval != nil && r.step != progress.Step { // the last step was not known before
+	if r.pace != nil && r.eval != nil && r.step != progress.Step { // with a budget, the last step is known only now
 		if err := r.evaluateOnce(ctx, progress.Step); err != nil {
 			return nil, err
 		}
@@ -200,13 +200,13 @@ func (r *run) open(ctx context.Context) error {
 	return nil
 }
 
-// cacheData prepares both splits for reading in any order.
+// cacheData fills the caches of both splits, for random access.
 func (r *run) cacheData(ctx context.Context) error {
 	dir := r.o.Cache
 	if dir == "" {
 		dir = filepath.Join(r.o.Out, cacheName)
 		for _, split := range []string{sharding.Train, sharding.Eval} {
-			if !r.leads() { // nor has the lock of the directory
+			if !r.leads() { // only rank 0 has locked the directory
 				break
 			}
 			folder, err := store.Open(cacheBelow(dir, split))

@@ -28,8 +28,8 @@ func (c *closers) Close() error {
 	return errors.Join(errs...)
 }
 
-// newest returns the checkpoint that a run in a directory resumes from; nil if
-// the run is new.
+// newest returns the checkpoint that a run in the directory out resumes from; nil for a
+// new run.
 func newest(out string) (*checkpoint.Checkpoint, error) {
 	c, err := checkpoint.Newest(out)
 	if !errors.Is(err, checkpoint.ErrNone) {
@@ -60,12 +60,12 @@ func (f saverFunc) Save(p trainer.Progress, s trainer.Snapshot) error { return f
 type runLog struct {
 	closers
 	metrics *metrics
-	board   *board // nil: no step is left to take
+	board   *board // nil: no steps remain
 	meter   *meter
 }
 
-// saving returns a saver that syncs the metrics before s saves a checkpoint:
-// a run that resumes from the checkpoint keeps their lines up to its step.
+// saving returns a saver that syncs the metrics file before s saves a checkpoint. So the
+// file on disk has all lines up to the checkpoint's step, which a resumed run keeps.
 func (r *runLog) saving(s trainer.Saver) trainer.Saver {
 	return saverFunc(func(p trainer.Progress, m trainer.Snapshot) error {
 		if err := r.metrics.sync(); err != nil {
@@ -75,8 +75,8 @@ func (r *runLog) saving(s trainer.Saver) trainer.Saver {
 	})
 }
 
-// open opens the metrics and, if steps are left to take, the event file. from
-// is the checkpoint that the run resumes from; nil for a new run.
+// open opens the metrics and, if steps remain, the event file. from is the checkpoint
+// that the run resumes from; nil for a new run. steps is the number of all steps.
 func (r *runLog) open(out string, from *checkpoint.Checkpoint, steps int64) (err error) {
 	if r.metrics, err = openMetrics(filepath.Join(out, MetricsFile), from); err != nil {
 		return err

@@ -40,8 +40,8 @@ type SquadResult struct {
 	Model string `json:"-"`
 }
 
-// FinetuneSquad trains on a file of questions with answers, answers the
-// questions of another file, or both. Beside the checkpoints it writes
+// FinetuneSquad trains on a file of questions with answers, answers the questions of
+// another file, or does both. In the directory of the checkpoints it also writes
 // predictions.json, nbest_predictions.json, null_odds.json and eval.json.
 func FinetuneSquad(ctx context.Context, o SquadOptions) (result *SquadResult, err error) {
 	o.Windows.MaxSeqLength = o.MaxSeqLength
@@ -134,9 +134,8 @@ func readSquad(path string) (*squad.Dataset, string, error) {
 	return d, hashOf(b), err
 }
 
-// task reads the training data. It also reports whether questions may have no
-// answer, according to the training file or, without one, to the file to
-// predict.
+// task reads the training data. negatives reports whether questions may have no answer;
+// without an option, this is found from the training file, or else from dataset.
 func (o *SquadOptions) task(r *finetuneRun, dataset *squad.Dataset) (task finetuneTask, negatives bool, err error) {
 	task.heads = trainer.Heads{Span: true}
 	if o.TrainFile == "" {

@@ -16,8 +16,8 @@ import (
 // metrics.jsonl has all.
 const boardPoints = 10000
 
-// A board writes an event file for TensorBoard. Each process has its own, which
-// replaces the points of earlier files from its first step on.
+// A board writes an event file for TensorBoard. Each process of a run writes its own
+// file. TensorBoard drops the points of earlier files from the first step of this file.
 type board struct {
 	file  *os.File
 	every int64
@@ -62,7 +62,7 @@ func (b *board) step(r trainer.Report, values map[string]float64) error {
 	return b.scalars("train", r.Progress.Step, values)
 }
 
-// scalars writes a point of each curve, under the name of their group.
+// scalars writes one point of each curve. The curves are named group/NAME.
 func (b *board) scalars(group string, step int64, values map[string]float64) error {
 	var scalars []events.Scalar
 	for _, tag := range slices.Sorted(maps.Keys(values)) {

@@ -72,8 +72,8 @@ func readOptional(path string) ([]byte, error) {
 	return b, err
 }
 
-// settleTokenizer sets the options according to the files that were read. where
-// names them in errors.
+// settleTokenizer sets the options of t from config and the tokenizer files in t. where
+// names these files in errors.
 func settleTokenizer(t checkpoint.Tokenizer, where string, config tokenizerConfig) (checkpoint.Tokenizer, error) {
 	t.Special = config.special()
 	var bert *tokenize.Tokenizer
@@ -95,7 +95,7 @@ func settleTokenizer(t checkpoint.Tokenizer, where string, config tokenizerConfi
 	}
 	switch {
 	case bert == nil && v == nil:
-		return t, nil // nothing, or not WordPiece
+		return t, nil // no vocab.txt, or not WordPiece
 	case bert == nil:
 	case v == nil:
 		v = bert.Vocab()

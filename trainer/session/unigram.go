@@ -20,15 +20,15 @@ type unigram struct {
 	top     int32     // the most frequent token
 }
 
-// unigramExamples is the maximum number of training examples counted, in equal
-// parts from the beginning of each file. Examples are shuffled within and over
-// the files, so these are a random sample. With 5 million targets (20 of each
-// example of 128 tokens) and 30,522 frequencies the loss is about 30522/(2·5e6)
-// = 0.003 nat too high.
+// unigramExamples is the maximum number of training examples counted. Each file
+// contributes an equal number from its beginning. Examples are shuffled within and
+// between files, so this is a random sample. With 5 million targets (20 per example of
+// 128 tokens) and 30,522 frequencies, the loss is about 30522/(2·5e6) = 0.003 nat too
+// high.
 const unigramExamples = 1 << 18
 
-// countUnigram counts the targets of training shards. It skips corrupt records,
-// which training reports. It returns nil if no shard is for training.
+// countUnigram counts the targets of training shards. It skips corrupt records; training
+// reports them. It returns nil if shards are of the eval split.
 func countUnigram(ctx context.Context, shards *loader.Shards, vocab vocabulary) (*unigram, error) {
 	files := shards.Files()
 	if files[0].Split == sharding.Eval {
@@ -62,8 +62,8 @@ func countUnigram(ctx context.Context, shards *loader.Shards, vocab vocabulary) 
 	return u, nil
 }
 
-// eachTarget calls add with each target of an example and its weight: of an
-// example without masks, with each token that can be masked.
+// eachTarget calls add with each target of an example and the target's weight. In an
+// example without masks, every token that can be masked is a target.
 func eachTarget(e *records.Example, form records.Form, vocab vocabulary, add func(id int32, w float64)) {
 	if form.Masks() {
 		for i, id := range e.MaskedLMIDs {
@@ -91,10 +91,10 @@ func trainUnigram(ctx context.Context, data string, vocab vocabulary) (*unigram,
 	return countUnigram(ctx, shards, vocab)
 }
 
-// score returns the mean cross entropy of targets in nats and the fraction of
-// them that are the most frequent token; NaN if u is nil or there are no
-// targets. counts has the number of targets by token id. It sums in the order
-// of ids, so that equal targets give equal bits.
+// score evaluates the baseline on targets; counts holds the number of targets by token
+// id. It returns the mean cross entropy in nats, and the accuracy: the fraction of
+// targets that are the most frequent token. Both are NaN if u is nil or there are no
+// targets. It sums in the order of ids, so that equal targets give equal bits.
 func (u *unigram) score(counts []float64) (loss, accuracy float64) {
 	total := 0.0
 	for _, n := range counts {

@@ -26,7 +26,7 @@ type vocabulary interface {
 	SHA256() string
 }
 
-// A fileVocab is a tokenizer.json as described by the manifest's options.
+// A fileVocab is the vocabulary of a tokenizer.json, as the manifest describes it.
 type fileVocab struct {
 	*sharding.TokenizerInfo
 	sha256 string
@@ -129,8 +129,8 @@ func tokensByID(raw json.RawMessage) (map[int32]string, error) {
 	return byID, nil
 }
 
-// continues returns the function that tells whether a token continues the word
-// of the token before it, from the tokens alone; nil if they do not say it.
+// continues returns a function that reports whether the token id continues the word of
+// the token before it. It returns nil if the tokens do not show where words begin.
 func (c *Corpus) continues() func(before, id int32) bool {
 	switch v := c.vocab.(type) {
 	case *tokenize.Vocab:
@@ -141,7 +141,8 @@ func (c *Corpus) continues() func(before, id int32) bool {
 	return nil
 }
 
-// metaspace begins the first token of a word in vocabularies of SentencePiece.
+// metaspace is the first character of tokens that begin a word in SentencePiece's
+// vocabularies.
 const metaspace = "\u2581"
 
 func (v *fileVocab) continues() func(before, id int32) bool {
@@ -164,9 +165,9 @@ func (v *fileVocab) continues() func(before, id int32) bool {
 	return nil
 }
 
-// continuesBytes reports whether a token of a byte-level vocabulary continues
-// the word of the one before it, as GPT-2's pre-tokenizer separates words: at
-// white space, and between letters, digits and other characters.
+// continuesBytes reports whether the token id of a byte-level vocabulary continues the
+// word of the token before it. As in GPT-2's pre-tokenizer, words end at white space,
+// and between letters, digits and other characters.
 func (v *fileVocab) continuesBytes(before, id int32) bool {
 	first, _ := utf8.DecodeRuneInString(v.tokens[id])
 	last, _ := utf8.DecodeLastRuneInString(v.tokens[before])
@@ -181,9 +182,9 @@ const (
 	punctuation
 )
 
-// byteClass returns the class of the byte that a character of a byte-level
-// vocabulary stands for: the bytes 0 to 32 are written as U+0100 to U+0120. A
-// byte above 127 is part of a character that is taken for a letter.
+// byteClass returns the class of a byte, given its character r in a byte-level
+// vocabulary. Bytes 0 to 32 are written as U+0100 to U+0120. Bytes above 127 are parts
+// of characters outside ASCII, which are classified as letters.
 func byteClass(r rune) int {
 	switch {
 	case r >= 0x100 && r <= 0x120:

@@ -1,6 +1,6 @@
 // Package events writes the files that TensorBoard reads.
 //
-//	b := events.AppendVersion(nil, now)          // once a file, first
+//	b := events.AppendVersion(nil, now)          // once, at the start of a file
 //	b = events.AppendScalars(b, now, 1, []events.Scalar{{Tag: "train/loss", Value: 9.2}})
 //
 // # Format
@@ -14,8 +14,8 @@
 //	Summary  1: value, repeated
 //	Value    1: tag, string   2: simple_value, float
 //
-// TensorBoard takes files of a folder whose names hold "tfevents", in the order
-// of their names. All functions are pure.
+// TensorBoard reads the files of a folder whose names contain "tfevents", in the
+// order of their names. All functions are pure.
 package events
 
 import (
@@ -25,7 +25,7 @@ import (
 	"pretext/records/tfrecord"
 )
 
-// A Scalar is a number under the name that TensorBoard shows.
+// A Scalar is one value of a curve. TensorBoard shows the curve under the name Tag.
 type Scalar struct {
 	Tag   string
 	Value float32
@@ -56,7 +56,7 @@ func AppendVersion(dst []byte, wallTime float64) []byte {
 	return tfrecord.AppendFrame(dst, appendBytes(event(wallTime, 0), keyFileVersion, version))
 }
 
-// AppendRestart appends a record of a restart: TensorBoard drops the points of
+// AppendRestart appends a restart record. For it, TensorBoard drops the points of
 // earlier files from this step on.
 func AppendRestart(dst []byte, wallTime float64, step int64) []byte {
 	return tfrecord.AppendFrame(dst, appendBytes(event(wallTime, step), keySessionLog, []byte{keyStatus, sessionStart}))
@@ -73,8 +73,8 @@ func AppendScalars(dst []byte, wallTime float64, step int64, scalars []Scalar) [
 	return tfrecord.AppendFrame(dst, appendBytes(event(wallTime, step), keySummary, summary))
 }
 
-// event returns the beginning of an Event. Zero is the default of a step and
-// left out, as Protocol Buffers do.
+// event returns the beginning of an Event: wall time and step. As usual in Protocol
+// Buffers, step 0 is the default and is not written.
 func event(wallTime float64, step int64) []byte {
 	b := binary.LittleEndian.AppendUint64([]byte{keyWallTime}, math.Float64bits(wallTime))
 	if step != 0 {

@@ -18,7 +18,7 @@ type FirstBatch struct {
 	CPU      float64 `json:"cpu_seconds"`
 }
 
-// manyEpochs is the number of epochs before the last position that is measured.
+// manyEpochs is the epoch of the last position that is measured.
 const manyEpochs = 1000
 
 // firstBatches measures the positions at which the cost of resuming differs most: the

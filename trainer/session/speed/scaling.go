@@ -17,8 +17,8 @@ import (
 	"pretext/trainer/session"
 )
 
-// Figures are what [Simulate] computes from: the measured speed of one GPU and of
-// the links, and the settings of a run. They are read from a JSON file.
+// Figures are the input of [Simulate]: the measured speed of one GPU and of the links,
+// and the settings of a run. They are read from a JSON file.
 type Figures struct {
 	Model     string `json:"model"`          // preset, or path of a config.json
 	VocabSize int    `json:"vocab_size"`     // with a preset
@@ -31,13 +31,13 @@ type Figures struct {
 
 	Batch  int   `json:"train_batch_size"`   // examples per step, over all GPUs
 	Tokens int   `json:"micro_batch_tokens"` // maximum of a micro-batch
-	GPUs   []int `json:"gpus"`               // each is simulated
+	GPUs   []int `json:"gpus"`               // numbers of GPUs to simulate
 	Zero1  bool  `json:"zero1"`
 
-	// One GPU, as bench measures it with examples of Length tokens.
+	// Speed of one GPU, as bench measures it with examples of Length tokens.
 	TokensPerSecond float64 `json:"tokens_per_second"`
 	OptimizerMillis float64 `json:"optimizer_ms"` // update of all weights
-	LaunchMillis    float64 `json:"launch_ms"`    // of each micro-batch, whatever its size
+	LaunchMillis    float64 `json:"launch_ms"`    // fixed time of each micro-batch
 	Jitter          float64 `json:"jitter"`       // standard deviation of a rank's time for a step, as a fraction
 
 	// Links, in 10^9 bytes per second and one direction. A ring over several
@@ -51,20 +51,19 @@ type Figures struct {
 	Seed  uint64 `json:"seed"`
 }
 
-// LeftOut is what [Simulate] does not model.
+// LeftOut lists what [Simulate] does not model, for reports.
 const LeftOut = "one ring over all GPUs, no trees; no other traffic, congestion or lost packets; no slower kernels while gradients are sent; " +
 	"no reading of data, checkpoints, evaluations, failures and restarts; GPUs differ by jitter alone; memory is not checked"
 
-// DefaultFigures returns the settings of a run of BERT-base, phase 1. What must be
-// measured is zero.
+// DefaultFigures returns the settings of a run of BERT-base, phase 1. The figures that
+// must be measured are zero.
 func DefaultFigures() Figures {
 	return Figures{Model: "base", VocabSize: 30522, Length: 128, Masked: 20, ShortSeqProb: 0.1, Batch: 8192, Tokens: 16384,
 		GPUs: []int{8, 64, 1000}, Jitter: 0.02, GPUsPerMachine: 8, LatencyMicros: 10, Steps: 20, Seed: 1}
 }
 
-// ReadFigures reads figures from a JSON file. Fields that it does not have are those
-// of [DefaultFigures]. Unknown fields, and values outside their range, are usage
-// errors.
+// ReadFigures reads figures from a JSON file. Missing fields have the values of
+// [DefaultFigures]. Unknown fields, and values outside their range, are usage errors.
 func ReadFigures(path string) (Figures, error) {
 	f := DefaultFigures()
 	b, err := store.ReadSmall(context.Background(), path, store.Settings)
@@ -126,28 +125,29 @@ type Scaling struct {
 	Tokens     float64 `json:"tokens_per_second"`
 	Efficiency float64 `json:"efficiency"` // tokens per second and GPU, relative to one GPU with the same settings
 
-	// What a step is made of, for the mean GPU.
+	// Parts of Step, as means over the GPUs.
 	Compute       float64 `json:"compute_ms"`
 	Waiting       float64 `json:"waiting_ms"`       // for the GPU with the most work
-	Communication float64 `json:"communication_ms"` // that no computation hides
+	Communication float64 `json:"communication_ms"` // time not hidden by computation
 	Optimizer     float64 `json:"optimizer_ms"`
 }
 
-// A simulator holds what follows from the figures for every number of GPUs.
+// A simulator holds the figures, and derived values that do not depend on the number
+// of GPUs.
 type simulator struct {
 	Figures
 	config  trainer.Config
-	flops   float64   // that one GPU computes per second
+	flops   float64   // operations per second of one GPU
 	layer   float64   // fraction of a backward pass that one layer takes
 	buckets []float64 // bytes of gradients, in the order in which they are complete: heads, layers, embeddings
 }
 
-// Simulate computes how fast training is on several GPUs, by a model with seeded
-// random lengths and jitter. Micro-batches are cut and dealt as in training. A
-// GPU's time is proportional to [Operations]. The gradients of a bucket are summed
-// once all GPUs have them, one bucket after the other, beside the rest of the
-// backward pass. A ring of R sends 2(R−1)/R of a bucket over its slowest link, in
-// 2(R−1) messages one after the other.
+// Simulate estimates the speed of training on several GPUs. Lengths and jitter are
+// random, with a fixed seed. Micro-batches are cut and assigned as in training. The
+// time of a micro-batch is proportional to its [Operations], plus LaunchMillis. The
+// gradients of a bucket are summed once all GPUs have them, one bucket after the
+// other, while the rest of the backward pass runs. A ring of R GPUs sends 2(R−1)/R of a
+// bucket over its slowest link, in 2(R−1) messages one after the other.
 func Simulate(f Figures) ([]Scaling, error) {
 	if err := f.validate(); err != nil {
 		return nil, failure.Usage(err)
@@ -228,8 +228,8 @@ func (t *Scaling) add(s Scaling, n float64) {
 	t.Optimizer += s.Optimizer / n
 }
 
-// work is the time, in milliseconds, that a rank computes in a step, and the part of
-// it that is the backward pass of its last micro-batch.
+// work is the computing time of a rank in a step, in milliseconds: in total, and for the
+// backward pass of its last micro-batch.
 type work struct{ all, backward float64 }
 
 func (w *work) slow(by float64) { w.all, w.backward = w.all*by, w.backward*by }
@@ -245,7 +245,7 @@ func (s *simulator) work(lengths []int32, n int) ([]work, error) {
 		for _, j := range mine {
 			t := 1e3*s.operations(lengths[bounds[j]:bounds[j+1]])/s.flops + s.LaunchMillis
 			ranks[r].all += t
-			ranks[r].backward = t * 2 / 3 // two of the three products of each layer
+			ranks[r].backward = t * 2 / 3 // the backward pass has two of the three products of each layer
 		}
 	}
 	return ranks, nil
@@ -286,8 +286,7 @@ func (s *simulator) step(ranks []work) Scaling {
 	return t
 }
 
-// rest returns the fraction of a backward pass that is left when bucket i is
-// complete.
+// rest returns the remaining fraction of the backward pass when bucket i is complete.
 func (s *simulator) rest(i int) float64 {
 	if i == len(s.buckets)-1 {
 		return 0
@@ -295,8 +294,8 @@ func (s *simulator) rest(i int) float64 {
 	return s.layer * float64(s.config.Layers-i)
 }
 
-// ring returns the time, in milliseconds, of a reduce-scatter or all-gather of so
-// many bytes over n ranks.
+// ring returns the time, in milliseconds, of a reduce-scatter or an all-gather of the
+// given number of bytes over n ranks.
 func (s *simulator) ring(bytes float64, n int) float64 {
 	if n == 1 {
 		return 0

@@ -6,9 +6,9 @@
 //	result, err := speed.Measure(ctx, o)
 //	fmt.Println(result.Tokens, "tokens/s")
 //
-// Every measured model has initial weights, dropout and AdamW. Results are per second
-// of wall-clock time and per second of CPU time of the whole process. Other programs
-// on the machine change the CPU time less.
+// Every measured model has initial weights, dropout and AdamW. Speeds are given per
+// second of wall-clock time and per second of CPU time of the whole process. Other
+// programs on the machine affect the speed per CPU second less.
 package speed
 
 import (
@@ -129,7 +129,7 @@ func Measure(ctx context.Context, o Options) (b *Result, err error) {
 // steps supplies the batches of one training step after another, from shards or
 // from one synthetic batch.
 type steps struct {
-	source  *loader.Source // examples of shards; nil: synthetic examples
+	source  *loader.Source // reads examples from shards; nil: synthetic examples
 	bytes   int64          // size of the records of an epoch
 	made    *trainer.Batch // synthetic batch that every step uses if source is nil
 	heads   trainer.Heads
