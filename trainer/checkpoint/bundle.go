@@ -252,7 +252,7 @@ func protoFields(b []byte, f func(field int, v uint64, data []byte) bool) bool {
 	return true
 }
 
-// A reader reads values from the start of b and removes them from b. If b is
+// A reader reads values from the start of b and advances b past them. If b is
 // too short or a varint is invalid, it sets bad and returns zero values.
 type reader struct {
 	b   []byte

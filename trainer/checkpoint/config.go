@@ -77,7 +77,8 @@ func labelsOf(config []byte) []string {
 }
 
 // architecture returns the name of the transformers class for a model with the
-// heads h. If the class lacks some of these heads, it ignores their tensors.
+// heads h. If no class has all of these heads, the returned class ignores the
+// tensors of the missing heads.
 func architecture(h trainer.Heads) string {
 	switch {
 	case h.Span:

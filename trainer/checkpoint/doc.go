@@ -31,7 +31,7 @@
 // package writes float32 tensors in the order of [trainer.Tensors] and pads the
 // header to a multiple of eight bytes.
 //
-// Reading is strict, and allocates no more than the file's size: a corrupt file
-// gives an error, never a model. Files are not memory-mapped, so that a file
-// truncated during use also gives an error.
+// Reading is strict: a corrupt file gives an error, never a model, and reading
+// never allocates more than the file's size. Files are not memory-mapped, so a
+// file that is truncated while it is open also gives an error.
 package checkpoint

@@ -10,13 +10,12 @@ import (
 	"pretext/internal/failure"
 )
 
-// ErrDamaged is matched by the error of a file that is truncated, corrupt or
-// not a checkpoint. Errors of the file system, and valid models of an
+// ErrDamaged is matched by errors about a file that is truncated, corrupt or not
+// a checkpoint. Errors of the file system, and errors about valid models of an
 // unsupported kind, do not match.
 var ErrDamaged = failure.Damaged("damaged")
 
-// A damageError is an error that also matches [ErrDamaged]. The text stays the
-// same.
+// A damageError makes an error also match [ErrDamaged], without changing its text.
 type damageError struct{ error }
 
 func (d damageError) Unwrap() []error { return []error{d.error, ErrDamaged} }
@@ -47,9 +46,9 @@ func damagedJSON(err error) error {
 	return err
 }
 
-// missing returns the error for the required file name, which could not be read
-// because of err. If the file does not exist, the error matches [ErrDamaged];
-// otherwise it is err.
+// missing returns the error for a required file that could not be read. err is the
+// cause. If the file does not exist, the result names the file and matches
+// [ErrDamaged]; otherwise it is err.
 func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return damageError{fmt.Errorf("%s: missing: the checkpoint is incomplete", name)}
@@ -57,8 +56,8 @@ func missing(name string, err error) error {
 	return err
 }
 
-// noTensor returns the error for a tensor that the model needs and its files do not have.
-// It matches [ErrDamaged].
+// noTensor returns the error for a tensor that is missing in the files of a model. The
+// error matches [ErrDamaged].
 func noTensor(name string) error {
 	return damageError{fmt.Errorf("tensor %q: not in its files", name)}
 }

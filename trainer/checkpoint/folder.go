@@ -32,18 +32,17 @@ const (
 // formatVersion is raised when the layout of a checkpoint folder changes.
 const formatVersion = 1
 
-// State is the content of trainer.json: everything besides the tensors that
-// resuming needs. It contains no times or paths, so equal runs give equal
-// folders.
+// State is the content of trainer.json: all values except tensors that are needed to
+// resume. It contains no times or paths, so equal runs give equal folders.
 type State struct {
 	Format    int               `json:"format"`
-	Phase     int               `json:"phase"` // from 1; usually 128 tokens, then 512
+	Phase     int               `json:"phase"` // from 1; examples usually have 128 tokens in phase 1 and 512 in phase 2
 	Progress  trainer.Progress  `json:"progress"`
 	Model     trainer.State     `json:"model"`
 	Heads     trainer.Heads     `json:"heads"`
 	Batch     int               `json:"train_batch_size"`     // sequences in a step, over all ranks
 	Tokens    int               `json:"micro_batch_tokens"`   // maximum tokens of a micro-batch
-	Multiple  int               `json:"micro_batch_multiple"` // argument of [trainer.Cut]: the number of ranks at the start of the run; 0: written by an earlier version, whose micro-batches had unequal sizes
+	Multiple  int               `json:"micro_batch_multiple"` // argument of [trainer.Cut]: the number of ranks at the start of the run; 0: from an earlier version, whose micro-batches had unequal sizes
 	Ranks     int               `json:"ranks"`                // number of ranks when the checkpoint was written; may differ when resuming
 	Zero1     bool              `json:"zero1,omitempty"`      // the ranks divided the optimizer's state when the checkpoint was written; may differ when resuming
 	Seed      uint64            `json:"seed"`                 // of initial weights, order of examples and dropout
@@ -66,10 +65,10 @@ type Tokenizer struct {
 	// is not written.
 	StripAccents, TokenizeChineseChars *bool
 
-	// File is the content of a tokenizer.json, in addition to Vocab, or instead
-	// of Vocab if the tokenizer is not BERT's. Special maps keys of
-	// tokenizer_config.json ("cls_token" and so on) to the special tokens; it
-	// is used only without Vocab.
+	// File is the content of tokenizer.json; nil: none. A tokenizer other than
+	// BERT's has only File and no Vocab. Special maps keys of
+	// tokenizer_config.json ("cls_token" and so on) to the special tokens; it is
+	// used only without Vocab.
 	File    []byte
 	Special map[string]string
 
@@ -103,9 +102,9 @@ func writeModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, spec
 	return nil
 }
 
-// Write writes p with the heads h to a folder, as [WriteModel] does. Without heads it
-// writes the encoder as transformers' BertModel: embeddings, layers, and the pooler if
-// p has one.
+// Write writes p with the heads h to the folder dir, as [WriteModel] does. If h has no
+// heads, it writes only the encoder, as transformers' BertModel: embeddings, layers,
+// and the pooler if p has one.
 func (p *Pretrained) Write(dir string, h trainer.Heads, t Tokenizer) error {
 	specs := trainer.Tensors(p.Config, h)
 	if h == (trainer.Heads{}) {
@@ -129,7 +128,7 @@ func (p *Pretrained) Write(dir string, h trainer.Heads, t Tokenizer) error {
 // of a run, for example OUT/step-00001000.
 func Folder(out string, step int64) string { return filepath.Join(out, fmt.Sprintf("step-%08d", step)) }
 
-// write writes a checkpoint folder with the tensors and counters of m after the
+// write writes a checkpoint folder with the tensors and counters of m, and the
 // progress p. It closes m as soon as it has read the tensors.
 func (s *Saver) write(p trainer.Progress, m trainer.Snapshot) error {
 	state := s.State
@@ -291,8 +290,8 @@ func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, sp
 	return f.writeJSON(tokenizerFile, tokenizerConfig(c, t))
 }
 
-// momentKinds are the moments in optimizer.safetensors, in the order of the file, and
-// momentPrefix the prefixes of their tensors' names.
+// momentKinds are the moments in optimizer.safetensors, in the order of the file.
+// momentPrefix holds the prefixes of their tensor names.
 var (
 	momentKinds  = []trainer.Kind{trainer.FirstMoment, trainer.SecondMoment}
 	momentPrefix = map[trainer.Kind]string{trainer.FirstMoment: "m.", trainer.SecondMoment: "v."}

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseHeader parses the JSON header token by token, because encoding/json
-// accepts duplicate keys and keys in another case.
+// parseHeader parses the JSON header token by token, because json.Unmarshal would
+// accept duplicate keys and ignore the case of keys.
 func (s *Safetensors) parseHeader(b []byte) error {
 	if len(b) == 0 || b[0] != '{' {
 		return errors.New("not a JSON object")

@@ -35,15 +35,15 @@ type Pretrained struct {
 	path    string // path of the weights, for error messages
 }
 
-// weights reads tensors. Its method reads the tensor that is called file in the
-// files, and returns it under another name. It uses the memory of dst if that
-// is large enough.
+// weights reads tensors. Its method reads the tensor with the name file in the files
+// and returns it as the tensor name. It reuses the memory of dst if dst is large
+// enough.
 type weights interface {
 	tensor(name, file string, dst []float32) (trainer.Tensor, error)
 }
 
-// A moment is a tensor of the optimizer state. name is the current transformers
-// name of its weight, file is its own name in the files.
+// A moment is a tensor of the optimizer state. name is the current transformers name of
+// the weight tensor that it belongs to; file is the name of the moment in the files.
 type moment struct{ name, file string }
 
 // OpenPretrained opens a folder with config.json and weights in a form that
@@ -52,7 +52,7 @@ type moment struct{ name, file string }
 //
 // It accepts the tensor names of all of transformers' BERT classes and of older
 // versions: names without the "bert." prefix (BertModel), and LayerNorm's gamma
-// and beta. It ignores the masked-LM decoder, whose tensors repeat others, and
+// and beta. It ignores the masked-LM decoder, whose tensors are copies of others, and
 // the integer buffers position_ids and token_type_ids. A tensor whose shape does
 // not match config.json is an error that matches [ErrDamaged].
 func OpenPretrained(dir string) (*Pretrained, error) {
@@ -167,8 +167,8 @@ func (p *Pretrained) Heads() (trainer.Heads, error) {
 	return h, nil
 }
 
-// Tensor reads the tensor with a name of [Pretrained.Names]. It uses the memory
-// of dst if that is large enough.
+// Tensor reads the tensor name, one of [Pretrained.Names]. It reuses the memory of
+// dst if dst is large enough.
 func (p *Pretrained) Tensor(name string, dst []float32) (trainer.Tensor, error) {
 	file, ok := p.names[name]
 	if !ok {
@@ -193,10 +193,9 @@ func (p *Pretrained) Tensors() iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
-// Moments yields the optimizer's first or second moments, selected by k, under
-// the names of their weights. Only TensorFlow checkpoints written during
-// training have them; transformers' folders do not. Data is valid until the
-// next tensor.
+// Moments yields the optimizer's first or second moments, selected by k. Each has the
+// name of its weight tensor. Only TensorFlow checkpoints written during training
+// contain moments; transformers' folders do not. Data is valid until the next tensor.
 func (p *Pretrained) Moments(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
@@ -223,9 +222,9 @@ func (p *Pretrained) Step() (step int64, ok bool) {
 }
 
 // Initialize loads the weights of p into m, a model with the heads h, for
-// continued pre-training or fine-tuning. Tensors that the files lack get the
-// values of [trainer.InitialWeights] with seed. The report lists them, and
-// tensors of the files that the model does not have.
+// continued pre-training or fine-tuning. Tensors that are missing in the files get the
+// values of [trainer.InitialWeights] with seed. The report lists these tensors, and
+// the tensors in the files that the model does not have.
 func (p *Pretrained) Initialize(m trainer.Model, h trainer.Heads, seed uint64) (trainer.LoadReport, error) {
 	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(p.Config, h, seed)); err != nil {
 		return trainer.LoadReport{}, err
@@ -237,8 +236,8 @@ func (p *Pretrained) Initialize(m trainer.Model, h trainer.Heads, seed uint64) (
 	return report, err
 }
 
-// fault adds the path of the weights to err and makes it match [ErrDamaged],
-// unless it comes from the file system. For nil it returns nil.
+// fault adds the path of the weights to err. Unless err comes from the file system,
+// the result also matches [ErrDamaged]. It returns nil if err is nil.
 func (p *Pretrained) fault(err error) error {
 	if err == nil {
 		return nil

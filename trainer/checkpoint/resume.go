@@ -49,15 +49,15 @@ func Newest(out string) (*Checkpoint, error) {
 			return c, nil
 		}
 		if newer := (*failure.Newer)(nil); errors.As(err, &newer) {
-			return nil, err // an older checkpoint would lose what the newer program trained
+			return nil, err // resuming from an older checkpoint would lose the newer program's steps
 		}
 		damaged = append(damaged, err)
 	}
 	return nil, errors.Join(append([]error{fmt.Errorf("%w in %s", ErrNone, out)}, damaged...)...)
 }
 
-// Last returns the folder of the newest checkpoint in the output directory of a run
-// without looking into it, "" if there is none.
+// Last returns the folder of the checkpoint with the highest step in the output
+// directory of a run, without verifying it; "" if there is none.
 func Last(out string) string {
 	steps, err := stepFolders(out)
 	if err != nil || len(steps) == 0 {
@@ -181,8 +181,7 @@ func verifyFile(path string, want fileEntry) error {
 // Check compares s, the state of a checkpoint, with run, the settings of a run
 // that would resume from it. The error lists every difference in a setting that
 // must not change within a phase. The number of ranks, the device, the precision
-// and steps of the schedule that are not done ([trainer.Schedule.Continues]) may
-// change.
+// and the rates of future steps ([trainer.Schedule.Continues]) may change.
 func (s State) Check(run State) error {
 	var errs []error
 	check := func(name string, was, is any) {
@@ -240,10 +239,10 @@ func (c *Checkpoint) restore(m trainer.Model) error {
 	return nil
 }
 
-// LoadMoments loads the optimizer's moments into m, a model with the heads h,
-// without the counters. A new phase starts with the weights and moments of the
-// phase before it. Moments of heads that only one of both has are left out, or
-// stay zero.
+// LoadMoments loads the optimizer's moments into m, a model with the heads h, but not
+// the counters: a new phase starts with the weights and moments of the previous phase.
+// Moments of heads that m does not have are ignored. Moments of heads that the
+// checkpoint does not have stay zero.
 func (c *Checkpoint) LoadMoments(m trainer.Model, h trainer.Heads) error {
 	s, err := OpenSafetensors(filepath.Join(c.Dir, optimizerFile))
 	if err != nil {
@@ -262,8 +261,8 @@ func (c *Checkpoint) LoadMoments(m trainer.Model, h trainer.Heads) error {
 	return nil
 }
 
-// ofOtherHeads returns the report without the tensors of heads that only the
-// checkpoint or only a model with the heads h has.
+// ofOtherHeads removes from the report the tensors of heads that only the checkpoint
+// has, or only a model with the heads h, and returns the result.
 func (c *Checkpoint) ofOtherHeads(r trainer.LoadReport, h trainer.Heads) trainer.LoadReport {
 	without := func(names []string, has trainer.Heads) []string {
 		specs := trainer.Tensors(c.Config, has)
@@ -300,7 +299,7 @@ type Saver struct {
 	Keep      int // number of newest checkpoints to keep; 0 keeps all
 	Rank      int
 	Config    trainer.Config
-	State     State // the part that is constant during the run
+	State     State // the fields that stay the same during the run
 	Tokenizer Tokenizer
 
 	// Progress, if not nil, is called with the bytes written and the approximate

@@ -156,8 +156,8 @@ type tensorFlowWeights struct {
 	files   map[uint64]*os.File // by shard number
 }
 
-// open opens the data files that contain the model's variables. The file names
-// end in the number of data files, so open counts them first.
+// open opens the data files that contain the model's variables. File names end in the
+// number of data files, so open first counts the files.
 func (w *tensorFlowWeights) open() error {
 	found, err := filepath.Glob(escapeGlob.Replace(w.prefix) + ".data-?????-of-?????")
 	if err != nil {
@@ -217,9 +217,8 @@ func (w *tensorFlowWeights) raw(name string) ([]byte, error) {
 	return raw, nil
 }
 
-// decodeVariable returns the variable with the bytes raw and the shape stored,
-// as the tensor name. It transposes a matrix that google-research/bert stores
-// transposed.
+// decodeVariable returns a variable as the tensor name, given its bytes raw and its
+// shape stored. It transposes matrices that google-research/bert stores transposed.
 func decodeVariable(name string, raw []byte, stored []int64, dst []float32) (trainer.Tensor, error) {
 	n := len(raw) / 4
 	dst = slices.Grow(dst[:0], n)[:n]

@@ -19,13 +19,13 @@ import (
 type modelFiles interface {
 	weights
 	names() []string
-	shape(file string) []int64 // shape of the tensor that the files call file
+	shape(file string) []int64 // shape of the tensor with the name file in the files
 	path() string              // for error messages
 	Close() error
 }
 
-// openWeights opens the weights in the folder dir. If there are several forms,
-// it prefers them in the order of transformers: model.safetensors, its index,
+// openWeights opens the weights in the folder dir. Of several forms, it takes the
+// first in this order, as transformers does: model.safetensors, its index,
 // pytorch_model.bin, its index.
 func openWeights(dir string) (modelFiles, error) {
 	for _, name := range []string{weightsFile, weightsFile + indexSuffix, torchFile, torchFile + indexSuffix} {
@@ -62,8 +62,8 @@ func openWeightsFile(path string) (modelFiles, error) {
 	return safeWeights{s}, nil
 }
 
-// damagedWeights makes err match [ErrDamaged], unless it reports an intact file
-// in an unsupported format or comes from the file system.
+// damagedWeights makes err match [ErrDamaged], unless err is about an intact file in
+// an unsupported format or comes from the file system.
 func damagedWeights(err error) error {
 	if errors.Is(err, torchfile.ErrFormat) {
 		return err

@@ -10,9 +10,9 @@ import (
 	"pretext/trainer"
 )
 
-// WriteSafetensors writes float32 tensors, which must come in the order of
-// specs, with the metadata that transformers requires. Equal tensors give equal
-// bytes. It holds one tensor in memory.
+// WriteSafetensors writes float32 tensors, with the metadata that transformers
+// requires. The tensors must be in the order of specs. Equal tensors give equal
+// bytes. Only one tensor at a time is in memory.
 func WriteSafetensors(w io.Writer, specs []trainer.TensorSpec, tensors iter.Seq2[trainer.Tensor, error]) error {
 	entries := make([]Entry, len(specs))
 	at := int64(0)

@@ -85,7 +85,7 @@ func tensorsOf(top any) ([]*Tensor, error) {
 			}
 			continue
 		}
-		named := *t // two names may share a tensor
+		named := *t // a copy: two names may share a tensor
 		named.Name = name
 		tensors = append(tensors, &named)
 	}
@@ -99,7 +99,7 @@ func tensorsOf(top any) ([]*Tensor, error) {
 // maxNamed is the maximum number of keys in an error message.
 const maxNamed = 5
 
-// short quotes a string from the file, truncated.
+// short quotes a string from the file for an error message, truncated.
 func short(s string) string {
 	const most = 100
 	if len(s) > most {
@@ -345,7 +345,8 @@ func (m *machine) fill(op byte) error {
 	return errors.New("items added to a value that is neither a list nor a dictionary")
 }
 
-// global pushes the name of a function or class, if it is one of those that weights need.
+// global pushes the name of a function or class. Names other than those that files of
+// weights need are an error.
 func (m *machine) global(op byte) error {
 	var name string
 	if op == 'c' {
@@ -448,8 +449,8 @@ func (m *machine) call() error {
 	return fmt.Errorf("%w: it calls %q with arguments that torch.save never writes", ErrFormat, string(name))
 }
 
-// build discards the attributes of a dictionary, such as a state dictionary's
-// _metadata.
+// build implements BUILD, which sets attributes of an object. It pops and ignores
+// those of a dictionary, such as a state dictionary's _metadata.
 func (m *machine) build() error {
 	if _, err := m.pop(); err != nil {
 		return err

@@ -21,11 +21,12 @@
 // A tensor is a view of a storage: an offset, a shape and strides, in elements.
 //
 // A pickle is a program. This package interprets a fixed subset of its
-// instructions, and allows calls of only those functions that make tensors,
-// ordered dictionaries and storages, which it implements itself. Anything else
-// is rejected with an error that names the function. In memory are
-// the pickle, at most 4 MiB, and, while a tensor that is not contiguous is read, its
-// whole storage.
+// instructions. It allows only calls of functions that make tensors, ordered
+// dictionaries and storages, and implements these functions itself. Any other
+// function is rejected with an error that names it.
+//
+// Memory holds the pickle (at most 4 MiB) and, while a tensor that is not contiguous
+// is read, its whole storage.
 package torchfile
 
 import (
@@ -78,8 +79,8 @@ type File struct {
 	closer  io.Closer
 }
 
-// Open opens a file. Close it after use. Unless the error comes from the file
-// system, it says what the file is and what to do.
+// Open opens a file. Close it after use. If the file has another format, the error
+// names the format, if it is known, and how to convert the file.
 func Open(path string) (*File, error) {
 	f, err := store.OpenRegular(path)
 	if err != nil {
@@ -96,7 +97,8 @@ func Open(path string) (*File, error) {
 	return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), f.Close())
 }
 
-// New reads the directory and the pickle of a file with size bytes.
+// New opens the file that r reads, which has size bytes. It reads the directory and the
+// pickle.
 func New(r io.ReaderAt, size int64) (*File, error) {
 	head := make([]byte, min(size, 512))
 	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
@@ -140,8 +142,8 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// ErrFormat is matched by the error of a file that seems intact but has another
-// format or contains more than tensors.
+// ErrFormat is matched by errors about a file that seems intact, but has another
+// format or contains other objects than tensors.
 var ErrFormat = errors.New("not a file of weights that can be read")
 
 // otherFormat returns an error for a file that is not a zip archive. If its first bytes
@@ -196,7 +198,7 @@ func (f *File) index(z *zip.Reader) error {
 	return nil
 }
 
-// whole reads an entry of at most the given size.
+// whole reads an entry of at most `most` bytes.
 func (f *File) whole(name string, most uint64) ([]byte, error) {
 	e := f.entries[name]
 	if e.UncompressedSize64 > most {
@@ -255,9 +257,9 @@ func (f *File) checkStorages() error {
 // sizes.
 const pieceSize = 1 << 20
 
-// Read calls each for every element of a tensor in row-major order, with its
-// little-endian bytes, which are valid only during the call. It verifies the
-// checksum of the storage.
+// Read calls each for every element of a tensor in row-major order. i is the number of
+// the element; element holds its little-endian bytes and is valid only during the call.
+// Read verifies the checksum of the storage.
 func (f *File) Read(t *Tensor, each func(i int64, element []byte)) error {
 	if t.Elements() == 0 {
 		return nil
