@@ -93,8 +93,8 @@ func (g *Group) Any(yes bool) (bool, error) {
 // maxGather is the maximum number of bytes that [Group.Gather] returns.
 const maxGather = 1 << 26
 
-// Gather returns the bytes that each rank has passed, by rank. All ranks get the same
-// result. The lengths may differ; their sum is at most 64 MiB.
+// Gather collects b from every rank: result[r] is the b of rank r. All ranks get the
+// same result. The lengths may differ; their sum must not exceed 64 MiB.
 func (g *Group) Gather(b []byte) ([][]byte, error) {
 	if g.Size() == 1 {
 		return [][]byte{slices.Clone(b)}, nil
@@ -125,8 +125,8 @@ func (g *Group) Gather(b []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// Agree checks that all ranks have passed the same values. If a rank's value differs
-// from rank 0's, all ranks get the same usage error, which names the rank, the name
+// Agree checks that all ranks pass the same values by name. If a value of a rank differs
+// from rank 0's, all ranks get the same usage error. It names the rank, the value's name
 // and both values.
 func (g *Group) Agree(values map[string]string) error {
 	b, err := json.Marshal(hello{Rank: g.o.Rank, Host: g.host, Fingerprints: values})
@@ -171,8 +171,8 @@ func (g *Group) segments(x trainer.Values, bounds []int) (segments, error) {
 	return s, nil
 }
 
-// reduceScatter sums each part of s on the rank that owns it. Rank r sends part r-1
-// first; the part that it receives last, with the sums of all others, is its own.
+// reduceScatter sums each part of s on the rank that owns it. Rank r first sends part
+// r-1. The last part that it receives is its own, with the sum of all other ranks.
 func (g *Group) reduceScatter(s segments) error {
 	return g.exchange(call{operation: opReduceScatter, size: byte(s.size), length: len(s.raw), shape: hashBounds(s.bounds)}, s.around(g.o.Rank-1, true))
 }

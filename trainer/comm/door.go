@@ -10,33 +10,35 @@ import (
 	"pretext/internal/trust"
 )
 
-// maxPending is the maximum number of connections that are in the handshake at once.
-// Beyond it, the oldest is closed.
+// maxPending is the maximum number of connections in the handshake at once. A further
+// connection closes the oldest.
 const maxPending = 256
 
-// sameUser is [trust.SameUser], a variable for tests of what happens without it.
+// sameUser is [trust.SameUser]; tests replace it.
 var sameUser = trust.SameUser
 
-// errCrowd is a connection that was closed because too many came after it.
+// errCrowd is the error of a connection that was closed in the handshake because of
+// too many newer connections.
 var errCrowd = errors.New("too many connections")
 
-// A door accepts connections. It admits a connection whose other side proves that it
-// has the secret or, without a secret, is a process of the same user, and sends a hello.
+// A door accepts connections and admits those of ranks: the other side must prove that
+// it has the secret or, without a secret, that it is a process of the same user. Then
+// it must send a hello.
 type door struct {
 	listener net.Listener
 	secret   []byte
-	limit    time.Duration         // timeout of the handshake, and again of the hello
+	limit    time.Duration         // timeout of the handshake, and separately of the hello
 	admit    func(net.Conn, hello) // takes over an admitted connection
 	refuse   func(net.Addr, error) // called after a connection was refused and closed
 
 	wg      sync.WaitGroup
-	pending trust.Crowd // nobody has vouched for these yet
-	proved  trust.Crowd // these have not sent their hello
+	pending trust.Crowd // connections without proof
+	proved  trust.Crowd // connections with proof, but without hello
 	closed  atomic.Bool
 }
 
-// openDoor accepts connections from ln until close. It calls admit and refuse from
-// goroutines of its own.
+// openDoor accepts connections from ln until close is called. It calls admit and refuse
+// from its own goroutines.
 func openDoor(ln net.Listener, secret []byte, limit time.Duration, admit func(net.Conn, hello), refuse func(net.Addr, error)) *door {
 	d := &door{listener: ln, secret: secret, limit: limit, admit: admit, refuse: refuse, pending: trust.Crowd{Max: maxPending}, proved: trust.Crowd{Max: 2 * maxRanks}}
 	d.wg.Go(d.accept)
@@ -100,8 +102,8 @@ func (d *door) greet(conn net.Conn) (h hello, err error) {
 	return h, decode(payload, &h)
 }
 
-// vouch takes conn, whose other side has shown that it is a rank, out of the crowd that
-// has to go when it grows.
+// vouch moves conn from pending to proved, after its other side has proved that it is a
+// rank. Too many pending connections then no longer close it.
 func (d *door) vouch(conn net.Conn) {
 	if d.pending.Remove(conn) {
 		d.proved.Add(conn)

@@ -10,9 +10,9 @@ import (
 	"pretext/internal/failure"
 )
 
-// A RankError reports why all ranks of a run end: which rank failed and how. It
-// wraps an error of the kind of that rank's error (usage, corrupt data, …; see
-// internal/failure), or of the network's kind if the rank was lost.
+// A RankError reports which rank failed and why; it ends all ranks of a run. It wraps
+// an error of the same kind as the failed rank's error (usage, corrupt data, …; see
+// internal/failure), or of the kind of network errors if the rank was lost.
 type RankError struct {
 	Rank   int
 	Host   string // the rank's host name; "" if it never arrived

@@ -17,14 +17,14 @@ const (
 // A frameKind is the first byte of a frame.
 type frameKind byte
 
-// The kinds of frames. Each comment begins with the payload: a type stands for its
-// JSON.
+// The kinds of frames. Each comment begins with the payload. A type name means JSON of
+// this type.
 const (
 	frameBeat    frameKind = iota + 1 // empty: the sender is alive
 	frameHello                        // hello: the first frame of a connection
 	frameWelcome                      // welcome: from rank 0, when all ranks are there
 	frameFailure                      // failureMessage: why the run ends, or which rank the sender cannot reach
-	frameBye                          // number of completed collectives (8 bytes): the sender needs no further one
+	frameBye                          // number of completed collectives (8 bytes): the sender has finished
 	frameByeSeen                      // empty: the answer to frameBye
 )
 
@@ -69,7 +69,7 @@ type hello struct {
 	Rank         int               `json:"rank"`
 	Ranks        int               `json:"ranks"`
 	Host         string            `json:"host"`
-	Port         int               `json:"port"` // on which the sender listens for the previous rank of the ring
+	Port         int               `json:"port"` // port on which the sender listens for the previous rank of the ring
 	Fingerprints map[string]string `json:"fingerprints,omitempty"`
 }
 

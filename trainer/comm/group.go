@@ -16,20 +16,20 @@ import (
 
 // timing holds the intervals of a group.
 type timing struct {
-	beat      time.Duration // between heartbeats
-	silence   time.Duration // after which a rank without a heartbeat is lost
-	grace     time.Duration // after a broken connection, in which a rank may report the reason
+	beat      time.Duration // interval of heartbeats
+	silence   time.Duration // a rank without a heartbeat for this time is lost
+	grace     time.Duration // after a broken connection, time for a rank to report the reason
 	handshake time.Duration // timeout of a handshake
 	linger    time.Duration // timeout of the last messages of a group that ends
-	notice    time.Duration // after which a waiting rank logs that it waits
+	notice    time.Duration // a rank that has waited for this time logs it
 
-	count func(next net.Conn) net.Conn // makes tests see what is sent around the ring; nil: nobody counts
+	count func(next net.Conn) net.Conn // wraps the connection to the next rank, for tests that count bytes; nil: no wrapper
 }
 
 var defaultTiming = timing{beat: time.Second, silence: 12 * time.Second, grace: time.Second,
 	handshake: 10 * time.Second, linger: 2 * time.Second, notice: 2 * time.Second}
 
-// timing returns the intervals of a group with the options.
+// timing returns the intervals of a group with these options.
 func (o Options) timing() timing {
 	t := defaultTiming
 	if o.Silence > 0 {
@@ -40,15 +40,15 @@ func (o Options) timing() timing {
 
 // A Group is one rank's side of a run. It implements [trainer.Comm].
 //
-// Collectives of one rank run one after the other. All other methods may be
-// called at any time by any goroutine. Close it after use, or Abort it.
+// The collectives of a rank run one after the other. All other methods may be called
+// at any time by any goroutine. Call Close or Abort after use.
 type Group struct {
 	o      Options
 	timing timing
 	host   string // this machine's name
 
-	// One goroutine, supervise, owns the links and decides when the run has
-	// failed. Other goroutines send it functions to run by tasks.
+	// The supervisor, a goroutine running supervise, owns the links and decides when
+	// the run has failed. Other goroutines send functions on tasks for it to run.
 	tasks  chan func()
 	failed chan struct{} // closed once err is set
 	err    error         // why the group has ended; read it after failed is closed
@@ -76,7 +76,7 @@ type supervised struct {
 	ring      bool          // next and prev are set
 	heardNext time.Time     // last sign of life on the ring
 	silent    bool          // the silence of the next rank was reported
-	suspects  map[int]bool  // ranks passed to suspect
+	suspects  map[int]bool  // ranks for which suspect was called
 	leaving   bool          // Close was called
 	readers   sync.WaitGroup
 	refused   string // address and error of the last refused connection; for the error if a rank never connects
@@ -91,7 +91,7 @@ type link struct {
 	host  string
 	conn  net.Conn
 	heard time.Time // when the last frame arrived
-	port  int       // on which the rank listens for the previous rank of the ring
+	port  int       // port on which the rank listens for the previous rank of the ring
 	left  bool      // the rank has sent frameBye or frameByeSeen
 	calls uint64    // collectives that the rank had completed when it left
 	gone  bool      // the connection is closed
@@ -153,8 +153,8 @@ func (g *Group) Abort(cause error) {
 	<-g.ended
 }
 
-// post has the supervisor run f. It returns false, and f does not run, if the group
-// has failed.
+// post sends f to the supervisor to run, and does not wait. It returns false, and f does
+// not run, if the group has failed.
 func (g *Group) post(f func()) bool {
 	select {
 	case g.tasks <- f:
@@ -164,8 +164,8 @@ func (g *Group) post(f func()) bool {
 	}
 }
 
-// run has the supervisor run f and waits for it. It returns false, and f does not run,
-// if the group has failed.
+// run sends f to the supervisor and waits until f has run. It returns false, and f does
+// not run, if the group has failed.
 func (g *Group) run(f func()) bool {
 	done := make(chan struct{})
 	if !g.post(func() { f(); close(done) }) {
@@ -198,8 +198,8 @@ const endedEarly = "has ended its run while others continue"
 // tick sends heartbeats, and ends the run if a rank has sent none for timing.silence.
 func (g *Group) tick(now time.Time) {
 	if now.Sub(g.ticked) > g.timing.silence/2 {
-		// This process itself was stopped. What the others have sent meanwhile
-		// is still to be read.
+		// This process itself was stopped. Frames that the other ranks have sent
+		// meanwhile are still unread, so no rank is silent.
 		for _, l := range g.links {
 			l.heard = now
 		}
@@ -307,8 +307,8 @@ func (g *Group) heard(l *link, kind frameKind, payload []byte, err error) {
 	}
 }
 
-// linkEnded handles the end of a control connection. The run fails unless one side has
-// left or, on rank 0, the run has not begun.
+// linkEnded handles the end of a control connection. The run then fails, unless one side
+// has left, or this is rank 0 and the run has not begun.
 func (g *Group) linkEnded(l *link, err error) {
 	l.gone = true
 	switch {
@@ -344,9 +344,9 @@ func (g *Group) failureFrom(l *link, payload []byte) {
 	g.fail(&RankError{Rank: m.Rank, Host: m.Host, Reason: m.Reason, kind: m.Kind})
 }
 
-// suspect handles a rank whose connection of the ring is broken or silent. It tells
-// rank 0, and ends the group with reason unless a better one arrives within
-// timing.grace: that rank's own error, or rank 0's decision.
+// suspect handles a broken or silent ring connection to a rank. It tells rank 0. If
+// within timing.grace neither that rank's own error nor rank 0's decision arrives, it
+// ends the group with reason.
 func (g *Group) suspect(rank int, reason string) {
 	if g.suspects[rank] {
 		return
@@ -418,8 +418,8 @@ func (g *Group) leave() {
 	g.left()
 }
 
-// left ends the group if it is closing and the ranks at all links have left or have
-// answered the bye.
+// left ends the group if it is closing, and every linked rank has left or has answered
+// the bye.
 func (g *Group) left() {
 	if !g.leaving {
 		return
@@ -433,7 +433,7 @@ func (g *Group) left() {
 }
 
 // shutdown closes all connections. It first closes only the sending direction of a
-// link and waits for the other side, which so receives the last message.
+// link and waits for the other side, so that the last message arrives.
 func (g *Group) shutdown() {
 	for _, c := range []net.Conn{g.next, g.prev} {
 		if c != nil {
@@ -446,7 +446,7 @@ func (g *Group) shutdown() {
 			c.CloseWrite()
 		}
 		if g.err == errClosed || time.Since(l.heard) > g.timing.silence/2 {
-			l.conn.Close() // the rank has read the bye, or does not read at all
+			l.conn.Close() // the rank has read the bye, or no longer reads
 		}
 	}
 	g.readers.Wait()

@@ -21,10 +21,11 @@ import (
 //	C → S  proof "client"                   32 bytes
 //	S → C  accepted (1) or refused (0), proof "server" or zeros
 //
-// A proof is a [trust.MAC] of the role ("client" or "server") and both random numbers. S sends its proof only if C's proof is right.
+// A proof is a [trust.MAC] of the role ("client" or "server") and both random numbers.
+// S sends its proof only if C's proof is right.
 const (
-	greeting = "pretext ranks 2\n" // with the version of the protocol
-	nonce    = 32                  // bytes of a random number
+	greeting = "pretext ranks 2\n" // ends with the version of the protocol
+	nonce    = 32                  // size of a random number in bytes
 )
 
 var (
@@ -33,8 +34,8 @@ var (
 	errStranger = errors.New("not a rank of pretext")
 )
 
-// proof returns the proof that the sender, in role "client" or "server", has the
-// secret. client and server are the random numbers of both sides.
+// proof returns the sender's proof that it has the secret. role is the sender's role,
+// "client" or "server"; client and server are the random numbers of both sides.
 func proof(secret []byte, role string, client, server []byte) []byte {
 	return trust.MAC(secret, greeting+role, client, server)
 }
@@ -46,7 +47,7 @@ func readGreeting(r io.Reader) ([]byte, error) {
 	if _, err := io.ReadFull(r, b[:len(greeting)]); err != nil {
 		return nil, err
 	}
-	const name = len(greeting) - 2 // up to the version
+	const name = len(greeting) - 2 // length of the greeting without version and line end
 	switch got := string(b[:len(greeting)]); {
 	case got[:name] != greeting[:name]:
 		return nil, errStranger
@@ -66,7 +67,7 @@ func greet() (message, number []byte) {
 	return b, b[len(greeting):]
 }
 
-// handshakeClient makes the handshake on the side that opened conn, within limit. A
+// handshakeClient performs the handshake on the side that opened conn, within limit. A
 // usage error is final; after any other error a new attempt may succeed.
 func handshakeClient(conn net.Conn, secret []byte, limit time.Duration) error {
 	conn.SetDeadline(time.Now().Add(limit))
@@ -92,14 +93,14 @@ func handshakeClient(conn net.Conn, secret []byte, limit time.Duration) error {
 	return nil
 }
 
-// handshakeServer makes the handshake on the side that accepted conn, within limit.
+// handshakeServer performs the handshake on the side that accepted conn, within limit.
 func handshakeServer(conn net.Conn, secret []byte, limit time.Duration) error {
 	conn.SetDeadline(time.Now().Add(limit))
 	defer conn.SetDeadline(time.Time{})
 	client, err := readGreeting(conn)
 	if errors.Is(err, errProtocol) {
 		hi, _ := greet()
-		conn.Write(hi) // so that the other side also reports the version
+		conn.Write(hi) // the other side then also reports the other version
 	}
 	if err != nil {
 		return err

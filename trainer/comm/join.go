@@ -137,7 +137,7 @@ func (g *Group) missing() []int {
 	return missing
 }
 
-// ranks renders a list of ranks: "rank 1", "ranks 1, 2", at most eight of them.
+// ranks formats a list of ranks: "rank 1" or "ranks 1, 2". It names at most eight ranks.
 func ranks(list []int) string {
 	text := make([]string, len(list))
 	for i, r := range list {
@@ -226,8 +226,8 @@ func (g *Group) arrive(conn net.Conn, h hello) {
 	close(g.welcomed)
 }
 
-// misfit returns the reason why the sender of h cannot be part of this run; "" if it
-// can.
+// misfit returns the reason why the sender of h cannot be a rank of this run, or "" if
+// it can.
 func (g *Group) misfit(h hello) string {
 	if g.welcome != nil {
 		return "joined when the run had begun: was it started again?"
@@ -261,8 +261,8 @@ func difference(zero, h hello) string {
 	return strings.Join(diff, "; ")
 }
 
-// shown renders the value of a fingerprint, as "(none)" if ok is false: the rank has
-// no such fingerprint.
+// shown formats the value of a fingerprint for an error. If the rank does not have the
+// fingerprint, ok is false and the result is "(none)".
 func shown(value string, ok bool) string {
 	switch {
 	case !ok:
@@ -282,7 +282,7 @@ func (j *joining) visit(ctx context.Context) error {
 	}
 	host := ipOf(conn.LocalAddr())
 	if isLoopback(host) && j.o.listenHost() == "" {
-		host = "" // ranks on other machines must reach it too
+		host = "" // listen on all addresses: ranks on other machines connect too
 	}
 	ln, err := listen(ctx, host, 0)
 	if err != nil {
@@ -351,8 +351,8 @@ func (j *joining) dial(ctx context.Context, address string) (net.Conn, error) {
 	return conn, nil
 }
 
-// persist dials until timing.handshake has passed: where strangers crowd at a rank's door,
-// it may close the connection of a rank.
+// persist dials again after errors, until timing.handshake has passed: if a rank gets too
+// many foreign connections at once, it may also close the connection of a rank.
 func (j *joining) persist(ctx context.Context, address string) (net.Conn, error) {
 	for begin := time.Now(); ; {
 		conn, err := j.dial(ctx, address)
@@ -366,8 +366,9 @@ func (j *joining) persist(ctx context.Context, address string) (net.Conn, error)
 	}
 }
 
-// checkServer returns an error, which is one of usage and so final if another user's
-// process listens there, unless a process of the same user has accepted conn.
+// checkServer returns nil if a process of the same user has accepted conn. If it was a
+// process of another user, it returns a usage error, which ends all attempts; otherwise
+// any other error.
 func checkServer(conn net.Conn) error {
 	err := sameUser(conn)
 	if stranger := (*trust.StrangerError)(nil); errors.As(err, &stranger) {
@@ -449,7 +450,7 @@ func (g *Group) addressOf(rank int) string {
 	}
 	p := g.welcome.Peers[rank]
 	if g.o.Rank != 0 && isLoopback(p.IP) {
-		p.IP = ipOf(g.links[0].conn.RemoteAddr()) // it runs on rank 0's machine
+		p.IP = ipOf(g.links[0].conn.RemoteAddr()) // the rank runs on rank 0's machine
 	}
 	return net.JoinHostPort(p.IP, strconv.Itoa(p.Port))
 }

@@ -28,33 +28,33 @@ type Options struct {
 	// addresses.
 	Local bool
 
-	// Secret is the key by which ranks recognize each other. It must be the same on
-	// all ranks and have at least [minSecret] bytes. Without a secret, Host must be
-	// a loopback address, and all ranks are processes of one user.
+	// Secret is the key with which ranks authenticate each other. It must be the same
+	// on all ranks and have at least [minSecret] bytes. Without a secret, Host must be
+	// a loopback address, and all ranks must be processes of one user.
 	Secret []byte
 
 	// Fingerprints are values by name that must be the same on all ranks: a
 	// hash of the data, the seed, options. A name is used in error messages.
 	Fingerprints map[string]string
 
-	Wait    time.Duration // how long to wait for all ranks to start; 0: five minutes
-	Silence time.Duration // how long a rank may send nothing before it is lost; 0: twelve seconds
-	Log     io.Writer     // gets messages for people, each line in one Write; nil: no messages
+	Wait    time.Duration // maximum time until all ranks have started; 0: five minutes
+	Silence time.Duration // a rank that sends nothing for this time is lost; 0: twelve seconds
+	Log     io.Writer     // receives log lines, each in one Write; nil: no log
 }
 
 // minSecret is the minimum length of a secret in bytes.
 const minSecret = trust.MinSecret
 
-// Environment variables that [FromEnv] reads beside those of torchrun.
+// Environment variables that [FromEnv] reads in addition to torchrun's.
 const (
 	SecretVariable     = "PRETEXT_BERT_SECRET"      // the secret itself
-	secretFileVariable = "PRETEXT_BERT_SECRET_FILE" // a file that holds it, which no other user may read; white space around it is ignored
+	secretFileVariable = "PRETEXT_BERT_SECRET_FILE" // path of a file with the secret, unreadable for other users; white space around the secret is ignored
 )
 
 // FromEnv reads the options from environment variables as torchrun sets them:
 // RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, and the secret from
-// [SecretVariable] or [secretFileVariable]. Without RANK, and without WORLD_SIZE or if
-// that is 1, the run has one rank. The error is one of usage and lists every problem.
+// [SecretVariable] or [secretFileVariable]. The run has one rank if RANK is not set and
+// WORLD_SIZE is 1 or not set. The error is a usage error that lists every problem.
 //
 // If LOCAL_WORLD_SIZE equals WORLD_SIZE, all ranks are on this machine and use
 // its loopback address. If TORCHELASTIC_USE_AGENT_STORE is True, torchrun itself
@@ -94,8 +94,8 @@ func FromEnv(getenv func(string) string) (Options, error) {
 	return o, nil
 }
 
-// leftOver says which variables make this process one of several, and how to be rid of
-// them: they are often left in a shell by another program.
+// leftOver returns advice for errors: which environment variables make this process one
+// rank of several, and how to unset them. Another program may have left them in the shell.
 func leftOver(getenv func(string) string) string {
 	var set, names []string
 	for _, name := range []string{"WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"} {
@@ -178,15 +178,15 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// canTellUsers asks once: it opens a connection.
+// canTellUsers is [trust.CanTellUsers], called only once because it opens a connection.
 var canTellUsers = sync.OnceValue(trust.CanTellUsers)
 
 // address returns host and port of rank 0.
 func (o *Options) address() string { return net.JoinHostPort(o.Host, strconv.Itoa(o.Port)) }
 
-// withoutSecret returns a usage error if there is no secret and ranks could not tell
-// strangers: rank 0's address is not a loopback address, or the system does not tell
-// whose a connection is.
+// withoutSecret returns a usage error if there is no secret but ranks need one: rank 0's
+// address is not a loopback address, or the system does not report the user of a
+// connection.
 func (o *Options) withoutSecret(ctx context.Context) error {
 	if len(o.Secret) > 0 {
 		return nil

@@ -12,14 +12,14 @@ import (
 // system calls, small enough that a rank soon has a chunk to pass on.
 const chunkBytes = 256 << 10
 
-// callHeader is the length in bytes of the header before the data of a collective. A
-// rank checks by the header that the previous rank makes the same call:
+// callHeader is the length in bytes of the header before the data of a collective. With
+// it, a rank checks that the previous rank makes the same call. Its layout is
 //
 //	"ring", operation (1 byte), bytes of a value (1), zeros (2)
 //	number of the call (8), length in bytes (8), hash of bounds or root (8)
 const callHeader = 32
 
-// The names of operations, by their number in a header.
+// operations holds the names of operations by their number in a header.
 var operations = [...]string{"", "reduce-scatter", "all-gather", "broadcast"}
 
 const (
@@ -32,8 +32,8 @@ const (
 type call struct {
 	operation byte
 	size      byte   // bytes of a value
-	number    uint64 // of the call, from 1
-	length    int    // bytes
+	number    uint64 // number of the call, from 1
+	length    int    // length of the data in bytes
 	shape     uint64 // hash of the bounds, or the root
 }
 
@@ -57,7 +57,7 @@ func parseCall(b []byte) (c call, err error) {
 	return c, nil
 }
 
-// String describes the call for people.
+// String describes the call, for errors.
 func (c call) String() string {
 	return fmt.Sprintf("call %d, %s of %d values of %d bytes", c.number, operations[c.operation], c.length/int(c.size), c.size)
 }
@@ -73,8 +73,8 @@ func hashBounds(bounds []int) uint64 {
 	return h.Sum64()
 }
 
-// A transfer is what one rank sends and receives in a collective, in chunks that
-// lie in the caller's buffer.
+// A transfer lists the chunks that one rank sends (out) and receives (in) in a
+// collective. The chunks are parts of the caller's buffer.
 type transfer struct {
 	out, in [][]byte
 
@@ -101,8 +101,8 @@ func (s segments) of(rank int) []byte {
 	return s.raw[s.bounds[rank]*s.size : s.bounds[rank+1]*s.size]
 }
 
-// around returns the transfer in which a rank first sends part first, receives part
-// first-1, sends part first-1, receives part first-2, and so on.
+// around returns the transfer of a rank around the ring: it sends part first, receives
+// part first-1, sends part first-1, receives part first-2, and so on.
 func (s segments) around(first int, sum bool) transfer {
 	t := transfer{sum: sum}
 	for step := range len(s.bounds) - 2 {
@@ -206,7 +206,7 @@ func (g *Group) receiveChunks(c call, t transfer, arrived chan<- struct{}) error
 	return nil
 }
 
-// receiveChunk receives into b, or adds what it receives to b.
+// receiveChunk receives a chunk into b. With sum it adds the received values to b.
 func (g *Group) receiveChunk(b []byte, c call, sum bool) error {
 	into := b
 	if sum {

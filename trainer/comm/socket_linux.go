@@ -8,9 +8,9 @@ import (
 )
 
 // limitUnacknowledged makes a connection fail if the other side does not acknowledge
-// sent data within limit. Use it only if the other side always reads. It detects a
-// network that loses packets in one direction only, which heartbeats do not. Errors are
-// ignored, because heartbeats detect most failures.
+// sent data within limit. Use it only if the other side always reads. Unlike heartbeats,
+// it detects a network that loses packets in one direction only. Errors are ignored,
+// because heartbeats detect most failures.
 func limitUnacknowledged(conn net.Conn, limit time.Duration) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {

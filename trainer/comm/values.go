@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// bigEndian is true on a big-endian machine. There, the bytes of each value must be
-// reversed between memory and the network, which is little-endian. Tests change it.
+// bigEndian is true on a big-endian machine, where the bytes of each value are reversed
+// for the network, which is little-endian. Tests change it.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // bytesOf returns the memory of x as bytes, without a copy.

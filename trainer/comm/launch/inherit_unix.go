@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// reporting gives a rank that is about to start a descriptor to report by. It returns
-// the end to read from, and the other end, to close once the rank has started.
+// reporting creates a pipe for the reports of the rank that c will start, and passes it
+// to the rank. It returns the read end, and the write end, which the caller closes once
+// the rank has started.
 func reporting(c *exec.Cmd) (read, write *os.File, err error) {
 	if read, write, err = os.Pipe(); err != nil {
 		return nil, nil, err
@@ -21,5 +22,5 @@ func reporting(c *exec.Cmd) (read, write *os.File, err error) {
 	return read, write, nil
 }
 
-// keepToSelf keeps a descriptor from processes that this one starts.
+// keepToSelf prevents processes that this one starts from inheriting a descriptor.
 func keepToSelf(fd int) { syscall.CloseOnExec(fd) }

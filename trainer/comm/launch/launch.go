@@ -34,21 +34,23 @@ type Options struct {
 	Stderr io.Writer
 
 	program  string        // "": this program
-	grace    time.Duration // after the failure of a rank, before the others are killed; 0: ten seconds
-	patience time.Duration // for a checkpoint of which nothing is written; 0: two minutes
+	grace    time.Duration // time between the failure of a rank and the killing of the others; 0: ten seconds
+	patience time.Duration // maximum time without progress in writing a checkpoint; 0: two minutes
 }
 
 // Run starts the ranks and waits for all of them. It returns the exit code of the first
-// rank that failed, 0 if none did. For a rank that was killed by a signal the code is 5,
-// as for a network error; a rank that fails otherwise after others were interrupted counts
-// more. When a rank has ended so, the other ranks lose the connection to it and end; Run
-// kills those that have not ended after ten seconds. It waits for a rank that is writing a
+// rank that failed; 0 if none did. The code of a rank that was killed by a signal is 5,
+// as for a network error. If the first failed rank was interrupted, and a later one fails
+// for another reason than the network, Run returns the code of the later one.
+//
+// When a rank fails, the other ranks lose the connection to it and end. Run kills ranks
+// that have not ended after ten seconds. It waits longer for a rank that is writing a
 // checkpoint (see [Reporter]), and kills it only if nothing was written for two minutes.
 //
 // Stdout and Stderr get the output of rank 0. Stderr also gets the lines that other ranks
-// write to stderr, prefixed with "rank N: "; a line that another rank has just written is
-// omitted. Lines in which ranks report the failure of another rank are held back: one is
-// written at the end, unless the failed rank has reported its error itself.
+// write to stderr, prefixed with "rank N: ". A line that another rank has just written is
+// omitted. Run holds back lines in which ranks report the failure of another rank. At the
+// end it writes each such line once, unless the failed rank has itself reported the error.
 //
 // When ctx is done, Run sends SIGTERM to all ranks, once, and waits. On Linux, the ranks
 // are killed if this process is killed.
@@ -101,11 +103,11 @@ type launcher struct {
 func (l *launcher) start(port int, secret string) error {
 	for r := range l.Ranks {
 		c := exec.Command(l.program, l.Args...)
-		c.Args[0] = os.Args[0] // some programs act by the name that they are called by
+		c.Args[0] = os.Args[0] // the behavior of some programs depends on this name
 		c.Env = append(os.Environ(), "RANK="+strconv.Itoa(r), "LOCAL_RANK="+strconv.Itoa(r), "WORLD_SIZE="+strconv.Itoa(l.Ranks), "LOCAL_WORLD_SIZE="+strconv.Itoa(l.Ranks),
 			"MASTER_ADDR=127.0.0.1", "MASTER_PORT="+strconv.Itoa(port), comm.SecretVariable+"="+secret, "TORCHELASTIC_USE_AGENT_STORE=")
 		c.Stdout, c.Stderr = l.output.of(r)
-		c.WaitDelay = time.Second // for a grandchild that keeps stderr open
+		c.WaitDelay = time.Second // do not wait longer for a grandchild that keeps stderr open
 		c.SysProcAttr = apart()
 		read, write, err := reporting(c)
 		if err == nil {
@@ -134,8 +136,8 @@ func (l *launcher) signal(s syscall.Signal) {
 	}
 }
 
-// codeOf returns the exit code of a process, given the result of exec.Cmd.Wait; that of
-// errors of the network if a signal ended it.
+// codeOf returns the exit code of a process, given the result of exec.Cmd.Wait. If a
+// signal ended the process, it is the code of network errors.
 func codeOf(err error) int {
 	var exit *exec.ExitError
 	switch {

@@ -16,8 +16,8 @@ type output struct {
 
 	mu     sync.Mutex
 	recent []written // the last lines on stderr
-	held   []string  // lines in which a rank reports the failure of another one
-	direct bool      // rank 0 writes to stderr directly, not by lines
+	held   []string  // lines in which a rank reports the failure of another rank, for flush
+	direct bool      // rank 0 writes to stderr directly, not line by line
 	lines  map[int]*lines
 }
 
@@ -74,7 +74,8 @@ func (o *output) flush(rank0Failed bool) {
 	o.held = nil
 }
 
-// A written is a line, without the match of culprit, and the rank that wrote it.
+// A written is a line on stderr, without the text that culprit matches, and the rank that
+// wrote it.
 type written struct {
 	message string
 	rank    int
@@ -83,8 +84,8 @@ type written struct {
 // culprit matches the prefix of the text of a comm.RankError, such as "rank 1 (host): ".
 var culprit = regexp.MustCompile(`rank \d+ \([^)]*\): `)
 
-// maxRecent is the number of last lines with which a new line is compared, and the maximum
-// number of held lines: more than the ranks of a machine write when one fails.
+// maxRecent is the maximum number of lines in output.recent, with which a new line is
+// compared, and in output.held. When a rank fails, the ranks of a machine write fewer.
 const maxRecent = 64
 
 // maxLine is the maximum length of a line in bytes. A longer line is split.

@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// A Save is how far a rank has written a checkpoint.
+// A Save is the progress of a rank in writing a checkpoint.
 type Save struct {
 	Written, Total int64 // bytes; Total is approximate
 	Done           bool  // the checkpoint is complete, or has failed
 }
 
-// progressVariable holds the file descriptor by which a rank reports to [Run], or
-// noDescriptor where processes cannot inherit one.
+// progressVariable names the environment variable with the file descriptor on which a
+// rank reports to [Run]. Its value is noDescriptor on systems where processes cannot
+// inherit a descriptor.
 const (
 	progressVariable = "PRETEXT_PROGRESS_FD"
 	noDescriptor     = "-"
@@ -25,9 +26,9 @@ const (
 // reportInterval is the minimum time between two reports of a checkpoint.
 const reportInterval = 100 * time.Millisecond
 
-// Reporter returns a function by which a rank tells the [Run] that started this process
-// how far it has written a checkpoint. It returns nil if Run did not start it. The
-// function must not be called by several goroutines at once.
+// Reporter returns a function with which this process, a rank started by [Run], reports
+// the progress of writing a checkpoint to Run. It returns nil if Run did not start this
+// process. The function must not be called by several goroutines at once.
 func Reporter(getenv func(string) string) func(Save) {
 	value := getenv(progressVariable)
 	if value == "" {
@@ -41,8 +42,9 @@ func Reporter(getenv func(string) string) func(Save) {
 	return report(os.NewFile(uintptr(fd), "progress"))
 }
 
-// report returns a function that writes the first and the last report of a checkpoint,
-// and some between. Errors are of no interest: without a launcher nobody waits.
+// report returns a function that writes the first and the last report of a checkpoint, and
+// at most one per reportInterval between them. Write errors are ignored: they mean that
+// the launcher has ended, so no process waits for the checkpoint.
 func report(w io.Writer) func(Save) {
 	var last time.Time
 	saving := false
@@ -61,7 +63,7 @@ type rankSave struct {
 	Save
 }
 
-// listen passes on the reports of a rank, until it has ended.
+// listen sends the reports of a rank to l.saves, until the rank has ended.
 func (l *launcher) listen(rank int, from io.ReadCloser) {
 	defer from.Close()
 	for lines := bufio.NewScanner(from); lines.Scan(); {

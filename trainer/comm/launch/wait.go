@@ -9,26 +9,26 @@ import (
 	"pretext/internal/failure"
 )
 
-// waitNotes is the time between two lines about a checkpoint that is waited for.
+// waitNotes is the time between two log lines while Run waits for a checkpoint.
 const waitNotes = 30 * time.Second
 
 // A waiting is the state of [launcher.wait].
 type waiting struct {
 	*launcher
 	exitCode    int         // of the first rank that failed; 0: none has
-	failed      time.Time   // when it has
+	failed      time.Time   // time of this failure
 	ranks       []rankState // by rank
 	left        int         // ranks that have not ended
 	rank0Failed bool
-	noted       time.Time // when the last line about a checkpoint was written
+	noted       time.Time // time of the last call of note that wrote a line
 }
 
-// A rankState is what is known of a rank.
+// A rankState is the state of a rank, from its reports and its process.
 type rankState struct {
-	ended, killed bool // killed: by this process
+	ended, killed bool // killed by this process
 	saving        bool
 	save          Save
-	heard         time.Time // of its last progress
+	heard         time.Time // time of its last progress
 }
 
 // wait waits until all ranks have ended and returns the exit code of the first rank that
@@ -55,7 +55,7 @@ func (l *launcher) wait(ctx context.Context) (exitCode int) {
 	return w.exitCode
 }
 
-// end notes the end of a rank.
+// end records that a rank has ended, and its exit code.
 func (w *waiting) end(e end) {
 	w.left--
 	w.output.end(e.rank)
@@ -69,14 +69,14 @@ func (w *waiting) end(e end) {
 	case w.exitCode == 0:
 		w.exitCode, w.failed = code, time.Now()
 	case w.exitCode == failure.ExitInterrupted && code != failure.ExitNetwork:
-		w.exitCode = code // such as of rank 0, whose disk is full
+		w.exitCode = code // for example, the disk was full at rank 0's last checkpoint
 	}
 	if s := signalOf(e.err); s != 0 {
 		fmt.Fprintf(w.Stderr, "rank %d ended by signal: %v\n", e.rank, s)
 	}
 }
 
-// heard notes what a rank reports.
+// heard records a progress report of a rank.
 func (w *waiting) heard(s rankSave) {
 	r := &w.ranks[s.rank]
 	if r.saving != !s.Done || r.save != s.Save {
@@ -85,7 +85,8 @@ func (w *waiting) heard(s rankSave) {
 	r.saving, r.save = !s.Done, s.Save
 }
 
-// look kills the ranks for which nobody should wait any longer, once one has failed.
+// look kills, once a rank has failed, all ranks that have exceeded their time limit: grace
+// or, while writing a checkpoint, patience.
 func (w *waiting) look() {
 	if w.exitCode == 0 {
 		return
@@ -113,7 +114,7 @@ func (w *waiting) look() {
 	}
 }
 
-// note says now and then that the checkpoint of a rank is waited for.
+// note logs, at most once per waitNotes, that Run waits for the checkpoint of a rank.
 func (w *waiting) note(rank int) {
 	if time.Since(w.failed) < w.grace/10 || time.Since(w.noted) < waitNotes {
 		return
