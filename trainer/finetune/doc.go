@@ -3,9 +3,9 @@
 // text, finetune/glue classifies sentences and sentence pairs, finetune/predict
 // answers single requests.
 //
-// A task provides its examples as an [Examples]: their number, their lengths,
-// and a method to append one to a batch. A [Source] supplies them in a shuffled
-// order to [trainer.Train], the loop that pre-training also uses, so that a run
+// A task provides its examples as an [Examples]: their number, their lengths, and
+// a method that appends an example to a batch. A [Source] supplies the examples in
+// a shuffled order to [trainer.Train], the training loop of pre-training. So a run
 // can be resumed exactly:
 //
 //	source, err := finetune.NewSource(examples, finetune.SourceOptions{Seed: 1, MicroBatchTokens: 4096, Heads: heads})

@@ -8,9 +8,10 @@ import (
 	"pretext/trainer"
 )
 
-// Values returns the outputs of sequence s of b: its logits (OutputLogits), the
-// start and end logit of each of its tokens (OutputSpans), or the logits of its
-// masked tokens (OutputMLMLogits). The result shares memory with out.
+// Values returns the outputs of sequence s of b. Depending on out.Want, these are the
+// logits of the sequence (OutputLogits), the start and end logit of each token
+// (OutputSpans), or the logits of its masked tokens (OutputMLMLogits). The result
+// shares memory with out.
 func Values(b *trainer.Batch, out *trainer.Outputs, s int) []float32 {
 	from, to := int(b.CuSeqlens[s]), int(b.CuSeqlens[s+1])
 	switch out.Want {
@@ -38,8 +39,8 @@ func Values(b *trainer.Batch, out *trainer.Outputs, s int) []float32 {
 	panic(fmt.Sprintf("BUG: outputs %b are not those of one head", out.Want))
 }
 
-// Wanted returns the output that the task's head computes, or 0 if h has no
-// such head.
+// Wanted returns the output of the head that predicts: span, classifier or regression, or
+// masked LM, the first of these that h has; 0 if h has none of them.
 func Wanted(h trainer.Heads) trainer.Output {
 	switch {
 	case h.Span:
@@ -60,16 +61,16 @@ func CheckNumbers(values []float32) error {
 	return nil
 }
 
-// A Forward computes examples with a model, without dropout.
+// A Forward runs a model on examples, without dropout.
 type Forward struct {
 	Model  trainer.Model
 	Heads  trainer.Heads // of the model
 	Tokens int           // maximum tokens of a batch; a longer example is a batch of its own
 }
 
-// Each computes all examples in order. It calls f with the number i and the
-// outputs of each example ([Values]), which are valid only during the call. It
-// returns the sums over all examples.
+// Each runs the model on all examples in order. For each example it calls f with the
+// example's number i and its outputs ([Values]), which are valid only during the call.
+// It returns the sums over all examples.
 func (w Forward) Each(ctx context.Context, ex Examples, f func(i int, values []float32) error) (trainer.Sums, error) {
 	var total trainer.Sums
 	var b trainer.Batch

@@ -23,9 +23,9 @@ type Examples interface {
 
 // SourceOptions configures a [Source].
 type SourceOptions struct {
-	Seed             uint64        // of the order
+	Seed             uint64        // seed of the order
 	MicroBatchTokens int           // maximum tokens of a micro-batch; at least the longest example
-	Heads            trainer.Heads // they determine the counts of a micro-batch
+	Heads            trainer.Heads // heads of the model; they determine the counts of a micro-batch
 	Rank, Ranks      int           // number of this process, number of processes; Ranks 0 means 1
 
 	// MicroBatchMultiple: the number of micro-batches of a step is a multiple
@@ -91,7 +91,7 @@ func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 	return share, nil
 }
 
-// A step is the examples of a step and their micro-batches.
+// A step holds the examples of one training step and their micro-batches.
 type step struct {
 	position int64   // of the first example
 	at       []int32 // number of the example at each position

@@ -20,8 +20,8 @@
 //	[CLS] first [SEP]              segment 0
 //	[CLS] first [SEP] second [SEP] segments 0 and 1
 //
-// If a pair is too long, pieces are removed from the end of the longer text, or
-// of the second one if they are equally long.
+// If a pair is too long, word pieces are removed one by one from the end of the longer
+// text, or of the second text if both are equally long.
 //
 // # Concurrency
 //

@@ -50,8 +50,8 @@ func (x *Examples) add(a, b []int32, length int) {
 	x.ends = append(x.ends, first, len(x.ids))
 }
 
-// shorten removes pieces from the end of the longer list, or of the second if
-// they are equally long, until n are left in total.
+// shorten truncates a and b to n word pieces in total. It removes pieces one by one
+// from the end of the longer list, or of b if both are equally long.
 func shorten(a, b []int32, n int) (_, _ []int32) {
 	over := len(a) + len(b) - n
 	if over <= 0 {

@@ -18,8 +18,9 @@ const (
 	Spearman Metric = "spearman" // correlation of ranks; equal scores have their mean rank
 )
 
-// Of computes the metric from answers and the correct answers, each a list of class
-// numbers or of scores. An undefined metric (no answers, or all equal) is 0.
+// Of returns the value of the metric. answers are the model's answers and right the
+// correct ones, both lists of class numbers or of scores. An undefined metric (no
+// answers, or all equal) is 0.
 func (m Metric) Of(answers, right []float64) float64 {
 	if len(answers) != len(right) {
 		panic("BUG: answers and right ones differ in number")

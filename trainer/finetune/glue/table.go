@@ -19,14 +19,14 @@ const (
 	maxTable = 1 << 30
 )
 
-// A Row is one example of a table.
+// A Row is one example: a line of a table.
 type Row struct {
 	A, B  string  // B is empty for single sentences
-	Class int32   // or [trainer.NoLabel]
+	Class int32   // class number, or [trainer.NoLabel]
 	Score float32 // NaN: none
 }
 
-// A table is a table of a task while it is parsed.
+// A table is the state of parsing a table.
 type table struct {
 	task  Task
 	name  string
@@ -39,8 +39,8 @@ type table struct {
 	learning bool     // the classes are not known yet
 }
 
-// Read parses a table. A task without classes gets the labels of the table as
-// classes if split is Train; Read returns the completed task. Errors are
+// Read parses a table and returns its rows and the task. If t has no classes and split
+// is Train, the labels in the table become the classes of the returned task. Errors are
 // [*finetune.DataError] and begin with name.
 func (t Task) Read(name string, data []byte, split Split) (Task, []Row, error) {
 	r := table{task: t, name: name, split: split, learning: !t.Regression && len(t.Labels) == 0 && split == Train}
@@ -103,7 +103,7 @@ func (r *table) read(data []byte) error {
 	return nil
 }
 
-// header finds the columns by their names in the header.
+// header finds the columns of the task by the column names in the header.
 func (r *table) header(cells []string) error {
 	r.width = len(cells)
 	find := func(what string, names []string, needed bool) (int, error) {
@@ -187,8 +187,8 @@ func (r *table) label(n int, label string, row *Row) error {
 	return nil
 }
 
-// learn makes the labels of the rows the classes of the task, and sets the class of each
-// row.
+// learn sets the classes of the task to the labels found in the rows, sorted, and sets
+// the class of each row.
 func (r *table) learn() {
 	r.task.Labels = slices.Compact(slices.Sorted(slices.Values(r.names)))
 	number := map[string]int32{}

@@ -12,8 +12,8 @@ import (
 // A Split is a part of a task's data.
 type Split string
 
-// The splits. MNLI has two of dev and of test: matched, with the genres of the
-// training set, and mismatched, with other genres.
+// The splits. MNLI has two dev and two test splits: matched, with the same genres as
+// the training set, and mismatched, with other genres.
 const (
 	Train          Split = "train"
 	Dev            Split = "dev"
@@ -24,22 +24,22 @@ const (
 
 func (s Split) isTest() bool { return s == Test || s == TestMismatched }
 
-// A Task describes the tables of a task and what a model learns from them. [ByName]
-// returns the tasks of GLUE; construct one for other tables.
+// A Task describes the columns, labels and metrics of a task. [ByName] returns the tasks
+// of GLUE. For other tables, fill in a Task.
 type Task struct {
 	Name       string   `json:"task"`
 	Labels     []string `json:"labels,omitempty"` // class names by class number; nil: the labels of the training set, sorted
 	Regression bool     `json:"regression"`       // a score instead of a class
 	Metrics    []Metric `json:"-"`                // reported in addition to the loss
 
-	// Accepted names of the columns; the first one in the table is used. B is
-	// nil for single sentences.
+	// Accepted names of the columns of Row.A, Row.B and the label. The first name
+	// that the table has is used. B is nil for single sentences.
 	A     []string `json:"text_column"`
 	B     []string `json:"pair_column,omitempty"`
 	Label []string `json:"label_column"`
 
-	// bare has the column numbers of A and Label if the tables of train and dev have no
-	// header; nil: they have one.
+	// bare holds the column numbers of A and Label, for a task whose train and dev
+	// tables have no header; nil: all tables have a header.
 	bare *[2]int
 	// matched reports whether the splits dev and test each exist in two variants,
 	// matched and mismatched.
@@ -82,7 +82,8 @@ func ByName(name string) (Task, error) {
 	return Task{}, fmt.Errorf("task %q: must be one of %s", name, strings.Join(names, ", "))
 }
 
-// Validate reports every problem of t at once. Its labels must be known.
+// Validate reports every problem of t at once. t.Labels must be set: for a task without
+// classes, use the task that [Task.Read] returns.
 func (t Task) Validate() error {
 	var errs []error
 	if len(t.A) == 0 || len(t.Label) == 0 {
@@ -97,7 +98,7 @@ func (t Task) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Heads returns the head of the task.
+// Heads returns the head that a model needs for the task.
 func (t Task) Heads() trainer.Heads {
 	if t.Regression {
 		return trainer.Heads{Regression: true}
@@ -121,7 +122,8 @@ func (t Task) File(s Split) (name string, ok bool) {
 	return string(s) + ".tsv", true
 }
 
-// Splits returns all splits but the training set, those with labels first.
+// Splits returns all splits except the training set: first the dev splits, which have
+// labels, then the test splits.
 func (t Task) Splits() []Split {
 	if t.matched {
 		return []Split{Dev, DevMismatched, Test, TestMismatched}

@@ -10,7 +10,7 @@ import (
 type Answer struct {
 	Answer      string      `json:"answer"` // empty: the context does not contain an answer
 	Start       int         `json:"start"`  // start of the answer in the context, in characters (code points)
-	End         int         `json:"end"`    // index after its last character
+	End         int         `json:"end"`    // end of the answer, after its last character
 	Probability float64     `json:"probability"`
 	NullOdds    *float64    `json:"null_odds,omitempty"` // score of "no answer" minus that of the best answer, with Settings.Negatives
 	NBest       []Candidate `json:"n_best,omitempty"`
@@ -24,8 +24,8 @@ type Candidate struct {
 	Probability float64 `json:"probability"`
 }
 
-// Answer asks a question about a context. The result also lists the nBest best
-// answers.
+// Answer returns a job that answers a question from a context. Its result, an [Answer],
+// also lists the nBest best answers.
 func (p *Predictor) Answer(question, context string, nBest int) (Job, error) {
 	if err := p.check(TaskAnswer, question, context); err != nil {
 		return nil, err

@@ -23,8 +23,9 @@ type Class struct {
 	Probability float64 `json:"probability"`
 }
 
-// Classify asks for the class of a text, or of a pair of texts if paired. Input
-// that is too long for the model is truncated as in training.
+// Classify returns a job that classifies a text, or with paired a pair of texts. Its
+// result is a [Classification]. Input that is too long for the model is truncated as in
+// training.
 func (p *Predictor) Classify(text, pair string, paired bool) (Job, error) {
 	if err := p.check(TaskClassify, text, pair); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package predict answers single requests with a model: the word hidden by
 // [MASK], the class of a sentence, the answer to a question. A request becomes
-// a [Job], whose sequences may be computed in a batch with those of other jobs:
+// a [Job]. Sequences of several jobs may be computed in one batch:
 //
 //	p, err := predict.New(predict.Settings{Tokenizer: tok, Config: cfg, Heads: heads})
 //	job, err := p.FillMask("The cat [MASK] on the mat.", 5)

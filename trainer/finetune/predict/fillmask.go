@@ -9,7 +9,7 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// maskText marks a word to predict in a text.
+// maskText marks the place of a word to predict in a text.
 const maskText = "[MASK]"
 
 // maxTopK is the maximum number of predictions for each mask.
@@ -34,7 +34,8 @@ type Token struct {
 	Probability float64 `json:"probability"`
 }
 
-// FillMask asks for the topK most probable tokens for each [MASK] of a text.
+// FillMask returns a job that predicts the topK most probable tokens for each [MASK] in
+// a text. Its result is a [FilledMask].
 func (p *Predictor) FillMask(text string, topK int) (Job, error) {
 	if err := p.check(TaskFillMask, text); err != nil {
 		return nil, err
@@ -108,8 +109,8 @@ func (j *fillJob) Take(_ int, logits []float32) error {
 	return nil
 }
 
-// best returns the most probable tokens; of equally probable ones, lower ids
-// first.
+// best returns the topK most probable tokens, most probable first. Equally probable
+// tokens are in the order of their ids.
 func (j *fillJob) best(logits []float32) ([]Token, error) {
 	top := make([]int32, 0, j.topK+1)
 	largest := math.Inf(-1)

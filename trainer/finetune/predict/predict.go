@@ -12,15 +12,15 @@ import (
 	"pretext/trainer/finetune/squad"
 )
 
-// A Job is a request as sequences. Take must be called once for each sequence,
-// in order, with the values of [finetune.Values]. Then Result returns the
-// result.
+// A Job is a request, converted to the sequences to compute. Call Take once for each
+// sequence, in order, with the result of [finetune.Values]. Then Result returns the
+// answer to the request.
 type Job interface {
 	finetune.Examples
 	Take(i int, values []float32) error
 	Result() any
-	// Masked returns the number of masked tokens in sequence i. Each has as
-	// many logits as the vocabulary has tokens.
+	// Masked returns the number of masked tokens in sequence i. The model computes
+	// one logit per vocabulary entry for each of them.
 	Masked(i int) int
 }
 
@@ -30,7 +30,7 @@ const MaxMasks = 64
 // An InputError reports why a request cannot be computed.
 type InputError struct {
 	Reason  string
-	TooLong bool // a shorter request could be computed
+	TooLong bool // the request is too long; a shorter one may succeed
 }
 
 func (e *InputError) Error() string { return e.Reason }
@@ -51,7 +51,7 @@ type Settings struct {
 	Labels    []string      // class names; nil: LABEL_0 and so on
 
 	MaxSeqLength   int // maximum tokens of a sequence; 0: the model's positions
-	DocStride      int // distance of windows on a long text, in tokens; 0: as in run_squad.py
+	DocStride      int // distance between the starts of windows on a long text, in tokens; 0: as in run_squad.py
 	MaxQueryLength int // maximum tokens of a question; 0: as in run_squad.py
 	Negatives      bool
 	Answers        squad.PredictOptions // zero: the defaults
@@ -78,7 +78,7 @@ type Predictor struct {
 // defaultMaxSequences limits the work for one request.
 const defaultMaxSequences = 256
 
-// New returns a predictor, or an error if the settings do not fit together.
+// New returns a predictor, or an error if settings contradict each other.
 func New(s Settings) (*Predictor, error) {
 	if s.MaxSeqLength == 0 {
 		s.MaxSeqLength = s.Config.MaxPositions
@@ -134,8 +134,8 @@ func (p *Predictor) Task() Task {
 	return ""
 }
 
-// check returns an error for text that is not UTF-8, or for a task that the
-// model cannot do.
+// check returns an error if the model has no head for the task, or if a text is not
+// UTF-8.
 func (p *Predictor) check(task Task, texts ...string) error {
 	if p.Task() != task {
 		return wrong("the model is for %s, not for %s", p.Task(), task)
@@ -148,7 +148,7 @@ func (p *Predictor) check(task Task, texts ...string) error {
 	return nil
 }
 
-// encoder borrows an encoder from the pool.
+// encoder takes an encoder from the pool. Call giveBack after use.
 func (p *Predictor) encoder() (enc *tokenize.Encoder, giveBack func()) {
 	enc = p.encoders.Get().(*tokenize.Encoder)
 	return enc, func() { p.encoders.Put(enc) }

@@ -15,7 +15,7 @@ import (
 //	classify:  text, pair
 //	answer:    question, context, n_best
 type Request struct {
-	ID       json.RawMessage `json:"id"` // any value, returned to the caller
+	ID       json.RawMessage `json:"id"` // any JSON value; the response repeats it
 	Text     *string         `json:"text"`
 	Pair     *string         `json:"pair"`
 	Question *string         `json:"question"`

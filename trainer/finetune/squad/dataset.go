@@ -12,11 +12,11 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// maxFile limits the size of a file. The largest known one, the training set of
-// SQuAD 2.0, has 42 MB.
+// maxFile is the maximum size of a file in bytes. The training set of SQuAD 2.0, the
+// largest known file, has 42 MB.
 const maxFile = 1 << 30
 
-// A Dataset is a parsed file.
+// A Dataset is a parsed file in SQuAD's format.
 type Dataset struct {
 	Name       string // of the file, for errors
 	Version    string // "1.1", "v2.0"; may be empty
@@ -134,14 +134,13 @@ func (d *Dataset) add(q questionJSON, seen map[string]bool) error {
 	return nil
 }
 
-// Answerable reports whether any question has an answer or is marked as having
-// none, so that predictions can be evaluated.
+// Answerable reports whether predictions can be evaluated: at least one question has an
+// answer or is marked as unanswerable.
 func (d *Dataset) Answerable() bool {
 	return slices.ContainsFunc(d.Questions, func(q Question) bool { return len(q.Answers) > 0 || q.Impossible })
 }
 
-// Negatives reports whether some questions are marked as having no answer, as
-// in SQuAD 2.0.
+// Negatives reports whether any question is marked as unanswerable, as in SQuAD 2.0.
 func (d *Dataset) Negatives() bool {
 	if strings.HasPrefix(strings.TrimPrefix(d.Version, "v"), "2") {
 		return true

@@ -29,25 +29,26 @@
 //	window 2                     p6 p7 p8 p9
 //
 // The answer is narrowed to the pieces that spell it. A window that does not
-// contain all of them has [CLS] as its answer. A piece in several windows
-// counts only in the window where it has the most context: the largest
-// min(left, right) + 0.01·(pieces in the window), or the first of equals.
+// contain all pieces of the answer has [CLS] as its answer. Answers that start at a
+// piece in several windows are used only from the window where this piece has the most
+// context: the largest min(left, right) + 0.01·(pieces in the window), or the first of
+// equals.
 //
-// Windows are made on demand, so memory is proportional to the file and not to
-// the number of windows.
+// Windows are made on demand, so memory is proportional to the size of the file and not
+// to the number of windows.
 //
-// The reference pads windows to MaxSeqLength, and its softmax includes the
-// padding. Options.Pad does the same. Without it nothing is computed for
-// padding, which is faster but not equal to the reference: training differs
-// slightly, and no padding token is among a window's best starts and ends.
+// The reference pads windows to MaxSeqLength, and its softmax includes the padding.
+// With Options.Pad, this package does the same. Otherwise nothing is computed for
+// padding. This is faster, but differs from the reference: training changes slightly,
+// and padding tokens are never among a window's best starts and ends.
 //
 // # Answers
 //
-// The best starts and ends of each window are combined to pairs. A pair must be
-// in the paragraph, in order, and at most MaxAnswerLength pieces long. Pairs
-// are sorted by the sum of their logits. The text of a pair is found by
-// aligning it, without blanks, with the paragraph's words. See
-// write_predictions of run_squad.py.
+// The best starts and ends of each window are combined to pairs. A pair must lie
+// in the paragraph, start before its end, and have at most MaxAnswerLength pieces.
+// Pairs are sorted by the sum of their logits. To find the text of a pair, its pieces
+// are aligned with the paragraph's words, ignoring blanks. See write_predictions of
+// run_squad.py.
 //
 // # Concurrency
 //

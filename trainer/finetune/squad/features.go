@@ -49,10 +49,10 @@ type Purpose int
 // The purposes.
 const (
 	Predict Purpose = iota // answers are ignored
-	Train                  // every question needs an answer; the first one is learned
+	Train                  // every question needs an answer; the first answer is the target
 )
 
-// A passage is a tokenized paragraph.
+// A passage is a paragraph, tokenized to word pieces.
 type passage struct {
 	context string
 	words   []word
@@ -79,7 +79,7 @@ type Features struct {
 	o     Options
 	vocab *tokenize.Vocab
 	items []item
-	first []int            // number of the first window of each item, then the total
+	first []int            // number of the first window of each item, then the number of all windows
 	words tokenize.Options // options for encoding words
 }
 
@@ -110,9 +110,9 @@ type builder struct {
 
 	paragraph int // paragraph number of passage and chars
 	passage   *passage
-	chars     []int32 // word number of each character, for training
+	chars     []int32 // word number of each character in the paragraph, for training
 	answer    []int32 // pieces of an answer
-	enough    []byte  // buffer of the method narrow
+	enough    []byte  // buffer for narrow
 	want      []byte
 }
 
@@ -143,7 +143,7 @@ func (b *builder) add(i int) error {
 	return nil
 }
 
-// enter tokenizes a paragraph, unless it is the current one.
+// enter makes paragraph n the current one and tokenizes it, unless it already is.
 func (b *builder) enter(n int) {
 	text := b.f.Data.Paragraphs[n].Context
 	p := &passage{context: text, words: split(text)}
@@ -160,8 +160,8 @@ func (b *builder) enter(n int) {
 	}
 }
 
-// locate sets it.start and it.end to the pieces of the question's answer. found is false
-// if the paragraph has another text at the position of the answer.
+// locate finds the first and the last piece of the question's answer and stores them in
+// it. found is false if the paragraph has another text at the answer's position.
 func (b *builder) locate(q *Question, it *item) (found bool, err error) {
 	if q.Impossible && b.f.o.Negatives {
 		return true, nil
@@ -187,8 +187,9 @@ func (b *builder) locate(q *Question, it *item) (found bool, err error) {
 	return true, nil
 }
 
-// narrow sets it.start and it.end to the first pieces among them that are those of the
-// answer alone, if it is a part of a word: "1895" in "(1895–1943)".
+// narrow handles an answer that is a part of a word, such as "1895" in "(1895–1943)". It
+// searches the pieces from it.start to it.end for the answer's own pieces, and narrows
+// it.start and it.end to the first match.
 func (b *builder) narrow(text string, it *item) {
 	b.answer = b.enc.AppendIDs(b.answer[:0], text)
 	n := int32(len(b.answer))
@@ -205,9 +206,8 @@ func (b *builder) narrow(text string, it *item) {
 
 const markedSize = 4
 
-// appendMarked appends ids as four bytes each, of which only the first has its
-// highest bit set, so that a byte search can find a sequence of ids. Ids must
-// be below 2^24.
+// appendMarked appends each id as four bytes, so that a byte search finds sequences of
+// ids: only the first byte of an id has its highest bit set. Ids must be below 2^24.
 func appendMarked(dst []byte, ids []int32) []byte {
 	for _, id := range ids {
 		dst = append(dst, 0x80|byte(id>>21), byte(id>>14)&0x7f, byte(id>>7)&0x7f, byte(id)&0x7f)
@@ -227,8 +227,8 @@ func (p *passage) text(from, to int32) string {
 	return s.String()
 }
 
-// place converts an offset in the result of text(w, …) to one in the paragraph, which
-// may have more than a blank between two words.
+// place converts an offset in the result of text(w, …) to an offset in the paragraph.
+// They differ because the paragraph may have more than one blank between words.
 func (p *passage) place(w int32, at int) int {
 	for size := int(p.words[w].to - p.words[w].from); at > size; size = int(p.words[w].to - p.words[w].from) {
 		at -= size + 1

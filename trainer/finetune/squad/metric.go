@@ -14,10 +14,10 @@ import (
 // A Grade is the score of one answer, each value from 0 to 1.
 type Grade struct{ Exact, F1 float64 }
 
-// Compare grades an answer against one correct answer. Exact is 1 if they are
-// equal after [Normalize]. F1 is the harmonic mean of precision and recall of
-// their words. If one of them has no words, F1 is 0; with negatives (as in
-// evaluate-v2.0.py), it is 1 if both have none.
+// Compare grades an answer against one correct answer. Exact is 1 if both are
+// equal after [Normalize], else 0. F1 is the harmonic mean of precision and recall
+// of their words. F1 is 0 if the answer or the correct answer has no words; with
+// negatives (as in evaluate-v2.0.py), it is 1 if both have no words.
 func Compare(answer, right string, negatives bool) Grade {
 	a, r := Normalize(answer), Normalize(right)
 	var g Grade
@@ -76,17 +76,16 @@ type Evaluation struct {
 	BestF1    *Threshold `json:"best_f1,omitempty"`
 }
 
-// A Threshold is the best score that can be reached by replacing answers whose
-// odds are above a threshold by "no answer". It is the best value of
-// null_score_diff_threshold.
+// A Threshold is the best value of null_score_diff_threshold and its score. Answers
+// whose null odds are above the threshold are replaced by "no answer".
 type Threshold struct {
 	Score     float64 `json:"score"`
 	Threshold float64 `json:"threshold"`
 }
 
-// Evaluate grades answers by question id. odds are the null odds by question
-// id, or nil. They are used only for the best thresholds, in a dataset with
-// questions without an answer.
+// Evaluate grades answers, a map by question id. odds are the null odds by question
+// id, or nil. They are used only for the best thresholds, and only if the dataset has
+// unanswerable questions.
 func Evaluate(d *Dataset, answers map[string]string, odds map[string]float64) Evaluation {
 	negatives := d.Negatives()
 	grades := map[string]Grade{}
@@ -120,8 +119,9 @@ func Evaluate(d *Dataset, answers map[string]string, odds map[string]float64) Ev
 	return e
 }
 
-// rights returns the correct answers to compare with. evaluate-v2.0.py ignores those
-// that are empty after normalization; if none remains, the empty answer is correct.
+// rights returns the correct answers to compare with. With negatives it ignores answers
+// that are empty after normalization, as evaluate-v2.0.py does; if none remains, the
+// empty answer is correct.
 func (q *Question) rights(negatives bool) []string {
 	var out []string
 	for _, a := range q.Answers {
@@ -135,7 +135,7 @@ func (q *Question) rights(negatives bool) []string {
 	return out
 }
 
-// A tally sums grades.
+// A tally sums the grades of several answers.
 type tally struct {
 	exact, f1 float64
 	n         int
@@ -152,11 +152,12 @@ func (t *tally) score() *Score {
 	return &Score{100 * t.exact / n, 100 * t.f1 / n, t.n}
 }
 
-// bestThreshold implements find_best_thresh of the official script: it starts with
-// "no answer" for all questions and adds answers in the order of ascending odds.
+// bestThreshold implements find_best_thresh of the official script. It starts with
+// "no answer" for all questions, replaces them by the answers in ascending order of
+// odds, and returns the odds at which the score is best.
 func bestThreshold(d *Dataset, answers map[string]string, odds map[string]float64, grade func(id string) float64) *Threshold {
 	questions := map[string]*Question{}
-	var ids []string // of the questions that have odds
+	var ids []string // ids of the questions with odds
 	current := 0.0
 	for i := range d.Questions {
 		q := &d.Questions[i]

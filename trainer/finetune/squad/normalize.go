@@ -33,10 +33,10 @@ func lower(s string) string {
 	return out.String()
 }
 
-// finalSigma reports whether the capital sigma at i ends a word: a cased letter
-// before it and none after it, skipping case-ignorable characters (Unicode,
-// table 3-17). Each search through ignorable characters has a limit, so time is
-// linear even for many sigmas in one run of them.
+// finalSigma reports whether the capital sigma at i ends a word: a cased letter comes
+// before it and none after it, skipping case-ignorable characters (Unicode, table
+// 3-17). It skips a limited number of characters, so time is linear even for many
+// sigmas among many ignorable characters.
 func finalSigma(s []rune, i int) bool {
 	const far = 64
 	before, after := i-1, i+1
@@ -73,8 +73,8 @@ func dropPunctuation(s string) string {
 	}, s)
 }
 
-// dropArticles replaces \b(a|an|the)\b of Python's re by a blank. Word
-// characters are letters, numbers and "_", but not combining accents.
+// dropArticles replaces every match of \b(a|an|the)\b by a blank, as Python's re does:
+// word characters are letters, numbers and "_", but not combining accents.
 func dropArticles(s string) string {
 	var out strings.Builder
 	isWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }

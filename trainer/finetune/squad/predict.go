@@ -13,7 +13,7 @@ import (
 // PredictOptions configures the choice of answers. Start from
 // [DefaultPredictOptions].
 type PredictOptions struct {
-	NBestSize       int     `json:"n_best_size"`               // number of answers listed for a question, and of best starts and ends tried in a window
+	NBestSize       int     `json:"n_best_size"`               // number of answers listed for a question, and of starts and ends tried in each window
 	MaxAnswerLength int     `json:"max_answer_length"`         // maximum pieces of an answer
 	NullThreshold   float64 `json:"null_score_diff_threshold"` // with Negatives: how much the score of "no answer" must exceed that of the best answer
 }
@@ -49,8 +49,8 @@ type Prediction struct {
 // A Candidate is one of the n best answers.
 type Candidate struct {
 	Text        string
-	From, To    int     // byte range in the paragraph; 0, 0 if it is not there
-	Probability float64 // among the n best
+	From, To    int     // byte range in the paragraph; 0, 0: Text is not from the paragraph
+	Probability float64 // probability among the n best
 	StartLogit  float64
 	EndLogit    float64
 }
@@ -64,7 +64,7 @@ type Predictor struct {
 	item    int // item of the current windows
 	pairs   []pair
 	null    pair    // "no answer" in the window in which its score is lowest
-	odds    float64 // score of null; noNull before the first window
+	odds    float64 // lowest score of "no answer"; noNull before the first window
 	results []Prediction
 }
 
@@ -76,8 +76,8 @@ type pair struct {
 
 func (p pair) score() float64 { return p.start + p.end }
 
-// noNull is the score of "no answer" before any window was seen: larger than that of any
-// window, as in the reference.
+// noNull is the score of "no answer" before the first window. As in the reference, it is
+// larger than the score of any window.
 const noNull = 1000000
 
 // NewPredictor returns a predictor for all questions of f.
@@ -112,8 +112,8 @@ func (p *Predictor) Take(i int, logits []float32) error {
 	return nil
 }
 
-// skip finishes questions whose windows were all taken, including those without
-// windows.
+// skip finishes all questions that have no windows left, including questions without any
+// window.
 func (p *Predictor) skip() {
 	for p.item < len(p.f.items) && p.f.first[p.item+1] == p.next {
 		p.finish()
@@ -122,8 +122,8 @@ func (p *Predictor) skip() {
 	}
 }
 
-// window adds the pairs of a window. A padding token may be among the best, as
-// in the reference, but no pair contains it.
+// window adds the pairs of a window. As in the reference, a padding token may be among
+// the best starts and ends, but is never in a pair.
 func (p *Predictor) window(w Window, logits []float32) {
 	starts, ends := best(logits, 0, p.o.NBestSize), best(logits, 1, p.o.NBestSize)
 	at := func(token, column int) float64 { return float64(logits[2*token+column]) }
@@ -147,7 +147,7 @@ func (p *Predictor) window(w Window, logits []float32) {
 }
 
 // best returns the n tokens with the largest start logits (column 0) or end logits
-// (column 1), largest first; tokens with equal logits are in their order.
+// (column 1), largest first. Tokens with equal logits stay in the order of the window.
 func best(logits []float32, column, n int) []int {
 	tokens := make([]int, 0, n+1)
 	for t := range len(logits) / 2 {

@@ -32,11 +32,10 @@ func joinPieces(pieces []string) string {
 	return strings.Join(fields(s), " ")
 }
 
-// find implements get_final_text of run_squad.py. It returns the part of
-// original, as a byte range, that predicted came from; predicted was
-// lower-cased and split at punctuation. It compares both as tokenized,
-// character by character without blanks. If they differ, the result is all of
-// original.
+// find implements get_final_text of run_squad.py. predicted is a part of original,
+// lower-cased and split at punctuation. find returns the byte range of this part in
+// original. It tokenizes original and compares both character by character, without
+// blanks. If it cannot find the part, it returns all of original.
 //
 // "steve smith" in "Steve Smith's" gives "Steve Smith".
 func (a *aligner) find(predicted, original string) (start, stop int) {
@@ -76,8 +75,8 @@ func solid(s []rune) []int {
 	return at
 }
 
-// counterpart returns the index in the source of a character of the tokens: that of
-// the source character with the same number of non-blank characters before it.
+// counterpart converts the index of a character in the tokenized text to an index in the
+// source: the character with the same number of non-blank characters before it.
 func counterpart(tokensAt, sourceAt []int, place int) (int, bool) {
 	i, ok := slices.BinarySearch(tokensAt, place)
 	if !ok {

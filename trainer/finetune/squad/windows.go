@@ -12,7 +12,7 @@ var _ finetune.Examples = (*Features)(nil)
 // Options returns the options the windows were made with.
 func (f *Features) Options() Options { return f.o }
 
-// Questions returns the number of questions with windows: all but Unfound.
+// Questions returns the number of questions in f: all except Unfound.
 func (f *Features) Questions() int { return len(f.items) }
 
 // room returns the maximum number of the paragraph's pieces in a window.
@@ -68,7 +68,7 @@ func (f *Features) window(n, k int) Window {
 // Tokens returns the number of tokens of the window.
 func (w Window) Tokens() int { return w.Offset + len(w.Pieces) + 1 }
 
-// WordOf returns the number of the paragraph's word that piece i belongs to.
+// WordOf returns the number of the word in the paragraph that contains piece i.
 func (w Window) WordOf(i int) int { return int(w.it.passage.wordOf[w.Start+i]) }
 
 // MaxContext reports whether this window gives piece i the most context.

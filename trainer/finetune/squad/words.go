@@ -32,8 +32,8 @@ func split(text string) []word {
 	return words
 }
 
-// wordOfChar returns the word number of every character of a text. White space
-// belongs to the word before it, or to -1 at the beginning.
+// wordOfChar returns the word number of every character of a text. White space gets the
+// number of the word before it, or -1 at the beginning.
 func wordOfChar(text string) []int32 {
 	at := make([]int32, 0, utf8.RuneCountInString(text))
 	n, inWord := int32(-1), false

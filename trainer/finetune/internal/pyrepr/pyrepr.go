@@ -1,6 +1,5 @@
-// Package pyrepr formats numbers and strings as Python's repr and json.dumps
-// do, so that prediction files are byte for byte those of google-research/bert
-// for equal values.
+// Package pyrepr formats numbers and strings as Python's repr and json.dumps do. So,
+// for equal values, prediction files equal those of google-research/bert byte for byte.
 package pyrepr
 
 import (
