@@ -1,5 +1,5 @@
-// Package optim defines the optimizers. trainer/cpu uses it; other backends are
-// tested against it.
+// Package optim implements the optimizers. trainer/cpu uses this package; other
+// backends are tested against it.
 //
 // # AdamW, as in google-research/bert
 //
@@ -63,7 +63,7 @@ type Constants[T float32 | float64] struct {
 }
 
 // For returns the constants of update number step, counted from 0. norm is the
-// global norm of the gradients. Decay is zero until [Constants.Decaying].
+// global norm of the gradients. Decay is zero; [Constants.Decaying] sets it.
 func For[T float32 | float64](o trainer.Optimizer, step int64, rate, norm float64) Constants[T] {
 	c1, c2 := 1.0, 1.0
 	if o.BiasCorrection {
@@ -85,7 +85,7 @@ func (c Constants[T]) Decaying(on bool) Constants[T] {
 	return c
 }
 
-// Clip returns the factor that reduces gradients with a global norm to
+// Clip returns the factor that scales gradients with this global norm down to the norm
 // o.ClipNorm; 1 if the norm is smaller or o does not clip.
 func Clip(o trainer.Optimizer, norm float64) float64 {
 	if o.ClipNorm == 0 || norm <= o.ClipNorm {
