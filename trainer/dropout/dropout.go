@@ -1,5 +1,5 @@
-// Package dropout defines which elements dropout drops. The CUDA kernels have
-// the same definition; a golden table in this package's tests checks both.
+// Package dropout decides which elements are dropped. The CUDA kernels implement the
+// same rule; a golden table in this package's tests checks both.
 //
 // The decision is a pure function of the seed, the sequence and the element,
 // computed by the counter-based generator Philox4x32-10 (Salmon et al.,
@@ -17,9 +17,9 @@
 //
 //	c0, c1  global position of the sequence, low and high word
 //	c2      kind of the site | layer << 8
-//	c3      place inside the sequence
+//	c3      position of the elements in the sequence, see below
 //
-// A call of the generator gives 16 bytes, one for each of 16 elements. Byte w
+// A call of the generator gives 16 random bytes, one for each of 16 elements. Byte w
 // is byte w&3 (the lowest is byte 0) of word w>>2. An element is kept if its
 // byte is below keep = 256 − round(256·p). So the effective drop probability is
 // round(256·p)/256. Kept elements are scaled by 256/keep.
@@ -30,8 +30,8 @@
 // Attention probabilities (query row r, key column k of head h, both inside the
 // sequence): c3 = lane | k/32 << 5 | r/16 << 14 | h << 24 with lane = (r mod
 // 8)·4 + (k mod 8)/2, and the element's byte is (k mod 32)/8·4 + (r mod 16)/8·2
-// + k mod 2: the 16 elements of a 16×32 block that a lane of a tensor core
-// holds.
+// + k mod 2. So one call serves the 16 elements of a 16×32 block that one lane of a
+// tensor core holds.
 //
 // All functions are pure and safe for concurrent use.
 package dropout
@@ -50,13 +50,13 @@ const (
 	Pooled          Kind = 4 // pooled output, before a classifier; element j of row 0
 )
 
-// A Site is a kind in a layer: word c2 of the counter.
+// A Site identifies a kind in a layer. It is word c2 of the counter.
 type Site uint32
 
 // At returns the site of a kind in an encoder layer.
 func At(k Kind, layer int) Site { return Site(uint32(k) | uint32(layer)<<8) }
 
-// A Mask decides which elements are dropped, by a seed and a probability. The
+// A Mask decides which elements are dropped, given a seed and a drop probability. The
 // zero value drops everything; [None] returns the mask that drops nothing.
 type Mask struct {
 	seed uint64
@@ -98,8 +98,8 @@ func (m Mask) block(position int64, site Site, place uint32) [4]uint32 {
 	return Philox(m.seed, [4]uint32{uint32(position), uint32(uint64(position) >> 32), uint32(site), place})
 }
 
-// Hidden applies the mask in place to x: the flat elements first, first+1, … of
-// the sequence at a global position.
+// Hidden applies the mask in place to x. x holds the flat elements first, first+1, … of
+// the sequence with the given global position.
 func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first int) {
 	if !m.Active() {
 		return
@@ -131,8 +131,8 @@ type Scores[T float32 | float64] struct {
 	Head       int
 }
 
-// Attention applies the mask in place to probabilities of the sequence at a
-// global position.
+// Attention applies the mask in place to attention probabilities of the sequence with
+// the given global position.
 func Attention[T float32 | float64](m Mask, s Scores[T], position int64, site Site) {
 	if !m.Active() {
 		return
@@ -160,8 +160,8 @@ type tile[T float32 | float64] struct {
 	rows, keys, stride int
 }
 
-// lane applies the mask to the 16 elements of a lane, whose random bytes are
-// words: they are in two rows eight apart, and in each row in two columns of
+// lane applies the mask to the 16 elements of a lane; words are their random bytes. The
+// elements are in two rows that are eight apart. In each row, they are two columns in
 // each of the tile's four groups of eight columns.
 func (t tile[T]) lane(m Mask, words [4]uint32, lane int) {
 	scale := T(m.Scale())

@@ -2,8 +2,8 @@ package dropout
 
 import "golang.org/x/sys/cpu"
 
-// hiddenBytes computes the random bytes of eight blocks, at place and the seven
-// places after it.
+// hiddenBytes computes the random bytes of eight Philox blocks. place is word c3 of the
+// first block; it increases by 1 from block to block.
 //
 //go:noescape
 func hiddenBytes(key, position uint64, site, place uint32, out *[128]byte)
@@ -20,12 +20,12 @@ func attentionBytes(key, position uint64, site, place uint32, out *[512]byte)
 //go:noescape
 func apply(x *float32, mask *byte, n int, keep uint32, scale float32)
 
-// fast reports whether the processor has AVX2, which these functions need.
+// fast reports whether the processor has AVX2, which the assembly functions need.
 func fast() bool { return cpu.X86.HasAVX2 }
 
-// hiddenFast applies the mask to a prefix of x, in single precision and in
-// whole groups of eight blocks. It returns the length of the prefix, which may
-// be 0.
+// hiddenFast applies the mask to a prefix of x and returns the length of the prefix. The
+// prefix has whole groups of eight blocks. Its length may be 0, for example if x is not
+// in single precision.
 func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, first int) int {
 	y, single := any(x).([]float32)
 	if !single || first%16 != 0 || len(x) < 128 || !fast() {
@@ -40,8 +40,8 @@ func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, f
 	return n
 }
 
-// attentionFast applies the mask to a tile in single precision, and reports
-// whether it did.
+// attentionFast applies the mask to a tile in single precision. It returns false, and
+// does nothing, for tiles that it does not support.
 func attentionFast[T float32 | float64](m Mask, t tile[T], position int64, site Site, place uint32) bool {
 	x, single := any(t.x).([]float32)
 	if !single || !fast() {
