@@ -1,15 +1,15 @@
 // Package backendtest tests a backend through the interfaces of package trainer. It
 // compares losses, gradients with dropout, outputs and updates with those of the
-// CPU backend in double precision. It also checks what the interfaces promise about
-// overflows, snapshots, reproducible bits, several ranks, and limits.
+// CPU backend in double precision. It also checks that overflows, snapshots,
+// reproducible bits, several ranks, and limits behave as the interfaces specify.
 //
 //	func TestSinglePrecision(t *testing.T) {
 //		backendtest.Suite{Backend: back, Precision: trainer.Float32}.Run(t)
 //	}
 //
 // The models have head size 64, hidden size 128 or 192, and an odd vocabulary size.
-// Sequences have 1 to 200 tokens; 200 is more than three tiles of 64. Single
-// operations are tested in the packages of the backends.
+// Sequences have 1 to 200 tokens; 200 is more than three tiles of 64. The packages of
+// the backends test individual operations.
 package backendtest
 
 import (
@@ -28,12 +28,12 @@ type Suite struct {
 	// Precision.
 	Tolerance Tolerance
 
-	// Small leaves out settings that only repeat others. It is meant for simulated
-	// devices, which are slow: about 25 forward and backward passes of 100 to 230
-	// tokens remain.
+	// Small omits settings whose features other settings also test. It is meant for
+	// simulated devices, which are slow: about 25 forward and backward passes of 100 to
+	// 230 tokens remain.
 	Small bool
 
-	// Quick has a small vocabulary and shorter sequences: 60 to 160 tokens a batch.
+	// Quick uses a small vocabulary and shorter sequences: 60 to 160 tokens per batch.
 	Quick bool
 
 	// Only holds the names of the tests to run; nil means all.
@@ -102,8 +102,8 @@ type Tolerance struct {
 }
 
 // Tolerances returns the tolerance that every backend of pretext must meet in
-// precision p. Movement is large because weights are stored in float32 and, in 16
-// bits, because the optimizer divides gradients that are near zero by their size.
+// precision p. Movement is large because weights are stored in float32. In 16 bits it is
+// also large because the optimizer divides gradients near zero by their size.
 func Tolerances(p trainer.Precision) Tolerance {
 	switch p {
 	case trainer.Float64:
@@ -117,8 +117,8 @@ func Tolerances(p trainer.Precision) Tolerance {
 	}
 }
 
-// loss returns the maximum error of the loss of a model with heads h: Regression
-// for a regression, which has a larger error, and otherwise the usual tolerance.
+// loss returns the maximum error of the loss of a model with heads h. A regression has
+// its own, larger tolerance.
 func (t Tolerance) loss(h trainer.Heads) float64 {
 	if h.Regression {
 		return t.Regression

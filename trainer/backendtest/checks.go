@@ -87,8 +87,8 @@ func (s Suite) outputs(t *testing.T, c setting) {
 	}
 }
 
-// maskedLosses checks the loss and the predicted token of each masked token in out:
-// they must agree with the logits in out, and their total with sums.
+// maskedLosses checks the loss and the predicted token of each masked token in out. They
+// must match the logits in out, and the sum of the losses must match sums.
 func (s Suite) maskedLosses(t *testing.T, b *trainer.Batch, sums trainer.Sums, out *trainer.Outputs) {
 	t.Helper()
 	if len(out.MLMLosses) != b.Masked() || len(out.MLMBest) != b.Masked() {
@@ -119,8 +119,8 @@ func (s Suite) maskedLosses(t *testing.T, b *trainer.Batch, sums trainer.Sums, o
 	}
 }
 
-// lossesAlone checks that the losses are the same as those of with, an earlier
-// result with all outputs, if no other output is requested.
+// lossesAlone requests only the losses of masked tokens. It checks that they equal the
+// losses in with, an earlier result with all outputs.
 func (s Suite) lossesAlone(t *testing.T, m trainer.Model, b *trainer.Batch, with *trainer.Outputs) {
 	t.Helper()
 	alone := &trainer.Outputs{Want: trainer.OutputMLMLosses}

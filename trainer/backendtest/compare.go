@@ -1,4 +1,4 @@
-// Functions that compare take what a backend gave, what is wanted and a limit.
+// Functions that compare take a backend's result, the expected result and a limit.
 
 package backendtest
 
@@ -83,12 +83,16 @@ func minus(x, y []float32) []float32 {
 // near reports whether got differs from want by at most tolerance × want.
 func near(got, want, tolerance float64) bool { return math.Abs(got/want-1) <= tolerance }
 
-// compareGradients fails the test if the gradient of any tensor is outside of the
-// tolerance. Some gradients are exactly zero except for rounding: their norm is
-// compared with that of the query bias of the same layer. The gradient of a bias sums
-// terms of both signs over tokens or sequences, of which nearly nothing may remain;
-// its rounding errors are those of a column of its matrix, so it is as large as the
-// root mean square of the columns at least.
+// compareGradients fails the test if the gradient of any tensor is outside the
+// tolerance. Errors are relative to the norm of the exact gradient, with these exceptions:
+//
+//   - The exact gradient of a key bias is zero. The computed one is compared with the
+//     gradient of the query bias in the same layer.
+//   - Other gradients that are zero except for rounding are compared with the norm of
+//     all gradients.
+//   - The gradient of a bias sums terms of both signs over tokens or sequences, which may
+//     nearly cancel, while its rounding errors are as large as in a column of the weight
+//     matrix. Its scale is at least the root mean square of the norms of the columns.
 func compareGradients(t *testing.T, got, want map[string][]float32, tol Tolerance) {
 	t.Helper()
 	var all []float64

@@ -21,7 +21,8 @@ type setting struct {
 	small   bool // also runs if Suite.Small is set
 }
 
-// settings returns all settings, with less to compute if quick is set.
+// settings returns all settings, with a smaller vocabulary and shorter sequences if quick
+// is set.
 func settings(quick bool) []setting {
 	base := trainer.Config{
 		VocabSize: 1003, HiddenSize: 128, Layers: 2, AttentionHeads: 2, IntermediateSize: 192, Activation: trainer.GELUNew,

@@ -40,7 +40,7 @@ func (s Suite) updates(t *testing.T, c setting, o trainer.OptimizerName) {
 func (s Suite) overflow(t *testing.T, c setting) {
 	m, want := s.model(t, c, trainer.AdamW), c.reference(t, trainer.AdamW)
 	bad, good := c.batch(20), c.batch(21)
-	for range 2 { // so that moments and counters are not zero
+	for range 2 { // two normal steps, so that moments and counters are not zero
 		c.accumulate(t, m, good)
 		c.accumulate(t, want, good)
 		apply(t, m, schedule())
@@ -64,8 +64,8 @@ func (s Suite) overflow(t *testing.T, c setting) {
 	compareChanges(t, changes(start, tensors(t, m, trainer.Weights)), changes(from, tensors(t, want, trainer.Weights)), s.Tolerance.Movement)
 }
 
-// skipped checks that the step on what accumulate computes is skipped: it changes
-// nothing except the loss scale.
+// skipped calls accumulate, which computes gradients that are not finite, and then Apply.
+// It checks that the step is skipped and changes nothing except the loss scale.
 func (s Suite) skipped(t *testing.T, m trainer.Model, accumulate func() error) {
 	t.Helper()
 	before, was := everything(t, m), m.State()
@@ -163,8 +163,8 @@ func (s Suite) snapshot(t *testing.T, c setting) {
 	}
 }
 
-// twoRanks checks that two ranks train like one. In the second step, one of the two
-// has no micro-batch.
+// twoRanks checks that two ranks get the same results as one. In the second step, one of
+// the two ranks has no micro-batch.
 func (s Suite) twoRanks(t *testing.T, c setting) {
 	if s.OneRank {
 		ranktest.Run(2, func(comm trainer.Comm) {
@@ -227,9 +227,9 @@ type rank struct {
 	number int
 }
 
-// rankStep takes a step of two micro-batches on rank r, and compares its result with
-// want. In the first step each rank has one of them; in the second step rank 0 has
-// both.
+// rankStep takes rank r's part of a step with two micro-batches and compares the result
+// with want. In the first step each rank computes one micro-batch; in the second step
+// rank 0 computes both.
 func (s Suite) rankStep(t *testing.T, c setting, r rank, step int, want trainer.StepInfo) {
 	b := c.batch(50 + uint64(step))
 	coef := b.Counts(c.heads).Coef()
