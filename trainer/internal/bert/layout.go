@@ -1,6 +1,6 @@
-// Package bert has what the models of all backends share: where each parameter lies in a
-// flat buffer and what it is for, which rows of the encoder's output the heads read, and
-// the loops over tensors of trainer.Model.
+// Package bert holds the code that the models of all backends share: the layout of
+// parameters in a flat buffer, their use in the model, the selection of the rows of the
+// encoder's output that heads read, and the loops over tensors of trainer.Model.
 package bert
 
 import (
@@ -28,19 +28,19 @@ type Layout struct {
 	byName map[string]int // index in Specs
 }
 
-// A Bucket is a range of the flat buffers whose gradients are complete at the same moment
-// of a backward pass: those of the embeddings, of an encoder layer, or of the heads.
-// Ranks sum gradients one bucket at a time.
+// A Bucket is the range of the flat buffers that holds the embeddings, one encoder layer,
+// or the heads. Its gradients are complete at the same point of a backward pass. Ranks sum
+// gradients one bucket at a time.
 type Bucket struct{ First, N int }
 
-// Padding enlarges a layout. Elements that belong to no tensor stay zero.
+// Padding aligns the tensors and buckets of a layout. Padding elements stay zero.
 type Padding struct {
-	Tensor     int // every offset is a multiple of it
-	Bucket     int // every bucket's size is a multiple of it
-	Vocabulary int // rows of the tensors that have one for each word
+	Tensor     int // every tensor's offset is a multiple of Tensor
+	Bucket     int // every bucket's size is a multiple of Bucket
+	Vocabulary int // number of rows of tensors with a row for each vocabulary entry
 }
 
-// NoPadding places tensors side by side.
+// NoPadding returns the padding of a layout without gaps between tensors.
 func NoPadding(c trainer.Config) Padding {
 	return Padding{Tensor: 1, Bucket: 1, Vocabulary: c.VocabSize}
 }
@@ -82,7 +82,7 @@ func NewLayout(c trainer.Config, h trainer.Heads, pad Padding) Layout {
 
 func roundUp(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 
-// Index returns the index in l.Specs of a tensor that the model has.
+// Index returns the index in l.Specs of the tensor name, which the model must have.
 func (l *Layout) Index(name string) int {
 	i, ok := l.byName[name]
 	if !ok {
@@ -109,8 +109,8 @@ func (l *Layout) Tensors(k trainer.Kind, read func(dst []float32, i int) ([]floa
 	}
 }
 
-// Load calls store with the index and the values of each tensor that the model has. A
-// wrong shape is an error.
+// Load calls store with the index and the values of each tensor that the model has, and
+// reports missing and unexpected tensors. A wrong shape is an error.
 func (l *Layout) Load(tensors iter.Seq2[trainer.Tensor, error], store func(i int, data []float32)) (trainer.LoadReport, error) {
 	var r trainer.LoadReport
 	given := make([]bool, len(l.Specs))

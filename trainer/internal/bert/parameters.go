@@ -11,9 +11,9 @@ const (
 	decoderBias    = "cls.predictions.bias"
 )
 
-// Parameters are a backend's views of a model's parameters, named by use: D of a dense
-// layer, N of a LayerNorm, T of a table. Those of heads that the model does not have are
-// zero.
+// Parameters are a backend's views of a model's parameters. The type of a view is D for a
+// dense layer, N for a LayerNorm and T for a table. Views for heads that the model does
+// not have are zero.
 type Parameters[D, N, T any] struct {
 	Word, Position, Segment T
 	EmbedNorm               N
@@ -25,7 +25,7 @@ type Parameters[D, N, T any] struct {
 	NSP, Classifier, Spans  D
 }
 
-// A Layer is the parameters of one encoder layer.
+// A Layer holds the views of one encoder layer.
 type Layer[D, N any] struct {
 	QKV, Attended, Up, Down D
 	Norm1, Norm2            N
@@ -33,11 +33,13 @@ type Layer[D, N any] struct {
 
 // A Viewer makes views of parameters.
 type Viewer[D, N, T any] interface {
-	// Dense is y = x·Wᵀ + b, with the tensors name.weight (out, in) and name.bias.
+	// Dense returns the view of a dense layer, y = x·Wᵀ + b, with the tensors
+	// name.weight of shape (out, in) and name.bias.
 	Dense(name string, out, in int) D
 
-	// Norm has the tensors name.LayerNorm.weight and name.LayerNorm.bias. If withBias
-	// is set, its gradient also has that of name.dense.bias, of the dense layer before.
+	// Norm returns the view of a LayerNorm, with the tensors name.LayerNorm.weight and
+	// name.LayerNorm.bias. If withBias is set, its gradients include the gradient of
+	// name.dense.bias, the bias of the preceding dense layer.
 	Norm(name string, withBias bool) N
 
 	Table(name string) T

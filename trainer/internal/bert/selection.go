@@ -6,11 +6,11 @@ import (
 	"pretext/trainer"
 )
 
-// A Selection is the set of rows of a batch whose encoder output something reads: masked
+// A Selection is the set of rows of a batch whose encoder output is needed: masked
 // tokens, and the first token of each sequence if there is a pooler. After its attention,
-// the last layer is computed only for these rows: there no row depends on another, and
-// the gradients of the others are zero. A span head and trainer.OutputHidden read every
-// row, so there is nothing to save.
+// the last layer is computed only for these rows. This gives the same result, because from
+// there on no row depends on another, and the gradients of all other rows are zero. A span
+// head and trainer.OutputHidden need every row.
 type Selection struct {
 	All  bool    // every row is selected; Rows is not set
 	Rows []int32 // ascending: row i of the encoder's output belongs to row Rows[i] of the batch

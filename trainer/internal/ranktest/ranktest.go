@@ -11,7 +11,7 @@ import (
 	"pretext/trainer"
 )
 
-// group is the shared side of the ranks of a test.
+// group is the state that the ranks of a test share.
 type group struct {
 	size    int
 	mu      sync.Mutex
@@ -23,7 +23,7 @@ type group struct {
 	bytes   []byte
 }
 
-// member is a Comm between goroutines.
+// member is one rank's Comm. Ranks are goroutines.
 type member struct {
 	*group
 	rank int
@@ -56,7 +56,8 @@ func (g *group) leave() {
 	g.cond.Broadcast()
 }
 
-// wait blocks until all ranks have called it, or one has returned.
+// wait blocks until all ranks have called it. It returns errGone if the function of a rank
+// returns before that.
 func (m member) wait() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,7 +81,7 @@ func (m member) Rank() int { return m.rank }
 // Size implements trainer.Comm.
 func (m member) Size() int { return m.size }
 
-// exchange calls f with the values of all ranks.
+// exchange passes x to all other ranks and calls f with the values of all ranks.
 func (m member) exchange(x []float64, f func(all [][]float64)) error {
 	m.inputs[m.rank] = append([]float64{}, x...)
 	if err := m.wait(); err != nil {
