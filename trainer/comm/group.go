@@ -74,7 +74,7 @@ type supervised struct {
 	welcomed  chan struct{} // closed once welcome is set
 	ticked    time.Time     // last call of tick
 	ring      bool          // next and prev are set
-	heardNext time.Time     // last sign of life on the ring
+	heardNext time.Time     // time of the last message from the next rank of the ring
 	silent    bool          // the silence of the next rank was reported
 	suspects  map[int]bool  // ranks for which suspect was called
 	leaving   bool          // Close was called
