@@ -39,7 +39,7 @@ type Question struct {
 	Impossible bool // the paragraph does not contain the answer (SQuAD 2.0)
 }
 
-// An Answer is a part of the paragraph.
+// An Answer is a correct answer: a part of the paragraph.
 type Answer struct {
 	Text  string
 	Start int // index of its first character in the paragraph, in code points
