@@ -183,11 +183,11 @@ type CacheOptions struct {
 	Done func(bytes int64) `json:"-"`
 }
 
-// Cached returns the same shards with random access. For every compressed or
-// third-party file it writes an index to the directory dir, and for every compressed
-// file also the uncompressed data. Existing cache files are reused if the name, the
-// size, and the first and last MiB of the original file are unchanged. Positions,
-// orders and masks are the same as without a cache.
+// Cached returns the same shards with random access. It writes cache files to the
+// directory dir: an index of every third-party file, and an index and an uncompressed
+// TFRecord copy of every compressed file or shard in another format. Existing cache
+// files are reused if the name, the size, and the first and last MiB of the original
+// file are unchanged. Positions, orders and masks are the same as without a cache.
 func (s *Shards) Cached(ctx context.Context, dir string, opts CacheOptions) (*Shards, error) {
 	cache, err := store.Open(dir)
 	if err != nil {
