@@ -21,7 +21,7 @@ import (
 	"pretext/trainer/loader"
 )
 
-// A Corpus is a split of a folder of shards, with its vocabulary.
+// A Corpus holds one split of a data folder, and the vocabulary of the data.
 type Corpus struct {
 	path      string
 	shards    *loader.Shards

@@ -20,7 +20,7 @@ type Evaluation struct {
 	// tokens as Mask. NaN: there are no training shards to count.
 	UnigramLoss, UnigramAccuracy float64
 
-	Skipped int64 // corrupt examples
+	Skipped int64 // number of corrupt examples
 }
 
 // String returns all figures in one line.
@@ -75,7 +75,7 @@ func Fraction(a, b float64) float64 {
 	return a / b
 }
 
-// An evaluator holds the examples of every evaluation of a run.
+// An evaluator evaluates a model during a run, always on the same held-out examples.
 type evaluator struct {
 	source   *loader.Source
 	comm     *comm.Group

@@ -22,7 +22,7 @@ import (
 // and each evaluation, in the order of steps.
 const MetricsFile = "metrics.jsonl"
 
-// A trainLine is the line of a step.
+// A trainLine is the line of a step in the metrics.
 type trainLine struct {
 	Step        int64  `json:"step"`     // steps done
 	Position    int64  `json:"position"` // examples seen
@@ -37,7 +37,7 @@ type trainLine struct {
 	Skipped     bool   `json:"skipped"`
 	Tokens      int64  `json:"tokens"`
 	Speed       Number `json:"tokens_per_second"`
-	LeftOut     int64  `json:"left_out,omitempty"` // corrupt examples
+	LeftOut     int64  `json:"left_out,omitempty"` // number of corrupt examples that the step skipped
 
 	Spent float64 `json:"budget_spent_seconds,omitempty"` // with a budget: time of all steps so far
 }
@@ -49,7 +49,7 @@ type damageLine struct {
 	Damage Damage `json:"damage"`
 }
 
-// An EvalLine is the line of an evaluation.
+// An EvalLine is the line of an evaluation in the metrics.
 type EvalLine struct {
 	Step            int64  `json:"step"`
 	Examples        int64  `json:"eval_examples"`
@@ -62,7 +62,7 @@ type EvalLine struct {
 	MaskAccuracy    Number `json:"eval_mask_accuracy"`
 	UnigramLoss     Number `json:"eval_unigram_loss"` // unigram baseline on the same targets; null: unknown
 	UnigramAccuracy Number `json:"eval_unigram_accuracy"`
-	LeftOut         int64  `json:"eval_left_out,omitempty"` // corrupt examples
+	LeftOut         int64  `json:"eval_left_out,omitempty"` // number of corrupt examples that were skipped
 }
 
 // A metric holds the fields that a resumed run reads from a line of any kind.

@@ -98,9 +98,9 @@ func (r *run) train(ctx context.Context) (end *Result, err error) {
 	return end, err
 }
 
-// hold locks the output directory, removes the temporary files of an interrupted run
-// and calls work. It returns a [*store.RemovedError] if the directory was removed
-// meanwhile.
+// hold checks the output directory ([CheckOut]), locks it, removes the temporary files
+// of an interrupted run and calls work. It returns a [*store.RemovedError] if the
+// directory was removed meanwhile.
 func hold(out string, work func() error) error {
 	if err := CheckOut(out); err != nil {
 		return err
