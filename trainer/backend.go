@@ -17,11 +17,10 @@ type Backend interface {
 	// [ErrUnavailable].
 	Open(c Config, h Heads, o Options) (Model, error)
 
-	// AutoTokens returns the maximum number of tokens of a micro-batch that
-	// suits the device and its memory, for a run that does not set it. The
-	// limits in o are ignored. If the longest example has more tokens, the
-	// caller uses its length instead. If the device is missing, the error wraps
-	// [ErrUnavailable].
+	// AutoTokens returns a maximum number of tokens per micro-batch that suits the
+	// device and its memory. It is the default for runs without their own setting,
+	// unless the longest example is longer. AutoTokens ignores the limits in o. If
+	// the device is missing, the error wraps [ErrUnavailable].
 	AutoTokens(c Config, h Heads, o Options) (int, error)
 }
 
