@@ -15,9 +15,9 @@
 // stop listening.
 //
 // A connection begins with a handshake, in which both sides prove that they have
-// the same secret (HMAC-SHA256 over fresh random numbers of both sides). A rank
-// reads at most 80 bytes of the handshake, for at most ten seconds. It refuses a
-// connection without this proof, and the run continues.
+// the same secret (HMAC-SHA256 over fresh random numbers of both sides). Until then,
+// a rank reads at most 80 bytes of the connection, for at most ten seconds. It refuses
+// a connection without this proof, and the run continues.
 //
 // Without a secret, ranks listen on loopback addresses only. Each side asks the
 // kernel (Linux) for the user of the process at the other end, which must be the

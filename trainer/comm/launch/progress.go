@@ -43,8 +43,8 @@ func Reporter(getenv func(string) string) func(Save) {
 }
 
 // report returns a function that writes the first and the last report of a checkpoint, and
-// at most one per reportInterval between them. Write errors are ignored: they mean that
-// the launcher has ended, so no process waits for the checkpoint.
+// at most one per reportInterval between them. Write errors are ignored: if the launcher
+// has ended, no process waits for the checkpoint.
 func report(w io.Writer) func(Save) {
 	var last time.Time
 	saving := false
