@@ -40,8 +40,8 @@ type Model interface {
 	Accumulate(b *Batch, coef Coef, last bool) error
 
 	// Apply ends a step: it sums the gradients over the ranks, clips them,
-	// updates the weights and clears the gradients. The learning rate is the
-	// schedule's at the model's own step counter. If a gradient is not finite on
+	// updates the weights and clears the gradients. The learning rate is the one of
+	// schedule s at the model's own step counter. If a gradient is not finite on
 	// any rank, Apply changes only the loss scale and reports the step as
 	// skipped. All ranks must call Apply. A rank without a micro-batch calls it
 	// without Accumulate; Apply then makes the same collective calls as the
@@ -110,9 +110,9 @@ type Options struct {
 	// that rank (reduce-scatter), updates their weights, and copies the weights
 	// to all ranks (all-gather). If false, every rank stores all moments. Results
 	// are the same within rounding, and checkpoints hold whole tensors either
-	// way. With several ranks, [Model.Load] stores only this rank's part of the
-	// moments, and [Model.Tensors] of moments is an error: use [Model.Snapshot].
-	// ShardOptimizer has no effect with one rank or without Train.
+	// way. If true, with several ranks, [Model.Load] stores only this rank's part
+	// of the moments, and [Model.Tensors] of moments is an error: use
+	// [Model.Snapshot]. It has no effect with one rank or without Train.
 	ShardOptimizer bool
 
 	// Deterministic makes results bit-for-bit reproducible for the same batches,

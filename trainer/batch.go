@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// NoLabel is the label of a sequence without a label. The sequence then adds
+// NoLabel stands for a missing label. A sequence without a label for a head adds
 // nothing to the loss of that head.
 const NoLabel = -1
 

@@ -6,7 +6,7 @@ package trainer
 // rank exits, the methods return errors on every rank.
 //
 // A Comm sends host memory. A backend with a faster connection between devices
-// (NCCL) needs a Comm only for Broadcast, once, to set up that connection.
+// (NCCL) sets up that connection with one Broadcast.
 type Comm interface {
 	Rank() int // from 0
 	Size() int // at least 1
