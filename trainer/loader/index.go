@@ -36,7 +36,7 @@ type fileIndex struct {
 	before []int64
 }
 
-// A block locates the first record of a block.
+// A block is the index entry of a block: the number and offset of its first record.
 type block struct {
 	record int64 // number in the file of the first record
 	offset int64 // byte offset of the first record in the file

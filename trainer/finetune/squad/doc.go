@@ -44,8 +44,8 @@
 //
 // # Answers
 //
-// The best starts and ends of each window are combined to pairs. A pair must lie
-// in the paragraph, start before its end, and have at most MaxAnswerLength pieces.
+// The best starts and ends of each window are combined to pairs. A pair must lie in
+// the paragraph, must not end before it starts, and has at most MaxAnswerLength pieces.
 // Pairs are sorted by the sum of their logits. To find the text of a pair, its pieces
 // are aligned with the paragraph's words, ignoring blanks. See write_predictions of
 // run_squad.py.
