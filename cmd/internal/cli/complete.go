@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Completions are the values that a shell offers for flags.
+// Completions lists, by flag, the values that a shell offers for completion.
 type Completions struct {
 	Values  map[string][]string // flag → possible values
 	Files   map[string][]string // flag → extensions of the files to offer

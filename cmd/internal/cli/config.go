@@ -17,7 +17,7 @@ import (
 	"pretext/internal/redact"
 )
 
-// An effective is the value that a flag will have, and the origin of the value.
+// An effective is a flag's value after all settings are applied, and its origin.
 type effective struct {
 	Name   string   `json:"name"` // flag name with underscores, as in a settings file
 	Values []string `json:"values"`
@@ -43,7 +43,7 @@ two words). Environment variables are the prefix ` + s.Prefix + ` and the flag n
 capitals; several values of a flag are separated by line feeds. An unknown key is an
 error.`,
 		Example:            s.Example,
-		DisableFlagParsing: true, // the flags are the other command's
+		DisableFlagParsing: true, // the arguments include flags of the other command
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 			for _, c := range withSettings(cmd.Root()) {
 				words := strings.Fields(nameOf(c))
@@ -80,8 +80,8 @@ error.`,
 	}
 }
 
-// meant splits args into the command that their first words name, and the remaining
-// arguments.
+// meant finds the command that the first words of args name. It returns the command and
+// the remaining arguments.
 func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error) {
 	at, path := self.Root(), args
 	for {
@@ -103,8 +103,8 @@ func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error)
 	}
 }
 
-// notOne returns the error for words that do not name a command with settings. It
-// suggests the most similar of names.
+// notOne returns the error for words that do not name a command with settings. The error
+// suggests the most similar command in names.
 func notOne(words, names []string) error {
 	hint := ""
 	if near, ok := config.Nearest(words[len(words)-1], names); ok {

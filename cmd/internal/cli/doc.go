@@ -10,6 +10,6 @@
 //	os.Exit(cli.Program{Name: "prepare-data"}.Report(os.Stderr, root.Execute()))
 //
 // In order of precedence, values come from flags, the environment, the file, presets,
-// and defaults. Settings are written to the flags before a command runs; the command
-// sees a flag that was given.
+// and defaults. Settings are written to the flags before a command runs, as if the user
+// had given these flags.
 package cli

@@ -53,8 +53,8 @@ func withoutOperation(err error, message string) string {
 	return strings.Replace(message, path.Error(), path.Path+": "+path.Err.Error()+pathCure(path.Path), 1)
 }
 
-// pathCure returns advice for a path that does not exist, if its name shows what is
-// wrong with it.
+// pathCure returns advice for a path that does not exist, if the mistake can be seen in
+// the path; otherwise "".
 func pathCure(path string) string {
 	switch first, _, _ := strings.Cut(path, ","); {
 	case strings.HasPrefix(path, "~"):
@@ -74,8 +74,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Report writes an error as one line, with advice where there is some, and returns
-// the exit code of the process.
+// Report writes err as one line, with advice if Advice has any, and returns the exit code
+// of the process.
 func (p Program) Report(stderr io.Writer, err error) int {
 	if err == nil {
 		return failure.ExitOK

@@ -12,23 +12,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A Group is a list of flags under a common heading in help texts and manual pages, and
-// of settings: options that are rarely given and have no flag of their own.
+// A Group lists flags and settings under a common heading in help texts and manual pages.
+// Settings are rarely used options without a flag of their own.
 type Group struct {
 	Heading string
 	Flags   []string // in the order of the help text
 
-	// Settings are keys of the settings file, of the environment and of --set. A key
-	// "rule@run,plan" is a setting of these commands and a flag of others.
+	// Settings are keys of the settings file, of the environment and of --set. The key
+	// "rule@run,plan" is a setting of the commands run and plan, and a flag of others.
 	Settings []string
 }
 
-// manyFlags is the minimum number of flags for which a command's help has headings.
+// manyFlags is the minimum number of flags of a command whose help has headings.
 const manyFlags = 12
 
 const (
-	groupKey   = "pretext_group"   // key of a flag's annotation: the heading, and the flag's place in the help text
-	settingKey = "pretext_setting" // the same of a setting
+	groupKey   = "pretext_group"   // annotation key of a flag; values: its heading and its place in the help text
+	settingKey = "pretext_setting" // the same for a setting
 	otherFlags = "Other flags"
 )
 
@@ -144,7 +144,7 @@ func groupedUsages(fs *pflag.FlagSet) string {
 			order.AddFlag(f)
 		}
 	}
-	lines := strings.SplitAfter(order.FlagUsages(), "\n") // a flag a line: no usage has line ends
+	lines := strings.SplitAfter(order.FlagUsages(), "\n") // one flag on each line, because no usage has line feeds
 	var out strings.Builder
 	for _, g := range groups {
 		heading := g.heading

@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 // generated pages about a command are the same on every machine.
 func HideMachine(c *cobra.Command) {
 	if f := c.Flags().Lookup("workers"); f != nil {
-		f.DefValue = "0" // is not shown
+		f.DefValue = "0" // pflag does not show a default of 0
 		f.Usage += "; default: one per processor"
 	}
 	for _, sub := range c.Commands() {

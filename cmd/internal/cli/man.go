@@ -45,7 +45,7 @@ them to a directory of MANPATH, or read one with man -l.`,
 
 // A Page is a manual page in roff, in the macros of man(7).
 type Page struct {
-	Name string // of the file: prepare-data-verify.1
+	Name string // file name, such as prepare-data-verify.1
 	Roff []byte
 }
 
@@ -59,8 +59,8 @@ func Pages(root *cobra.Command) []Page {
 	return pages
 }
 
-// documented returns the subcommands that have a page of their own: all but those of
-// completion.
+// documented returns the subcommands that have a page of their own: all except the
+// subcommands of completion.
 func documented(c *cobra.Command) (all []*cobra.Command) {
 	if c.Name() == "completion" {
 		return nil
@@ -193,8 +193,8 @@ func (w *roff) seeAlso(c *cobra.Command) {
 	}
 }
 
-// escape escapes backslashes and hyphens, and a leading dot or quote, which would
-// otherwise begin a request.
+// escape escapes backslashes and hyphens, and a leading dot or quote, which roff would
+// otherwise read as a request.
 func escape(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, `"`, `\(dq`, "…", "...").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// NameSettings returns a function that writes the settings in a message as they are
-// given: packages name every option as if it had a flag, "--timeout 3s: …", which for a
-// setting is "--set timeout=3s: …". A value is text in capitals, in quotes or before
-// a colon, or a number.
+// NameSettings returns a function that corrects the names of settings in a message.
+// Packages name every option as a flag: "--timeout 3s: …". For a setting, the function
+// changes this to what the user can type: "--set timeout=3s: …". It recognizes as a value
+// a number, and text in capitals, in quotes or before a colon.
 func NameSettings(groups []Group) func(message string) string {
 	var names []string
 	for _, g := range groups {
@@ -21,7 +21,7 @@ func NameSettings(groups []Group) func(message string) string {
 			}
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // of two that match, the longer
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // longer names first, so that the longest name matches
 	named := sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(^|[^\w-])--(` + strings.Join(names, "|") + `)\b(?:[ =]([-+]?[0-9][\w.]*|[A-Z]+\b|"[^"]*")|[ =]([^\s-]\S*?)(: ))?`)
 	})

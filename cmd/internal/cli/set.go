@@ -48,7 +48,7 @@ func settingsOf(c *cobra.Command) (all []*pflag.Flag) {
 	return all
 }
 
-// settingNames returns the paragraph of a command's help that names its settings.
+// settingNames returns the paragraph that lists a command's settings in its help.
 func settingNames(c *cobra.Command) string {
 	groups := byHeading(settingsOf(c), settingKey)
 	if len(groups) == 0 {
@@ -72,8 +72,8 @@ func settingNames(c *cobra.Command) string {
 	return text
 }
 
-// addTopic adds the help topic that lists the settings of all commands. Its text is made
-// when it is asked for.
+// addTopic adds the help topic that lists the settings of all commands. The text is
+// written only when a user asks for the topic.
 func addTopic(root *cobra.Command) {
 	topic := &cobra.Command{Use: settingsTopic, Short: "The settings that have no flag"}
 	show := root.HelpFunc()
@@ -86,7 +86,8 @@ func addTopic(root *cobra.Command) {
 
 const settingsTopic = "settings"
 
-// Described returns the long text of a command, or the short one as a sentence.
+// Described returns the long description of a command. If there is none, it returns the
+// short one as a sentence.
 func Described(c *cobra.Command) string {
 	switch {
 	case c.Name() == settingsTopic && !c.Runnable():
@@ -97,7 +98,7 @@ func Described(c *cobra.Command) string {
 	return c.Short + "."
 }
 
-// describeSettings returns the text of the help topic.
+// describeSettings returns the text of the help topic on settings.
 func describeSettings(root *cobra.Command) string {
 	type use struct {
 		flag     *pflag.Flag
@@ -221,7 +222,7 @@ func readSet(cmd *cobra.Command) (settings []config.Setting, err error) {
 			i, settings = len(settings), append(settings, config.Setting{Key: key, Origin: "--set"})
 		}
 		if slices.Contains(scalars, f.Value.Type()) {
-			settings[i].Values = nil // the last one counts, as of a flag
+			settings[i].Values = nil // if NAME is repeated, the last value is used, as for a flag
 		}
 		settings[i].Values = append(settings[i].Values, value)
 	}

@@ -32,7 +32,7 @@ type Settings struct {
 	// Example is the example in the help of the config command.
 	Example string
 
-	// Bundle is a flag of a file with some of the settings; the zero value: none.
+	// Bundle is a flag that names a second file of settings; the zero value: no such flag.
 	Bundle Bundle
 
 	// Preset sets the flags of a command from its preset; nil: no presets. Only the
@@ -40,16 +40,16 @@ type Settings struct {
 	Preset func(*cobra.Command) error
 }
 
-// A Bundle is a flag that names a file of settings that belong together, with the same
-// form as the file of --config and precedence over it.
+// A Bundle is a flag for a file of related settings, such as those of a cluster. The file
+// has the format of the --config file and takes precedence over it.
 type Bundle struct {
 	Flag    string
-	Keys    []string // that it may have
-	Implied string   // the setting KEY=VALUE that the file need not say
+	Keys    []string // keys allowed in the file
+	Implied string   // KEY=VALUE, a setting that the use of the flag implies
 }
 
-// AddTo adds the flags --config and --set to a program, and sets the flags of each command from
-// the settings before it runs.
+// AddTo adds the flags --config and --set to a program. Before a command runs, its flags
+// are set from the settings.
 func (s *Settings) AddTo(root *cobra.Command) {
 	root.PersistentFlags().String(configFlag, "", "YAML file of settings; its keys are flag names and settings")
 	root.PersistentFlags().StringArray(setFlag, nil, fmt.Sprintf("`NAME=VALUE` sets a flag or a setting that has no flag; %q lists these", root.Name()+" help settings"))
@@ -64,7 +64,7 @@ func (s *Settings) AddTo(root *cobra.Command) {
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if _, ok := knownFlags(root)[nameOf(cmd)]; !ok {
-			return nil // help, completion: they work whatever the settings
+			return nil // help and completion work even if the settings are invalid
 		}
 		if err := forgotten(cmd.Flags()); err != nil {
 			return err
@@ -112,8 +112,8 @@ func (s *Settings) apply(cmd *cobra.Command) (origins map[string]string, err err
 	return origins, nil
 }
 
-// checkMisplaced returns an error for a variable of this program with the prefix of
-// another one.
+// checkMisplaced returns an error if the environment has a flag of this program under the
+// prefix of the other program.
 func (s *Settings) checkMisplaced(known map[string][]string) error {
 	if s.Misplaced == "" {
 		return nil
@@ -129,8 +129,8 @@ func (s *Settings) checkMisplaced(known map[string][]string) error {
 	return nil
 }
 
-// readFiles returns the settings for a command from the settings file and the bundle,
-// which flags or the environment name.
+// readFiles returns the settings for a command from the settings file and the bundle.
+// Flags or the environment give the names of these files.
 func (s *Settings) readFiles(cmd *cobra.Command, environment []config.Setting, known map[string][]string) (settings []config.Setting, err error) {
 	path := func(flag string, settings []config.Setting) string {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
@@ -168,7 +168,7 @@ func (s *Settings) readFiles(cmd *cobra.Command, environment []config.Setting, k
 
 // parseFile reads a file whose keys must be known ones.
 func parseFile(cmd *cobra.Command, path string, known map[string][]string) (*config.File, error) {
-	raw, err := store.ReadSmall(cmd.Root().Context(), path, store.Settings) // the command config runs only itself
+	raw, err := store.ReadSmall(cmd.Root().Context(), path, store.Settings) // Root has the context, because the command config does not run cmd
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func nameOf(c *cobra.Command) string {
 	return strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
 }
 
-// scalars are the types of flags that have one value.
+// scalars are the types of flags that take a single value.
 var scalars = []string{"bool", "int", "int32", "int64", "uint", "uint64", "float64", "string", "duration", "size", "tokens", "true|false|auto"}
 
 // set sets flag f to the values of a setting. It returns an error if the flag takes one

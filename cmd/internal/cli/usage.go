@@ -14,10 +14,11 @@ import (
 	"pretext/internal/failure"
 )
 
-// Hints map names that a program does not have to what their users probably mean.
+// Hints maps names that do not exist in a program to advice: the name that the user
+// probably meant, or a sentence.
 type Hints struct {
-	// Flags maps flags of other tools to the cure. A cure that begins with "--" is a
-	// flag, and applies only to commands that have it.
+	// Flags maps flags of other tools to advice. Advice that begins with "--" names a
+	// flag of this program, and is given only for commands that have this flag.
 	Flags map[string]string
 
 	// Commands maps unknown commands to the command that was probably meant. A value
@@ -40,8 +41,8 @@ func (h Hints) Same(flags, commands map[string][]string) {
 	}
 }
 
-// Complain turns cobra's errors about the command line into usage errors that name the
-// cure, such as the most similar command or flag. Call it after all commands were added.
+// Complain turns cobra's errors about the command line into usage errors with advice, such
+// as the most similar command or flag. Call it after all commands were added.
 func (h Hints) Complain(root *cobra.Command) {
 	root.SetGlobalNormalizationFunc(Normalize)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.Usage(h.flagError(cmd, err)) })
@@ -82,7 +83,8 @@ func (h Hints) complain(c *cobra.Command) {
 	}
 }
 
-// knownCommand is the Args function of a command that only has subcommands.
+// knownCommand is the [cobra.Command] Args function for commands that only group
+// subcommands. It returns a usage error for an unknown subcommand.
 func (h Hints) knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -109,8 +111,8 @@ func (h Hints) knownCommand(cmd *cobra.Command, args []string) error {
 	return failure.Usagef("unknown command %q%s", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "), hint)
 }
 
-// operands returns the arguments that a command takes, according to its usage line: A
-// and B for "diff A B --json".
+// operands returns the names of a command's arguments in its usage line: A and B for
+// "diff A B --json".
 func operands(cmd *cobra.Command) (names []string) {
 	for _, word := range strings.Fields(cmd.Use)[1:] {
 		if strings.HasPrefix(word, "-") || strings.HasPrefix(word, "[") {
@@ -139,9 +141,8 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	return failure.Usagef("%s %s and got %d: %s %s", cmd.Name(), takes, len(args), cmd.Parent().CommandPath(), cmd.Use)
 }
 
-// StrayWord returns a usage error if one of the arguments was probably meant as part
-// of a flag: as its value, or as a flag whose hyphens a text program has replaced by
-// a dash.
+// StrayWord returns a usage error if an argument was probably meant as the value of a
+// flag, or is a flag whose two hyphens a text editor replaced by a dash.
 func StrayWord(cmd *cobra.Command, words []string) error {
 	if err := forgotten(cmd.Flags()); err != nil {
 		return err
@@ -164,8 +165,8 @@ func StrayWord(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-// places are the flags whose value must not be empty. An empty value usually comes
-// from an unset shell variable.
+// places are the flags for paths, whose values must not be empty. An empty value usually
+// comes from an unset shell variable.
 var places = []string{"out", "vocab", "vocab-file", "tokenizer", "data", "eval-data", "init", "model", "resume-from", "config", "books", "wiki-dump", "wiki-html", "data-dir", "train-file", "predict-file"}
 
 // forgotten returns a usage error if the value of a flag is empty or is probably not
@@ -196,7 +197,7 @@ func forgotten(fs *pflag.FlagSet) (err error) {
 	return err
 }
 
-// flagError adds the cure to an error from parsing flags.
+// flagError adds advice to an error from parsing flags.
 func (h Hints) flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	var empty *pflag.ValueRequiredError
@@ -217,7 +218,7 @@ func (h Hints) flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// unknownFlag adds the flag that was probably meant to the error of an unknown flag.
+// unknownFlag returns the error for an unknown flag, with the flag that was probably meant.
 func (h Hints) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	name := config.Normal(err.GetSpecifiedName())
 	if words := cmd.Flags().Args(); !cmd.HasParent() && len(words) > 0 {
@@ -264,7 +265,7 @@ func (h Hints) unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return err
 }
 
-// commandsWith returns the names of the commands that have a flag.
+// commandsWith returns the names of the commands that have the given flag.
 func commandsWith(root *cobra.Command, flag string) (names []string) {
 	for _, c := range withSettings(root) {
 		if c.LocalFlags().Lookup(flag) != nil {

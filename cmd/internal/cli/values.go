@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A Value is the value of a flag that functions read and show. It implements
-// pflag.Value.
+// A Value is a flag value whose parsing and formatting are given as functions. It
+// implements pflag.Value.
 type Value struct {
 	Kind string                  // the type in help texts
 	Read func(text string) error // sets the value, or adds one to a list
@@ -32,8 +32,8 @@ func (v *Value) String() string { return strings.Join(v.Show(), ",") }
 // GetSlice returns the values of a list one by one.
 func (v *Value) GetSlice() []string { return v.Show() }
 
-// Optional is the value of a flag of a number or a switch. If it is not given, or is the
-// text of unset, *to is nil.
+// Optional returns the value of an optional flag, which sets *to. If the flag is not given,
+// or its text equals unset, *to is nil.
 func Optional[T any](to **T, kind, unset string, parse func(string) (T, error)) *Value {
 	return &Value{
 		Kind: kind,
@@ -58,8 +58,8 @@ func Optional[T any](to **T, kind, unset string, parse func(string) (T, error)) 
 // ParseFloat is strconv.ParseFloat for 64 bits.
 func ParseFloat(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
 
-// wrongValue returns the error for an invalid value of a flag. It says what the flag
-// takes and, if the intention is clear, how to write it.
+// wrongValue returns the error for an invalid value of a flag. The message has the values
+// that the flag takes and, if the intention is clear, the correct spelling.
 func wrongValue(f *pflag.Flag, value string, cause error) error {
 	cause = plainCause(f.Value.Type(), value, cause)
 	if strings.HasPrefix(cause.Error(), strconv.Quote(value)) {
@@ -68,8 +68,8 @@ func wrongValue(f *pflag.Flag, value string, cause error) error {
 	return fmt.Errorf("--%s %q: %w", f.Name, value, cause)
 }
 
-// plainCause returns the text of cause for users. Errors of package strconv name Go
-// functions, which it removes.
+// plainCause replaces errors about numbers and durations, whose texts name Go functions,
+// by messages for users. It returns other errors unchanged.
 func plainCause(kind, value string, cause error) error {
 	var number *strconv.NumError
 	if !errors.As(cause, &number) && kind != "duration" {
@@ -110,9 +110,8 @@ var factors = []struct {
 	factor float64
 }{{"%", 0.01}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1e9}}
 
-// meantNumber returns the number that was probably meant by a text that is not a
-// number, such as 10%, 1k, 1e4, 1_000, 1,000 or 0,1. It returns false if this is
-// uncertain.
+// meantNumber guesses the number that a user meant by text that strconv rejected, such as
+// 10%, 1k, 1e4, 1_000, 1,000 or 0,1. It returns false if the number is uncertain.
 func meantNumber(err *strconv.NumError) (float64, bool) {
 	if err == nil {
 		return 0, false
@@ -141,6 +140,6 @@ func meantNumber(err *strconv.NumError) (float64, bool) {
 	if parseErr != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0, false
 	}
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v*factor, 'g', 12, 64), 64) // 15 % is 0.15
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v*factor, 'g', 12, 64), 64) // 12 digits remove rounding errors: 15 % is 0.15
 	return rounded, true
 }

@@ -13,8 +13,8 @@ func TestVariables() []string {
 	return []string{"BUILDS", "COMPARED", "COPIES", "DAMAGE", "DATA", "DISKS", "HOSTILE", "KILLS", "LEARNING", "LONG_TESTS", "POWER_FAILURES", "SEED", "SERVERS", "SIGNALS", "TORTURE", "WORKS"}
 }
 
-// SharedFlags returns the flags that both programs have, as environment variables
-// spell them. A variable with such a name and the prefix [PrepareData] is meant for
+// SharedFlags returns the flags that both programs have, spelled as in environment
+// variables. A variable with such a name and the prefix [PrepareData] is meant for
 // prepare-data.
 func SharedFlags() []string {
 	return []string{"CONFIG", "DO_LOWER_CASE", "DO_WHOLE_WORD_MASK", "JSON", "JSONL", "MASKED_LM_PROB", "MASK_TOKEN_PROB", "MAX_PREDICTIONS_PER_SEQ",

@@ -41,8 +41,8 @@ it was built for: the same text as --version, or with --json one JSON object.`,
 	return cmd
 }
 
-// Version returns the version of the program, followed by that of Go, the operating
-// system and the architecture.
+// Version returns the program's version, Go's version, the operating system and the
+// architecture, as one line.
 func Version() string {
 	return fmt.Sprintf("%s %s %s/%s", version.String(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

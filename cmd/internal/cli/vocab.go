@@ -23,10 +23,10 @@ var modelName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
 })
 
-// CheckVocab checks the path of a vocab.txt that was given with a flag. It returns a usage
-// error, with a hint what to give, if the path is clearly something else, such as a
-// directory or a SentencePiece model. tokenizer is the name of the flag for a
-// tokenizer.json; if it equals flag, a tokenizer.json is accepted too.
+// CheckVocab checks the path of a vocab.txt that was given with a flag. If the path is
+// clearly something else, such as a directory or a SentencePiece model, CheckVocab returns
+// a usage error with advice. tokenizer is the name of the flag for a tokenizer.json; if it
+// equals flag, a tokenizer.json is accepted too.
 func CheckVocab(flag, path, tokenizer string) error {
 	if _, ok := store.Locate(path).Local(); !ok {
 		return nil // its reader says what is wrong with it
@@ -74,14 +74,12 @@ func CheckVocab(flag, path, tokenizer string) error {
 	return nil
 }
 
-// notVocab returns advice for files that are given as a vocabulary and are none, by
-// kind of file.
+// notVocab is the advice for users who gave another kind of file as the vocabulary.
 var notVocab = recognize.Each("give a vocab.txt with a token a line; prepare-data vocab trains one from documents",
 	recognize.Dump, recognize.DumpIndex, recognize.SQL, recognize.XML, recognize.HTML, recognize.Tar, recognize.Zip, recognize.EPUB, recognize.SevenZip, recognize.RAR, recognize.Xz,
 	recognize.Zstd, recognize.Gzip, recognize.Bzip2, recognize.PDF, recognize.Parquet, recognize.Arrow, recognize.SQLite, recognize.Office, recognize.Records, recognize.Weights, recognize.NumPy)
 
-// notTokenizer returns advice for files that are given as a tokenizer.json and are
-// none, by kind of file.
+// notTokenizer is the advice for users who gave another kind of file as tokenizer.json.
 var notTokenizer = recognize.Each("give a tokenizer.json, which Hugging Face's tokenizers save", append(slices.Collect(maps.Keys(notVocab)), recognize.Text)...)
 
 // hasToken reports whether a file has a special token of BERT on a line of its own.

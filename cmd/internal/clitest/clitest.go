@@ -29,8 +29,9 @@ type Command = func(ts *testscript.TestScript, neg bool, args []string)
 //	cut FILE N                  leaves the first N bytes
 //	replace FILE OLD NEW        replaces the first OLD, which must be there
 //
-// All of them run in hosts: the script's directory, HOME and TMPDIR are there, but for
-// another environment, standard input or signals a script needs exec.
+// Commands that run the program do so in a host (see [Program]), with the script's
+// directory, HOME and TMPDIR. A script that needs other environment variables, standard
+// input or signals must use exec.
 func (p *Program) Commands() map[string]Command {
 	list := commands(p.Name, p.inHost)
 	list[p.Name] = func(ts *testscript.TestScript, neg bool, args []string) {
@@ -44,8 +45,8 @@ func (p *Program) Commands() map[string]Command {
 	return list
 }
 
-// Output runs a command line in a host for a command of a script. It requires the
-// given exit code and returns the standard output.
+// Output runs a command line in a host for a test script. It fails the script unless the
+// exit code is code, and returns the standard output.
 func (p *Program) Output(ts *testscript.TestScript, code int, args ...string) string {
 	r := p.inHost(ts, args)
 	if r.Code != code {
@@ -129,7 +130,7 @@ func replace(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, bytes.Replace(b, []byte(args[1]), []byte(args[2]), 1), 0o666))
 }
 
-// Number parses an argument of a script as a number.
+// Number parses a script command's argument as a number.
 func Number(ts *testscript.TestScript, s string) int {
 	n, err := strconv.Atoi(s)
 	ts.Check(err)

@@ -11,8 +11,8 @@ import (
 	"pretext/cmd/internal/cli"
 )
 
-// CheckGroups fails the test if a flag of a large command has no heading, or a
-// heading lists a flag or setting that no command has or that another heading lists too.
+// CheckGroups fails the test if a flag of a command with headings is in no group, if a
+// group lists a flag or setting that no command has, or if two groups list the same one.
 func CheckGroups(t *testing.T, root *cobra.Command, groups []cli.Group) {
 	t.Helper()
 	known := map[string]bool{}

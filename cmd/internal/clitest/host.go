@@ -17,10 +17,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A Program is a program under test. Its test binary also is the program itself:
-// scripts find it on PATH under the program's name. To save the start of a process
-// for each command, the binary also works as a host, a process that runs many command
-// lines one after another.
+// A Program is a program under test. Its test binary also acts as the program: scripts
+// find the binary on PATH under the program's name. The binary can also run as a host, a
+// process that runs many command lines one after another. That saves a process start for
+// each command.
 //
 // var program = &clitest.Program{Name: "prepare-data", Main: main, Init: start, Run:
 // run}
@@ -67,7 +67,7 @@ func link(path string) error {
 	if err != nil || os.Symlink(self, path) == nil {
 		return err
 	}
-	b, err := os.ReadFile(self) // where users may make no links
+	b, err := os.ReadFile(self) // copy, if the user may not make links
 	return errors.Join(err, os.WriteFile(path+".exe", b, 0o777))
 }
 
@@ -129,7 +129,7 @@ func (p *Program) answer(q request) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	debug.SetGCPercent(400) // a third of what a short command takes is collecting
+	debug.SetGCPercent(400) // garbage collection would take a third of a short command's time
 	debug.SetMemoryLimit(math.MaxInt64)
 	os.Args, os.Stdin, os.Stdout, os.Stderr = append([]string{p.Name}, q.Args...), stdin, stdout, stderr
 	r.Code = p.Run(q.Args)
@@ -137,7 +137,8 @@ func (p *Program) answer(q request) (r result, err error) {
 	return r, nil
 }
 
-// collect returns a pipe and a function that closes it and returns what was written.
+// collect returns the write end of a pipe, and a function that closes the pipe and returns
+// the text written to it.
 func collect() (w *os.File, text func() []byte, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -202,7 +203,7 @@ func (p *Program) ask(q request) (r result, err error) {
 	if err == nil {
 		err = h.out.Decode(&r)
 	}
-	if err != nil { // it has panicked
+	if err != nil { // the host has panicked
 		h.stdin.Close()
 		return r, fmt.Errorf("the host of %s ended (%v, %w):\n%s", p.Name, h.cmd.Wait(), err, h.stderr.String())
 	}

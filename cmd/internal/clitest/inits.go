@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// CheckInits fails the test if the packages of this module allocate more than most
-// bytes before main begins, because every command pays for that. Make large values on
-// first use, with sync.OnceValue. Bytes are measured, not time, because they are the
-// same in every run.
+// CheckInits fails the test if the packages of this module allocate more than most bytes
+// before main begins, which slows every command. The fix is to create large values on
+// first use, with sync.OnceValue. The check measures bytes, not time, because bytes are
+// the same in every run.
 func CheckInits(t *testing.T, program string, most int) {
 	t.Helper()
 	self, err := os.Executable()

@@ -27,7 +27,7 @@ func CheckPages(t *testing.T, folder string, root *cobra.Command) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		written, _, _ := strings.Cut(string(text), "<!-- What follows is written by ") // help texts, from the commands themselves
+		written, _, _ := strings.Cut(string(text), "<!-- What follows is written by ") // the rest is generated from the commands' help
 		for _, line := range CommandLines(written, root.Name()) {
 			found++
 			if err := checkLine(root, line); err != nil {
@@ -63,7 +63,7 @@ func CommandLines(page, program string) (lines []string) {
 	for _, call := range calls {
 		for _, name := range []string{program, "bin/" + program, "go run ./cmd/" + program} {
 			rest, ok := strings.CutPrefix(call, name+" ")
-			if !ok || strings.Contains(rest, "`") { // prose that begins with the name in backquotes is found as a span
+			if !ok || strings.Contains(rest, "`") { // a line of prose, in which `code` is found separately
 				continue
 			}
 			if end := commandEnd.FindStringIndex(rest); end != nil {
@@ -80,7 +80,7 @@ func checkLine(root *cobra.Command, line string) error {
 	root.InitDefaultCompletionCmd()
 	args := strings.Fields(line)
 	if len(args) > 0 && args[0] == "COMMAND" {
-		return nil // any of them
+		return nil // "prepare-data COMMAND" stands for any command
 	}
 	cmd, rest, err := root.Find(args)
 	if err != nil {

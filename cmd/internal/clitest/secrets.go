@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// secretForms are addresses that contain a secret, S, in all forms that people use.
+// secretForms are the common forms of addresses that contain a secret, here S.
 var secretForms = []string{
 	"me:S@127.0.0.1:1", "S@127.0.0.1:1", "https://me:S@127.0.0.1:1/a.txt", "https://S@127.0.0.1:1/a.txt", "https://127.0.0.1:1/a.txt?token=S",
 	"https://127.0.0.1:1/a.txt;token=S", "https://127.0.0.1:1/a;S/b.txt", "https://127.0.0.1:1/token/S/a.txt", "https://127.0.0.1:1/a.txt#S",
@@ -20,9 +20,10 @@ var secretForms = []string{
 	"https://127.0.0.1:1/api_key=S/a.txt", "wikimedia=https://me:S@127.0.0.1:1", "ftp://me:S@127.0.0.1/a", "s3://me:S@bucket/a", "//me:S@127.0.0.1:1/a", "me:S/a@127.0.0.1:1",
 }
 
-// Silent runs commands with each form of an address behind their last argument, or as its
-// end if that ends in "=", in the current directory, and requires that neither their output nor a file has the secret.
-// Each must print something.
+// Silent tests that commands do not reveal a secret in an address. It runs each command
+// with each of secretForms as an additional argument, or appended to the last argument if
+// that ends in "=". The test fails if the secret is in the output or in a file below the
+// current directory, or if a command prints nothing.
 func Silent(t *testing.T, commands [][]string, run func(ctx context.Context, out io.Writer, args []string)) {
 	t.Helper()
 	const secret = "Tk7secretQ"

@@ -9,14 +9,14 @@ import (
 	"pretext/counts"
 )
 
-// countsMark begins the generated table of docs/file-format.md, which is its end.
+// countsMark is the line before the generated table at the end of docs/file-format.md.
 const countsMark = "<!-- The table is written by go generate ./cmd/internal/gencommands. -->\n"
 
-// dataFlow are the stages in the order in which data passes them.
+// dataFlow lists the stages in the order in which they process the data.
 var dataFlow = []string{"download", "templates", "extract", "signatures", "pairs", "filter", "vocab", "mix", "examples", "convert"}
 
-// CountsTable returns the counts of all stages as a table in Markdown: a declaration
-// that several stages have is a row.
+// CountsTable returns the counts of all stages as a table in Markdown. Stages that declare
+// the same count share a row.
 func CountsTable() string {
 	var rows []counts.Count
 	in := map[counts.Count][]string{}

@@ -53,7 +53,8 @@ func isCard(head []byte) bool {
 // fixedNames are the files of data sets whose names are always the same.
 var fixedNames = []string{sharding.ManifestName, sharding.PlanName, sharding.RunName, sharding.VocabName, sharding.TokenizerName, sharding.TokenizerConfigName}
 
-// checkName returns a usage error if the name is that of a file of a data set.
+// checkName returns a usage error if t has the name of a file of a data set, which writing
+// would corrupt.
 func (o *Output) checkName(ctx context.Context, t target) error {
 	fixed := slices.ContainsFunc(fixedNames, func(name string) bool { return strings.EqualFold(name, t.name) })
 	if fixed || sharding.IsRecords(t.name) || inData(ctx, t.folder) && sharding.IsStageFile(t.name) || listed(ctx, t) {
@@ -62,18 +63,18 @@ func (o *Output) checkName(ctx context.Context, t target) error {
 	return nil
 }
 
-// listed reports whether the manifest of a data set lists the file.
+// listed reports whether the manifest in t's folder lists the file.
 func listed(ctx context.Context, t target) bool {
 	m, err := sharding.ReadManifest(ctx, t.folder)
 	return err == nil && slices.ContainsFunc(m.Files, func(f sharding.FileEntry) bool { return f.Name == t.name })
 }
 
-// dataKinds are the kinds of folders in which every file belongs to the data.
+// dataKinds are the kinds of folders in which every file belongs to a data set or a model.
 var dataKinds = []recognize.Kind{recognize.Downloads, recognize.Documents, recognize.VocabFolder, recognize.Shards, recognize.Converted, recognize.Model,
 	recognize.TrainingRun, recognize.TokenizerFolder}
 
-// inData reports whether a folder is the folder of a data set or a model, or lies
-// below one.
+// inData reports whether a folder belongs to a data set or a model, or is inside such a
+// folder.
 func inData(ctx context.Context, folder store.Folder) bool {
 	at := store.Absolute(folder.String())
 	if slices.Contains(dataKinds, recognize.Path(ctx, at)) {

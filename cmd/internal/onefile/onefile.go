@@ -1,6 +1,6 @@
 // Package onefile writes a single file whose name a user gave with a flag: a report, a
-// card, a plot, a list. A wrong name must cost nothing, so an [Output] replaces only what
-// the same command wrote before:
+// card, a plot, a list. A mistyped name must not destroy data, so an [Output] replaces only
+// files that the same command wrote:
 //
 //	o := onefile.Output{Flag: "out", Path: path, Kind: onefile.Report, Overwrite: overwrite}
 //	if err := o.Check(ctx); err != nil { // before the work
@@ -9,15 +9,15 @@
 //	…
 //	return o.Write(ctx, page) // checks again, then writes the file as a whole
 //
-// What is at the path decides:
+// What happens depends on what exists at the path:
 //
 //   - nothing, an empty file, or a file of the same kind: it is written
 //   - another file: a usage error, unless Overwrite is set
 //   - a file of a data set or a model, an input of the command, a folder, device, pipe,
 //     socket, or a link to one of these or to nothing: a usage error
 //
-// A link to a file that may be replaced stays, and its target is replaced. Locations of
-// object stores work too.
+// A symbolic link to a file that may be replaced is kept, and its target is replaced.
+// Locations in object stores work too.
 package onefile
 
 import (
@@ -40,7 +40,7 @@ type Output struct {
 	Kind      Kind     // kind of the file; an existing file of this kind is replaced
 	Overwrite bool     // replace a file of another kind too
 	Fixed     bool     // the command has no --overwrite: errors do not name it
-	Inputs    []string // what the command reads; never replaced
+	Inputs    []string // files that the command reads; never replaced
 }
 
 // Check returns a usage error if [Output.Write] would refuse to write the file.
@@ -133,7 +133,7 @@ func (o *Output) resolve() (string, error) {
 	}
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return path, nil // Stat says what is wrong
+		return path, nil // the caller's Stat reports the error
 	}
 	to, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -142,7 +142,8 @@ func (o *Output) resolve() (string, error) {
 	return to, nil
 }
 
-// isOwn reports whether the existing file is of the kind that would be written.
+// isOwn reports whether the existing file is of the output's kind, so that the same
+// command probably wrote it.
 func (o *Output) isOwn(ctx context.Context, t target) (bool, error) {
 	f, err := t.folder.Open(ctx, t.name)
 	if err != nil {
@@ -172,7 +173,7 @@ func same(ctx context.Context, a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// refuse returns the usage error for an output that is not written.
+// refuse returns the usage error that explains why the output is not written.
 func (o *Output) refuse(format string, args ...any) error {
 	flag := o.Path
 	if o.Flag != "" {

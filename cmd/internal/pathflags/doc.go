@@ -1,5 +1,5 @@
-// Package pathflags has a test of every flag of both programs that names a file or a
-// folder: what happens if it names a pipe, a device, a socket, a folder, a link to one of
-// these or to nothing, a file of a data set, or a user's own file. It needs both programs,
-// so it stands beside them.
+// Package pathflags tests all flags for files and folders, in both programs, with
+// unsuitable paths: a pipe, a device, a socket, a folder, a link to one of these or to
+// nothing, a file of a data set, and a user's own file. The test needs both programs, so
+// it has a package of its own.
 package pathflags
