@@ -21,8 +21,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
-// start does the work that a process does once, before it runs command lines. It does
-// not return in a worker.
+// start initializes the process, once, before it runs command lines. In a worker process
+// it does the worker's job and does not return.
 func start() {
 	s3.Register() // before Init, for workers
 	stage.Init(os.Args[1:])

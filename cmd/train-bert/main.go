@@ -19,7 +19,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:]))
 }
 
-// start does what a process does once.
+// start initializes the process.
 func start() { s3.Register() }
 
 // run runs a command line and returns its exit code.

@@ -10,8 +10,8 @@ import (
 	"pretext/extract/wiki"
 )
 
-// manyFiles are the flags that may be followed by several files, because the shell
-// expands a pattern such as --wiki-dump parts/* to several words.
+// manyFiles are the flags that several files may follow, because the shell expands a
+// pattern such as --wiki-dump parts/* to several words.
 var manyFiles = []string{"wiki-dump", "wiki-html", "books", "text"}
 
 // Args returns args with --wiki-dump A B rewritten to --wiki-dump=A --wiki-dump=B, and
@@ -32,7 +32,7 @@ func Args(args []string) []string {
 		var words []string
 		if inOne {
 			words = append(words, value)
-		} else if i+1 < len(args) { // whatever it looks like, it is the flag's value
+		} else if i+1 < len(args) { // the flag's value, even if it begins with a hyphen
 			i++
 			words = append(words, args[i])
 		} else {
@@ -52,8 +52,8 @@ func Args(args []string) []string {
 	return out
 }
 
-// noWords is the cobra.Args of commands without arguments. It returns a usage error
-// for any word, with the flags that take files.
+// noWords is the [cobra.Command] Args function of commands without arguments. If a command
+// line has any, noWords returns a usage error that names the flags for files.
 func noWords(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil

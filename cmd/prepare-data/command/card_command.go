@@ -40,7 +40,7 @@ type repetition struct {
 	flags      *pflag.FlagSet  // flags of the command run
 	given      map[string]bool // flags that parts already has, or that need not be given
 	downloaded map[string]bool // names of inputs that the command downloads
-	parts      []string        // of the command line
+	parts      []string        // flags of the command line, after the command
 }
 
 // add adds the flags of a stage.
@@ -48,7 +48,7 @@ func (r *repetition) add(stage survey.Stage) {
 	switch stage.Stage {
 	case "download":
 		r.parts = append(r.parts, downloadFlagsOf(stage)...)
-		r.downloaded[filepath.Base(stage.Folder)] = true // the books of it are one input
+		r.downloaded[filepath.Base(stage.Folder)] = true // the downloaded books are one input, named after the folder
 		for _, d := range stage.Downloads {
 			r.downloaded[d.Name] = true
 		}
@@ -66,8 +66,8 @@ func (r *repetition) add(stage survey.Stage) {
 	r.addOptions(stage)
 }
 
-// addFormat adds the flag --format for converted shards, if they are in the directory
-// to which run writes them.
+// addFormat adds the flag --format for converted shards, if their directory is the one
+// that run would choose.
 func (r *repetition) addFormat(stage survey.Stage) {
 	var o sharding.ConvertOptions
 	if json.Unmarshal(stage.Options, &o) != nil {
@@ -85,13 +85,13 @@ func (r *repetition) addOptions(stage survey.Stage) {
 	options := sharding.FlattenOptions(stage.Options)
 	if vocab := vocabFlag(stage, options); vocab != "" {
 		r.parts = append(r.parts, vocab)
-		// A tokenizer.json decides these itself.
+		// A tokenizer.json determines these two options itself.
 		ofFile := strings.HasPrefix(vocab, "--tokenizer")
 		r.given["do-lower-case"], r.given["tokenizer-profile"] = ofFile, ofFile
 	}
 	recipe := plainValue(options["recipe"])
 	for _, name := range slices.Sorted(maps.Keys(options)) {
-		if rule, ok := strings.CutPrefix(name, "limits."); ok { // of the filter
+		if rule, ok := strings.CutPrefix(name, "limits."); ok { // a limit of the filter stage is given as --rule
 			r.parts = append(r.parts, r.option("rule", rule+"="+plainValue(options[name])))
 			continue
 		}
@@ -105,8 +105,8 @@ func (r *repetition) addOptions(stage survey.Stage) {
 	}
 }
 
-// addFlag adds a flag of run. It does nothing if the value is the default or run has
-// no such flag.
+// addFlag adds a flag of run with a value. It does nothing if the value is the default, if
+// the flag is given already, or if run does not have it.
 func (r *repetition) addFlag(name, value string) {
 	f := r.flags.Lookup(name)
 	if f == nil || r.given[name] {
@@ -122,7 +122,8 @@ func (r *repetition) addFlag(name, value string) {
 	r.parts = append(r.parts, r.option(name, value))
 }
 
-// option returns a flag or setting of run with a value.
+// option returns the text that gives run an option on the command line: --NAME VALUE for a
+// flag, --set NAME=VALUE for a setting.
 func (r *repetition) option(name, value string) string {
 	if f := r.flags.Lookup(name); f != nil && cli.IsSetting(f) {
 		return "--set " + card.ShellWord(name+"="+value)
@@ -130,8 +131,8 @@ func (r *repetition) option(name, value string) string {
 	return fmt.Sprintf("--%s %s", name, card.ShellWord(value))
 }
 
-// mixFlagOf returns the flag for an option of a mix that belongs to one source; "" for
-// other options.
+// mixFlagOf returns the flag for an option that a mix has for each source; "" for other
+// options.
 func mixFlagOf(name, value string) string {
 	for option, flag := range map[string]string{"mix.weights.": "weight", "mix.epochs.": "epochs"} {
 		if source, ok := strings.CutPrefix(name, option); ok {
@@ -153,8 +154,8 @@ func flagOf(option string) string {
 	return strings.ReplaceAll(option[strings.LastIndexByte(option, '.')+1:], "_", "-")
 }
 
-// vocabFlag returns the flag for the vocabulary file that a vocab stage was given, or
-// "" if the stage trained a vocabulary.
+// vocabFlag returns the flag for the user's vocabulary file, or "" if the vocab stage
+// trained a vocabulary.
 func vocabFlag(stage survey.Stage, options map[string]string) string {
 	if options["given"] != "true" || len(stage.Inputs) == 0 {
 		return ""
@@ -177,7 +178,7 @@ func sourceFlag(name string) string {
 	return "--books " + card.ShellWord(filepath.Base(name))
 }
 
-// plainValue returns a JSON value in the form of a flag's value.
+// plainValue converts a JSON value to the text that a flag takes.
 func plainValue(raw string) string {
 	var s string
 	if json.Unmarshal([]byte(raw), &s) == nil {

@@ -14,9 +14,9 @@ import (
 	"pretext/sharding/survey/card"
 )
 
-// downloadFlagsOf returns the flags that download the same files as a stage. A request for
-// the newest dump becomes one for the date that was downloaded; each --url gets the
-// SHA-256 of its file.
+// downloadFlagsOf returns the flags that download the same files as a stage. If the stage
+// asked for the newest dump, the flag has the date of the dump that it got. Each --url gets
+// the SHA-256 of its file.
 func downloadFlagsOf(stage survey.Stage) (flags []string) {
 	var o pipeline.DownloadOptions
 	if json.Unmarshal(stage.Options, &o) != nil {
@@ -48,7 +48,7 @@ func downloadFlagsOf(stage survey.Stage) (flags []string) {
 			flags = append(flags, "--url "+card.ShellWord(q.URL+"#sha256="+sum))
 		}
 	}
-	if len(layouts) == 1 { // one flag holds for all wikis
+	if len(layouts) == 1 { // the flag applies to all wikis
 		for layout := range layouts {
 			if layout != download.LayoutAuto {
 				flags = append(flags, "--set wiki-layout="+layout)
@@ -65,8 +65,8 @@ var dumpDate = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z][a-z0-9_]*-([0-9]{4})-?([0-9]{2})-?([0-9]{2})-`)
 })
 
-// dumpOf returns the date of the dump that a request downloaded, as "@2026-08-01", and
-// the dump's layout.
+// dumpOf returns the date, such as "@2026-08-01", and the layout of the dump that was
+// downloaded for a request.
 func dumpOf(q download.Request, downloads []survey.Download) (date, layout string) {
 	layout = q.Layout
 	if q.Date != download.Latest {

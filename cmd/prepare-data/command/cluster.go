@@ -11,8 +11,8 @@ import (
 // clusterFlags are the flags for running on a Flink cluster.
 var clusterFlags = []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-secret", "worker-logs"}
 
-// clusterBundle is the file that describes a cluster: where it is, and what its workers
-// are given.
+// clusterBundle is the flag for a file that describes a cluster: its addresses, and the
+// files and options of its workers.
 var clusterBundle = cli.Bundle{
 	Flag: "cluster", Keys: append([]string{"runner", "workers", "memory", "temp-dir"}, clusterFlags...),
 	Implied: "runner=" + stage.Flink,
@@ -30,7 +30,7 @@ func addCluster(fs *pflag.FlagSet, c *flink.Cluster) {
 	fs.StringVar(&c.Logs, "worker-logs", "", "`directory` on every TaskManager for the logs of failed workers; default: the temporary directory")
 }
 
-// checkCluster returns a usage error unless the cluster flags suit the value of
+// checkCluster returns a usage error if the cluster flags do not match the value of
 // --runner.
 func checkCluster(r stage.Runner, changed func(flag string) bool) error {
 	if r.Name == stage.Flink {

@@ -81,8 +81,8 @@ func convertTo(ctx context.Context, r stage.Runner, c convert.Config) (stages []
 	return stages, nil
 }
 
-// formatFlag is the value of --format: the formats to which a command also converts
-// the shards that it has finished.
+// formatFlag is the value of --format: the formats to which a command converts its
+// finished shards in addition.
 type formatFlag []string
 
 func (f *formatFlag) add(fs *pflag.FlagSet) {
@@ -90,9 +90,9 @@ func (f *formatFlag) add(fs *pflag.FlagSet) {
 		strings.Join(formats.Names(), ", ")+"; may be repeated")
 }
 
-// check returns a usage error for a format that cannot hold the examples of a recipe,
-// so that none are made in vain. tokenizer reports whether the token ids come from a
-// tokenizer.json.
+// check returns a usage error if a format cannot represent the examples of a recipe. It is
+// called before the run, which would otherwise fail only at the conversion. tokenizer is
+// true if the token ids come from a tokenizer.json.
 func (f formatFlag) check(recipe string, tokenizer bool) error {
 	for i, name := range f {
 		if slices.Contains(f[:i], name) {

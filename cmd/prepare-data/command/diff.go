@@ -14,7 +14,7 @@ import (
 	"pretext/sharding/survey"
 )
 
-// errDiffer means that two data sets differ. The exit code is 1, like that of diff(1).
+// errDiffer reports that two data sets differ. The exit code is 1, as for diff(1).
 var errDiffer = errors.New("differ")
 
 func newDiff() *cobra.Command {
@@ -87,7 +87,7 @@ func printDifference(w io.Writer, d *survey.Difference, p changePrinter) error {
 
 // A changePrinter prints the values that differ between two data sets.
 type changePrinter struct {
-	most    int  // maximum number of changes to list of each kind
+	most    int  // maximum number of changes to list for each kind of change
 	verbose bool // also print SHA-256 hashes
 }
 
@@ -121,7 +121,7 @@ func (p changePrinter) values(what string, c survey.Change) (a, b string) {
 	return cli.OneLine(c.A), cli.OneLine(c.B)
 }
 
-// countOf returns a decimal number with separated thousands.
+// countOf returns a decimal number with commas between thousands.
 func countOf(s string) string {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {

@@ -94,8 +94,8 @@ func (f *downloadFlags) add(fs *pflag.FlagSet) {
 	fs.Lookup("backoff").Hidden = true
 }
 
-// wanted returns the download configuration, or nil if the flags request no download.
-// It is for commands that also have other sources.
+// wanted returns the download configuration, or nil if the flags request no download. It
+// is used by commands that can also read local sources.
 func (f *downloadFlags) wanted(stderr io.Writer) (*pipeline.DownloadConfig, error) {
 	requests, err := f.requests()
 	if err != nil || len(requests) == 0 {
@@ -122,7 +122,7 @@ func (f *downloadFlags) requests() ([]download.Request, error) {
 			r.Language = ""
 		}
 		if len(f.ids) > 0 {
-			r.Language = "" // numbers say it all
+			r.Language = "" // book numbers need no language
 		}
 		list = append(list, r)
 	} else if f.limit != 0 {
@@ -131,8 +131,8 @@ func (f *downloadFlags) requests() ([]download.Request, error) {
 	return append(list, f.urls...), nil
 }
 
-// config returns the download configuration of the flags. It writes a note to stderr
-// if --contact is missing for a server that asks for it.
+// config returns the download configuration of the flags. If a server asks for a contact
+// address and --contact is not given, it writes a note to stderr.
 func (f *downloadFlags) config(stderr io.Writer) (pipeline.DownloadConfig, error) {
 	requests, err := f.requests()
 	if err != nil {

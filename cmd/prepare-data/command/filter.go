@@ -46,7 +46,7 @@ func (f *filterFlags) options() (o filter.Options, err error) {
 	}
 	if f.dedup == filter.DedupMinHash {
 		o.Nearly = &dedup.Options{Threshold: f.threshold, Containment: f.containment}
-		if f.threshold == 0 { // which would mean the default
+		if f.threshold == 0 { // in filter.Options, 0 means the default
 			return o, usagef("--dedup-threshold 0: must be above 0 and at most 1")
 		}
 	}

@@ -2,8 +2,8 @@ package command
 
 import "pretext/cmd/internal/cli"
 
-// flagGroups are the headings of the flags and settings in help texts and manual pages,
-// in the order in which a person decides about them.
+// flagGroups are the headings of flags and settings in help texts and manual pages, in the
+// order in which users usually decide about them.
 var flagGroups = []cli.Group{
 	{Heading: "Sources", Flags: []string{"wiki-dump", "wiki-html", "books", "text", "text-field", "language"}, Settings: []string{"lines-per-document", "column"}},
 	{Heading: "Downloaded sources", Flags: []string{"preset", "wiki", "gutenberg", "gutenberg-limit", "gutenberg-ids", "url", "sha256", "contact", "offline"},

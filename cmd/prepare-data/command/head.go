@@ -44,7 +44,7 @@ text of each segment or piece.`,
 	fs.IntVarP(&o.examples, "examples", "n", o.examples, "number of examples to show; 0: all")
 	fs.StringVar(&o.vocab, "vocab", "", "vocabulary (vocab.txt); default: the one in the records' directory; without one, ids are shown")
 	fs.BoolVar(&o.plain, "plain", false, "no colors")
-	fs.Lookup("plain").Hidden = true // what --color never was called
+	fs.Lookup("plain").Hidden = true // the former name of --color never
 	fs.Var(&o.color, "color", "colors: auto (on a terminal, unless NO_COLOR is set), always or never")
 	fs.BoolVar(&o.json, "json", false, "write each example as JSON, one per line")
 	return cmd
@@ -126,8 +126,8 @@ func (p *examplePrinter) print(r loader.Record) error {
 	return err
 }
 
-// A jsonExample is an example as JSON, with the feature names of the original BERT
-// release, and its words if the vocabulary is known.
+// A jsonExample is the JSON form of an example, with the feature names of the original
+// BERT release. If the vocabulary is known, the JSON also has the tokens.
 type jsonExample struct {
 	File               string    `json:"file"`
 	Record             int64     `json:"record"`
@@ -141,8 +141,8 @@ type jsonExample struct {
 	words
 }
 
-// jsonFormed is an example of another form than the original's: without the
-// features that the form lacks.
+// jsonFormed is the JSON form of an example that is not a segment pair, such as a packed
+// row. It omits the features that such examples do not have.
 type jsonFormed struct {
 	File              string    `json:"file"`
 	Record            int64     `json:"record"`
@@ -156,7 +156,7 @@ type jsonFormed struct {
 	words
 }
 
-// words are the tokens of an example and its text.
+// words has the tokens and the text of an example.
 type words struct {
 	Tokens   []string `json:"tokens,omitempty"`           // without padding
 	Original []string `json:"masked_lm_tokens,omitempty"` // without padding
@@ -189,7 +189,7 @@ func (p *examplePrinter) printJSON(r loader.Record) error {
 	return enc.Encode(jsonFormed{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, e.SequenceLengths, w})
 }
 
-// shownTokens is the maximum number of tokens of a text that is shown.
+// shownTokens is the maximum number of tokens shown of one text.
 const shownTokens = 512
 
 // printText prints an example that is not a pair, such as a packed row, as text.

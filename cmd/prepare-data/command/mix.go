@@ -33,7 +33,7 @@ func addMix(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.Var(alpha, "language-alpha", "exponent of the shares of languages, 0 to 1: 0.7 (XLM) or 0.3 (XLM-R) give small languages more, 1 leaves the shares as they are")
 }
 
-// mixOf returns the mix in the options, and creates it if there is none.
+// mixOf returns the mix in the options. If there is none, it adds an empty one.
 func mixOf(o *sharding.ExamplesOptions) *sharding.Mix {
 	if o.Mix == nil {
 		o.Mix = new(sharding.Mix)
@@ -41,8 +41,8 @@ func mixOf(o *sharding.ExamplesOptions) *sharding.Mix {
 	return o.Mix
 }
 
-// sourceNumbers returns the value of a flag SOURCE=NUMBER, which fills the map in of the
-// mix.
+// sourceNumbers returns the value of a flag that takes SOURCE=NUMBER. Each use of the flag
+// adds an entry to the map of the mix to which in points.
 func sourceNumbers(o *sharding.ExamplesOptions, in func(*sharding.Mix) *map[string]float64) *cli.Value {
 	var given []string
 	return &cli.Value{Kind: "source=number", Show: func() []string { return given }, Read: func(text string) error {

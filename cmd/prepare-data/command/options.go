@@ -16,8 +16,8 @@ import (
 	"pretext/tokenize"
 )
 
-// addSources adds the flags that name sources and configure how they are read.
-// Documents are in the order in which their sources are on the command line.
+// addSources adds the flags that name sources and configure how they are read. The order
+// of sources on the command line is the order of their documents.
 func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Reading) {
 	o := &r.Extract
 	*o = pipeline.DefaultExtractOptions()
@@ -47,7 +47,7 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Readi
 	fs.Var(levelFlag(o), "documents-level", "compression of the extracted documents: 0 (none: twice the disk space, less CPU time) to 4 (smallest)")
 }
 
-// levelFlag returns the value of the setting documents-level.
+// levelFlag returns the flag value for the setting documents-level.
 func levelFlag(o *pipeline.ExtractOptions) *cli.Value {
 	return &cli.Value{Kind: "int", Show: func() []string { return []string{strconv.Itoa(int(o.DocumentsLevel()))} }, Read: func(text string) error {
 		n, err := strconv.Atoi(text)
@@ -59,7 +59,7 @@ func levelFlag(o *pipeline.ExtractOptions) *cli.Value {
 	}}
 }
 
-// expandFlag returns the value of the setting expand-templates.
+// expandFlag returns the flag value for the setting expand-templates.
 func expandFlag(o *pipeline.ExtractOptions) *cli.Value {
 	modes := map[string]string{"auto": pipeline.ExpandAuto, "off": pipeline.ExpandOff}
 	return &cli.Value{Kind: "string", Show: func() []string { return []string{cmp.Or(o.ExpandTemplates, "auto")} }, Read: func(text string) error {
@@ -72,7 +72,7 @@ func expandFlag(o *pipeline.ExtractOptions) *cli.Value {
 	}}
 }
 
-// addTemplates adds the flag for files of rendering data.
+// addTemplates adds the flag for files with rendering data of templates.
 func addTemplates(fs *pflag.FlagSet, files *[]string) {
 	fs.StringArrayVar(files, "templates", nil, "`file` with the texts that templates of wikis show; it adds to the lines that the command templates lists, or replaces them; may be repeated")
 }
@@ -82,8 +82,8 @@ func shareLanguage(o *pipeline.ExtractOptions) {
 	o.Books.Lang, o.Text.Lang = o.Wiki.Language, o.Wiki.Language
 }
 
-// sourceList returns the value of a source flag. It appends to a list that all source
-// flags share, so that sources keep the order of the command line.
+// sourceList returns the value of a source flag. All source flags append to the same list,
+// so that sources have the order of the command line.
 func sourceList(to *[]pipeline.Source, kind string) *cli.Value {
 	return &cli.Value{
 		Kind: "path",
@@ -131,8 +131,8 @@ func addTextField(fs *pflag.FlagSet, o *pipeline.ExtractOptions) {
 	fs.StringVar(&o.Text.Field, "text-field", "", "field of JSON lines that contains the text; default: text")
 }
 
-// addProfile adds the flag --tokenizer-profile, which selects the tokenizer whose behavior
-// to reproduce with a vocab.txt.
+// addProfile adds the flag --tokenizer-profile, which selects the tokenizer library to
+// imitate when a vocab.txt is used.
 func addProfile(fs *pflag.FlagSet, p *tokenize.Profile) {
 	fs.StringVar((*string)(p), "tokenizer-profile", string(*p), "tokenizer to reproduce: google, nvidia-pt or hf")
 }
@@ -143,8 +143,8 @@ func addTokenFile(fs *pflag.FlagSet, f *pipeline.TokenFile, vocabUsage string) {
 	fs.StringVar(&f.Tokenizer, "tokenizer", "", "tokenizer.json, instead of --vocab: BPE, Unigram, WordPiece or WordLevel")
 }
 
-// checkTokenFile returns a usage error if a file is not a vocabulary or tokenizer, or
-// if a flag is given whose value the tokenizer.json determines.
+// checkTokenFile returns a usage error if a file is not a vocabulary or tokenizer. It also
+// returns one if a flag is given for an option that the tokenizer.json determines.
 func checkTokenFile(cmd *cobra.Command, f pipeline.TokenFile) error {
 	if f.Vocab != "" {
 		if err := cli.CheckVocab("vocab", f.Vocab, "tokenizer"); err != nil {

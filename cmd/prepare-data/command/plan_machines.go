@@ -35,7 +35,7 @@ func (m *machineFlags) add(fs *pflag.FlagSet) {
 	fs.Uint64Var(&m.seed, "simulation-seed", 1, "random seed of the simulation")
 }
 
-// machines returns the settings, or a usage error.
+// machines checks the flags and returns them as [pipeline.Machines].
 func (m *machineFlags) machines() (pipeline.Machines, error) {
 	for _, n := range m.counts {
 		if n < 1 || n > maxMachines {

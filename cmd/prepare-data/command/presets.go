@@ -20,16 +20,16 @@ type preset struct {
 	Flags map[string][]string `json:"flags"` // flag → its values, as they would be typed
 }
 
-// presetsData is presets.json.
+// presetsData is the content of presets.json.
 type presetsData struct {
 	Presets map[string]preset `json:"presets"`
 	Typical struct {
 		Wikis map[string]typicalSize `json:"wikis"`
-		Books map[string]int64       `json:"books"` // of Project Gutenberg, by language
+		Books map[string]int64       `json:"books"` // number of books in Project Gutenberg, by language
 	} `json:"typical"`
 }
 
-// A typicalSize is a recorded size of a dump, used if no server can be asked.
+// A typicalSize is a recorded size of a dump. It is used when plan cannot ask a server.
 type typicalSize struct {
 	Bytes  int64  `json:"bytes"`
 	Source string `json:"source"`
@@ -52,9 +52,9 @@ const defaultPreset = "small"
 // not set the others.
 var sourceFlagNames = []string{"wiki-dump", "wiki-html", "books", "wiki", "gutenberg", "gutenberg-ids", "gutenberg-limit", "url"}
 
-// usePreset sets the flags of the named preset that were not given on the command
-// line, and returns the preset's name. If name is empty it uses [defaultPreset], or no
-// preset ("") if a source flag was given.
+// usePreset applies a preset: it sets those of its flags that are not given on the command
+// line. It returns the preset's name. If name is "", the preset is [defaultPreset]; with a
+// source flag it is none, and usePreset returns "".
 func usePreset(fs *pflag.FlagSet, name string) (string, error) {
 	given := slices.ContainsFunc(sourceFlagNames, fs.Changed)
 	if name == "" && given {

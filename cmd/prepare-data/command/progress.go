@@ -30,7 +30,7 @@ func watch(stderr io.Writer, quiet bool) func(*stage.Meter) (stop func()) {
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		show = showBar
 	}
-	var kept []string // what a resumed run did not repeat, as far as no line has reported it
+	var kept []string // tasks that a resumed run did not repeat, and that are not reported yet
 	return func(m *stage.Meter) func() {
 		stop := show(stderr, m)
 		return func() {
@@ -46,8 +46,8 @@ func watch(stderr io.Writer, quiet bool) func(*stage.Meter) (stop func()) {
 	}
 }
 
-// barWidth is the maximum width of a bar in columns, for a terminal of 80 columns. On a
-// narrower one mpb shortens first the bar, then the text.
+// barWidth is the maximum width of a bar in columns, chosen for a terminal of 80 columns.
+// On a narrower terminal, mpb first shortens the bar, then the text.
 const barWidth = 26
 
 func showBar(stderr io.Writer, m *stage.Meter) func() {
@@ -59,8 +59,8 @@ func showBar(stderr io.Writer, m *stage.Meter) func() {
 	show := func() { bar.SetCurrent(min(m.Done(), m.Total)) }
 	return every(200*time.Millisecond, show, func() {
 		show()
-		// A bar that is full ends by itself. Any other, of a stage that failed or
-		// had nothing to count, has to be ended, or Wait would never return.
+		// A full bar ends by itself. The bar of a stage that failed or had nothing to
+		// count must be ended here, otherwise Wait would never return.
 		if m.Total <= 0 || m.Done() < m.Total {
 			bar.Abort(false)
 		}

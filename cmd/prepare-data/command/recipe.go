@@ -12,8 +12,8 @@ import (
 	"pretext/sharding"
 )
 
-// recipeFlags are the flags whose values depend on the recipe, besides those that
-// are fields of the options.
+// recipeFlags holds the values of recipe flags that do not map directly to a field of
+// [sharding.ExamplesOptions].
 type recipeFlags struct {
 	replace   pretrain.Replacement
 	bins      []int
@@ -41,11 +41,11 @@ func (f *recipeFlags) add(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 // negativesShard is the default of --nsp-negatives.
 const negativesShard = "shard"
 
-// optionFlags are the flags of the options of recipes whose name is not the option's
-// with hyphens.
+// optionFlags maps recipe options to their flags, for options whose flags have different
+// names.
 var optionFlags = map[string][]string{"replace": {"mask-token-prob", "random-token-prob"}}
 
-// flagsOf returns the flags of an option of a recipe.
+// flagsOf returns the flags that set a recipe option.
 func flagsOf(option string) []string {
 	if flags, ok := optionFlags[option]; ok {
 		return flags
@@ -53,7 +53,7 @@ func flagsOf(option string) []string {
 	return []string{strings.ReplaceAll(option, "_", "-")}
 }
 
-// lacksFlag reports whether a flag does not exist for a recipe.
+// lacksFlag reports whether a recipe does not have the option that a flag sets.
 func lacksFlag(recipe, flag string) bool {
 	r, _ := pretrain.RecipeByName(recipe)
 	return recipe != "" && slices.ContainsFunc(pretrain.SomeOptions, func(o pretrain.Option) bool {
@@ -66,8 +66,9 @@ func having(option string) []string {
 	return pretrain.RecipeNames(func(r pretrain.Recipe) bool { return !r.Lacks(option) })
 }
 
-// exceptions returns what the help of an option's flag says about recipes: the only one
-// that has it, and the defaults of those that have another than the first recipe.
+// exceptions returns the end of the help text for an option's flag, which lists the
+// differences between recipes: the recipe, if only one has the option, and each default
+// that differs from the first recipe's.
 func exceptions(option string, of func(pretrain.Options) any) (note string) {
 	names := having(option)
 	first := of(pretrain.Recipes()[0].Defaults)
@@ -84,9 +85,9 @@ func exceptions(option string, of func(pretrain.Options) any) (note string) {
 	return note
 }
 
-// complete sets the options that were not given to the defaults of the recipe. It
-// returns a usage error for a flag that the recipe does not have. preset is the
-// name of the preset in use, whose flags the recipe may lack.
+// complete sets the options that were not given to the defaults of the recipe. It returns
+// a usage error if the user gave a flag that the recipe does not have. Flags set by preset,
+// the name of the preset in use, are ignored if the recipe does not have them.
 func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, preset string) error {
 	recipe, known := pretrain.RecipeByName(o.Recipe)
 	if !known {
@@ -118,7 +119,7 @@ func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, 
 	if o.LengthBins = f.lengthBins(o.MaxSeqLength); len(f.bins) > 1 && !fs.Changed("max-seq-length") {
 		o.MaxSeqLength = f.bins[len(f.bins)-1]
 	}
-	// Which fraction has to be lowered as well if the two exceed 1 together.
+	// If the two fractions exceed 1 together, name the other one that must be lowered.
 	if r := f.replace; r.MaskTokenProb <= 1 && r.RandomTokenProb <= 1 && r.MaskTokenProb+r.RandomTokenProb > 1+1e-9 && !fs.Changed("random-token-prob") {
 		return usagef("--mask-token-prob %v: with --random-token-prob %v it is more than 1: give --random-token-prob %s too", r.MaskTokenProb, r.RandomTokenProb,
 			fmt.Sprintf("%.3g", 1-r.MaskTokenProb))
@@ -126,14 +127,14 @@ func (f *recipeFlags) complete(cmd *cobra.Command, o *sharding.ExamplesOptions, 
 	return nil
 }
 
-// lengthBins returns the upper limits of the length bins for examples of at most seq
+// lengthBins returns the upper limits of the length bins, for examples of at most seq
 // tokens.
 func (f *recipeFlags) lengthBins(seq int) []int {
 	if len(f.bins) != 1 || f.bins[0] < 1 || f.bins[0] >= seq {
 		return f.bins
 	}
 	var bins []int
-	for at := f.bins[0]; at < seq && len(bins) < 1000; at += f.bins[0] { // Validate says how many may be
+	for at := f.bins[0]; at < seq && len(bins) < 1000; at += f.bins[0] { // Validate rejects too many bins
 		bins = append(bins, at)
 	}
 	return append(bins, seq)

@@ -59,7 +59,7 @@ create_pretraining_data.py of google-research/bert writes.
 
 // runFlags are the flags of commands that run stages.
 type runFlags struct {
-	*stage.Target // of the command's configuration
+	*stage.Target // points into the command's configuration
 	runner        stage.Runner
 	maxRejects    *float64
 	changed       func(flag string) bool // whether a flag was given
@@ -67,7 +67,7 @@ type runFlags struct {
 	strict        bool
 }
 
-// add adds the flags, which set t and maxRejects, the maximum fraction of rejects.
+// add adds the flags. They set t, and maxRejects, the maximum fraction of rejects.
 func (f *runFlags) add(fs *pflag.FlagSet, t *stage.Target, maxRejects *float64) {
 	f.Target, f.maxRejects = t, maxRejects
 	t.Memory, *maxRejects = defaultMemory, 1

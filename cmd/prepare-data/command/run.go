@@ -12,7 +12,7 @@ import (
 	"pretext/sharding"
 )
 
-// runSettings are the flags that the commands run and plan have.
+// runSettings are the flags shared by the commands run and plan.
 type runSettings struct {
 	c      pipeline.RunConfig
 	run    runFlags
@@ -40,8 +40,8 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	s.format.add(fs)
 }
 
-// complete applies the preset to the flags, sets the fields of s.c that depend on
-// several flags, and returns the preset's name ("" for none).
+// complete applies the preset to the flags and sets the fields of s.c that depend on
+// several flags. It returns the preset's name, or "" if there is none.
 func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset string, err error) {
 	if preset, err = usePreset(cmd.Flags(), s.preset); err != nil {
 		return preset, err
@@ -72,8 +72,8 @@ func (s *runSettings) trainsTokenizer() bool {
 	return s.c.TokenFile == (pipeline.TokenFile{}) && o.TokenizerFile()
 }
 
-// checkModel returns a usage error if --model is given together with a vocabulary, or
-// a flag does not apply to the model.
+// checkModel returns a usage error if --model is given together with a vocabulary, or if
+// another flag does not apply to that kind of tokenizer.
 func (s *runSettings) checkModel(cmd *cobra.Command) error {
 	if s.c.TokenFile != (pipeline.TokenFile{}) && cmd.Flags().Changed("model") {
 		return usagef("--model and --vocab or --tokenizer: only a vocabulary that is not given is trained: leave out one of them")

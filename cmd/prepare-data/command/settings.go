@@ -17,7 +17,7 @@ import (
 func settings() *cli.Settings {
 	return &cli.Settings{
 		Prefix:   cli.PrepareData,
-		Reserved: append(cli.TestVariables(), strings.TrimPrefix(cli.TrainBERT, cli.PrepareData), "CUDA_"), // those of train-bert and of its libraries too
+		Reserved: append(cli.TestVariables(), strings.TrimPrefix(cli.TrainBERT, cli.PrepareData), "CUDA_"), // also variables of train-bert and its libraries
 		Example:  "  prepare-data config run --max-seq-length 512 > run.yaml\n  prepare-data config --json run --config run.yaml",
 		Bundle:   clusterBundle,
 		Preset: func(cmd *cobra.Command) error {

@@ -97,8 +97,8 @@ func addModel(fs *pflag.FlagSet, model *string) {
 	fs.StringVar(model, "model", vocab.WordPiece, "what to train: wordpiece, bpe (byte-level) or unigram")
 }
 
-// checkModel returns a usage error for a flag that does not apply to the model, and
-// clears the model if it is the default.
+// checkModel returns a usage error for a flag that does not apply to the tokenizer model.
+// It clears o.Model if that is the default.
 func checkModel(cmd *cobra.Command, o *vocab.Options) error {
 	without := map[string][]string{vocab.BPE: {"limit-alphabet", "do-lower-case", "tokenizer-profile"}, vocab.Unigram: {"do-lower-case", "tokenizer-profile"}}
 	for _, name := range without[o.Model] {
@@ -108,7 +108,7 @@ func checkModel(cmd *cobra.Command, o *vocab.Options) error {
 	}
 	switch o.Model {
 	case vocab.WordPiece:
-		o.Model = "" // as before there were others
+		o.Model = "" // so that manifests equal those of versions with one model
 	case vocab.BPE, vocab.Unigram:
 		o.DoLowerCase, o.TokenizerProfile = false, ""
 	}
@@ -181,7 +181,7 @@ func (o *examplesOptions) complete(cmd *cobra.Command, documents []string) error
 		return usagef("no vocabulary: give --vocab FILE (prepare-data vocab trains one) or --tokenizer FILE")
 	}
 	if len(o.c.Texts) > 0 && !cmd.Flags().Changed("sentence-splitter") {
-		o.c.Examples.SentenceSplitter = "newline" // a line is a sentence there
+		o.c.Examples.SentenceSplitter = "newline" // such a document has one sentence on each line
 	}
 	o.c.Documents, o.c.FixedCase = documents, cmd.Flags().Changed(lowerCaseFlag)
 	return o.format.check(o.c.Examples.Recipe, o.c.TokenFile.Tokenizer != "")

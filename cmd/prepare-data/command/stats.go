@@ -22,7 +22,7 @@ import (
 	"pretext/sharding/survey/report"
 )
 
-// surveyFlags are the flags of commands that read a data set to describe it.
+// surveyFlags are the flags shared by the commands that describe a data set.
 type surveyFlags struct {
 	options survey.Options
 	memory  byteSize
@@ -108,10 +108,10 @@ The page loads no other file.`,
 	return cmd
 }
 
-// oldReport is what stats --out was called.
+// oldReport is the former name of the flag --out of stats.
 const oldReport = "report"
 
-// outFile is the file that stats and card write, from their flags.
+// outFile is the output file of stats and card, as their flags describe it.
 type outFile struct {
 	onefile.Output
 	json bool // print the file's name and size as JSON
@@ -308,7 +308,7 @@ func printTemplates(t io.Writer, d *survey.DocumentStats) {
 	}
 }
 
-// grouped merges bins of lengths up to most into about 16 bins of equal width.
+// grouped merges length bins into about 16 bins of equal width. most is the largest length.
 func grouped(bins []survey.Bin, most int) (groups []survey.Bin) {
 	width := max(1, (most+15)/16)
 	for _, b := range bins {
@@ -322,8 +322,8 @@ func grouped(bins []survey.Bin, most int) (groups []survey.Bin) {
 	return groups
 }
 
-// printBars draws a histogram of bins under the heading what. Percentages are of the
-// sum of the bins.
+// printBars draws a histogram of bins under the heading what. Percentages are relative to
+// the sum of all bins.
 func printBars(t io.Writer, what string, bins []survey.Bin) {
 	const width = 30
 	most, total := int64(1), int64(0)

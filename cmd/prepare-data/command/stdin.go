@@ -104,12 +104,12 @@ default of run and examples, also ends a sentence at every line end.`,
 	return cmd
 }
 
-// A foundSentences is the JSON form of the sentences of a text.
+// foundSentences is the JSON output for one text: its sentences.
 type foundSentences struct {
 	Sentences []string `json:"sentences"`
 }
 
-// run splits standard input.
+// run splits the text on standard input into sentences.
 func (o *sentencesOptions) run(cmd *cobra.Command) error {
 	type in struct{ Text, Lang string }
 	splitters := sentence.NewLanguageSplitter(o.splitter)
@@ -147,9 +147,9 @@ func (o *sentencesOptions) run(cmd *cobra.Command) error {
 	return w.Flush()
 }
 
-// filterLines calls f with each JSON line of standard input and writes its result as
-// one line. An invalid line gives {"error": …}, so line n of the output always belongs
-// to line n of the input.
+// filterLines calls f with each JSON line of standard input and writes the result as one
+// JSON line. For an invalid line it writes {"error": …}, so that line n of the output
+// always belongs to line n of the input.
 func filterLines[In, Out any](cmd *cobra.Command, f func(In) (Out, error)) error {
 	return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
 		var in In

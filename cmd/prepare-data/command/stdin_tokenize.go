@@ -97,7 +97,7 @@ type idEncoder interface {
 	AppendIDsBytes(dst []int32, text []byte) []int32
 }
 
-// spent returns the error for a text that took the encoder too much time or memory.
+// spent returns the error for a text whose encoding would take too much time or memory.
 func spent(enc idEncoder) error {
 	if e, ok := enc.(*hf.Encoder); ok {
 		return e.Err()

@@ -148,8 +148,8 @@ func readTemplates(ctx context.Context, paths []string) (files []*rendering.File
 	return files, nil
 }
 
-// checkEffect returns a usage error if a file has lines and none of them applies
-// according to holds. wikis describes in the message what they should apply to.
+// checkEffect returns a usage error if a file has lines but no effect. holds reports
+// whether a file applies to any of the wikis; the message names them by the text wikis.
 func checkEffect(files []*rendering.File, holds func(*rendering.File) bool, wikis string) error {
 	for _, f := range files {
 		if scopes := f.Scopes(); len(scopes) > 0 && !holds(f) {

@@ -143,7 +143,7 @@ func (f *learnFlags) run(ctx context.Context, stdout, stderr io.Writer) (err err
 	return printLearned(stdout, learned{f.out.Path, counts, res})
 }
 
-// writePairs writes the pairs of a table as JSON lines.
+// writePairs writes the pairs in table to out as JSON lines.
 func writePairs(ctx context.Context, out *onefile.Output, table *learn.Table) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

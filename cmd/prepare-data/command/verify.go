@@ -69,7 +69,7 @@ sources; and sources that were not downloaded.`,
 	return cmd
 }
 
-// setRemake sets the options of --remake. given reports whether --memory was given.
+// setRemake sets the options of --remake. given is true if --memory was given.
 func (f *verifyFlags) setRemake(given bool) error {
 	if f.remake == "" {
 		if len(f.options.Remake.Documents) > 0 {

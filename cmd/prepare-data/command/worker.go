@@ -13,8 +13,8 @@ import (
 	"pretext/pipeline/flink"
 )
 
-// defaultPool is the default address of a worker pool: on loopback, on the machine of
-// its TaskManager.
+// defaultPool is the default address of a worker pool. It is a loopback address, because
+// the pool runs on the same machine as its TaskManager.
 const defaultPool = "127.0.0.1:50000"
 
 func newWorker() *cobra.Command {
@@ -58,7 +58,7 @@ func runPool(cmd *cobra.Command, listen string, o flink.PoolOptions) error {
 		o.Workers = max(8, 2*runtime.GOMAXPROCS(0))
 	}
 	if o.Secret != "" {
-		path, err := filepath.Abs(o.Secret) // workers read it, too
+		path, err := filepath.Abs(o.Secret) // absolute, because workers read the file too
 		if err != nil {
 			return err
 		}

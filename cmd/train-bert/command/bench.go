@@ -67,8 +67,8 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 	return cmd
 }
 
-// simulate prints the predicted speed of training on several GPUs. Flags that only a
-// measurement uses are usage errors.
+// simulate prints the predicted training speed on several GPUs. It returns a usage error
+// for flags that apply only to a measurement.
 func simulate(cmd *cobra.Command, path string) error {
 	var others []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -90,7 +90,7 @@ func simulate(cmd *cobra.Command, path string) error {
 	return show(cmd, &scalingResult{Figures: f, Scalings: scalings, LeftOut: speed.LeftOut})
 }
 
-// A scalingResult is the result of bench --simulate.
+// A scalingResult is the output of bench --simulate.
 type scalingResult struct {
 	Figures  speed.Figures   `json:"figures"`
 	Scalings []speed.Scaling `json:"scalings"`
@@ -107,7 +107,7 @@ func (r *scalingResult) print(w io.Writer) error {
 	return err
 }
 
-// A benchResult is the result of bench.
+// A benchResult is the output of bench.
 type benchResult speed.Result
 
 func (b *benchResult) print(w io.Writer) error {

@@ -23,8 +23,7 @@ type taskFlags struct {
 	regression        bool
 }
 
-// ownTable is the value of --task for the user's own TSV files, whose columns are given by
-// flags.
+// ownTable is the value of --task for the user's own TSV files. Flags name their columns.
 const ownTable = "tsv"
 
 func newClassify() *cobra.Command {

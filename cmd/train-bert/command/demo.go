@@ -23,16 +23,15 @@ import (
 	"pretext/trainer/session"
 )
 
-// Files of a demo beside those of a run.
+// Names in the demo's output directory, in addition to the files of a training run.
 const (
 	demoData   = "data"       // the shards that come with the program
 	demoConfig = "model.json" // the model's settings
 	demoCurve  = "curve.html"
 )
 
-// demoOptions returns options with which the smallest model learns from the demo's
-// shards within half a minute on two idle cores: 2,000 steps take about 36 s of
-// processor time.
+// demoOptions returns options for a demo of half a minute on two idle cores: the smallest
+// model is trained for 2,000 steps, which take about 36 s of processor time.
 func demoOptions() trainOptions {
 	o := defaultTrain()
 	o.MicroBatchTokens, o.LearningRate, o.NumTrainSteps, o.SaveCheckpointsSteps = 4096, 1e-3, 2000, 250
@@ -40,10 +39,10 @@ func demoOptions() trainOptions {
 	return o
 }
 
-// demoModel returns BERT-tiny without dropout, which short training does not need
-// (Geiping and Goldstein, Cramming, 2022), and with an initializer range wider than
-// BERT's 0.02, which was chosen for 768 hidden units. Both shorten the plateau in which
-// a model has learned token frequencies only (docs/learning.md).
+// demoModel returns BERT-tiny with two changes. It has no dropout, because short training
+// does not need it (Geiping and Goldstein, Cramming, 2022). Its initializer range is wider
+// than BERT's 0.02, which was chosen for 768 hidden units. Both changes shorten the plateau
+// in which a model has learned only token frequencies (docs/learning.md).
 func demoModel(vocabSize int) (trainer.Config, error) {
 	c, err := trainer.Preset("tiny", vocabSize)
 	c.HiddenDropout, c.AttentionDropout, c.InitializerRange = 0, 0, 0.05
@@ -97,10 +96,10 @@ type demoResult struct {
 	CPU         float64          `json:"cpu_seconds"`
 	Model       string           `json:"model"`
 	Curve       string           `json:"curve"`
-	Predictions []session.Answer `json:"predictions"` // see pickAnswers
+	Predictions []session.Answer `json:"predictions"` // some answers, chosen by package session
 
 	out, data string
-	own       bool // trained on the shards in the program, not on the user's
+	own       bool // trained on the embedded shards, not on the user's
 }
 
 // runDemo trains and evaluates the demo's model.
@@ -185,7 +184,7 @@ func writeDemoCurve(ctx context.Context, out string) (path string, err error) {
 	return page.Path, page.Write(ctx, c.HTML())
 }
 
-// print writes the result for people.
+// print writes the result as text.
 func (d *demoResult) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s steps in %.0f s (%.0f s of processor time)\n", humanize.Count(d.Steps), d.Seconds, d.CPU)
 	if d.Targets > 0 {
@@ -208,9 +207,9 @@ What to do next:
 	return err
 }
 
-// clearlyBelow is the margin in nats below the unigram baseline that shows that a model
-// uses context. A model that has learned frequencies only can be below the baseline by
-// chance, but by less.
+// clearlyBelow is the difference to the unigram baseline, in nats. A loss that is lower by
+// this much shows that the model uses context. A model that has learned only token
+// frequencies can be below the baseline by chance, but not that far.
 const clearlyBelow = 0.2
 
 // printTable writes the losses of the model and of the baselines.
@@ -233,7 +232,7 @@ func (d *demoResult) printTable(w io.Writer) {
 	}
 }
 
-// printAnswers writes answers for people.
+// printAnswers writes answers as text.
 func printAnswers(w io.Writer, all []session.Answer) {
 	var b bytes.Buffer
 	for _, right := range []bool{true, false} {

@@ -57,8 +57,8 @@ func (d *diagnosis) print(w io.Writer) error {
 	return printCUDA(w, d.CUDA)
 }
 
-// printCUDA writes a line for each library and GPU, or one line with the reason why
-// there is none.
+// printCUDA writes a line for each CUDA library and each GPU. If there are none, it writes
+// one line with the reason.
 func printCUDA(w io.Writer, r gpu.Report) error {
 	var b strings.Builder
 	for _, l := range r.Libraries {

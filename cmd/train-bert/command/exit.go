@@ -32,18 +32,18 @@ func Report(stderr io.Writer, err error) int {
 	}.Report(stderr, err)
 }
 
-// An interruption is the error of a run that was stopped by a signal. Its text says
-// from where the same command resumes.
+// An interruption is the error of a run that a signal stopped. Its text names the
+// checkpoint from which the same command resumes.
 type interruption struct{ next string }
 
 // Error implements error.
 func (i *interruption) Error() string { return "interrupted: " + i.next }
 
-// Unwrap returns the error of a signal.
+// Unwrap returns [context.Canceled], so that the exit code is that of an interruption.
 func (*interruption) Unwrap() error { return context.Canceled }
 
-// interrupted returns err. If a signal has stopped a run in the directory out, it says
-// from which checkpoint the same command resumes.
+// interrupted returns the error to report for err, the error of a run with the output
+// directory out. If a signal stopped the run, it is an [interruption]; otherwise err.
 func interrupted(err error, out string) error {
 	if failure.ExitCode(err) != failure.ExitInterrupted {
 		return err

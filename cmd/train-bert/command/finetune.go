@@ -12,7 +12,7 @@ import (
 	"pretext/trainer/session"
 )
 
-// finetuneFlags are the flags that select the output of a fine-tuning run.
+// finetuneFlags are the flags --quiet and --json of fine-tuning commands.
 type finetuneFlags struct{ quiet, json bool }
 
 func (f *finetuneFlags) add(fs *pflag.FlagSet, o *session.FinetuneOptions) {
@@ -47,8 +47,8 @@ func (f *finetuneFlags) report(cmd *cobra.Command, o *session.FinetuneOptions) (
 	return c.clear
 }
 
-// autoBool returns the value of a flag that takes true, false or auto. For auto, *to is
-// nil.
+// autoBool returns the value of a flag that takes true, false or auto. It sets *to, to nil
+// for auto.
 func autoBool(to **bool) *cli.Value {
 	return cli.Optional(to, "true|false|auto", "auto", func(s string) (bool, error) {
 		if v, err := strconv.ParseBool(s); err == nil && slices.Contains([]string{"true", "1", "false", "0"}, s) {

@@ -7,8 +7,8 @@ import (
 	"pretext/trainer"
 )
 
-// flagGroups are the headings of the flags and settings in help texts and manual pages, in
-// the order in which a person decides about them.
+// flagGroups are the headings of flags and settings in help texts and manual pages, in the
+// order in which users usually decide about them.
 var flagGroups = []cli.Group{
 	{Heading: "Question and text", Flags: []string{"question", "context", "text", "pair", "jsonl", "n-best", "top-k"}},
 	{Heading: "Data", Flags: []string{"data", "task", "data-dir", "train-file", "predict-file", "text-column", "pair-column", "label-column",
@@ -28,8 +28,8 @@ var flagGroups = []cli.Group{
 	{Heading: "Reporting", Flags: []string{"quiet", "json"}},
 }
 
-// scheduleSettings returns the parameters that only some schedules have, except the one
-// with a flag.
+// scheduleSettings returns the settings for parameters that only some learning-rate
+// schedules have. One such parameter has a flag and is not included.
 func scheduleSettings() (names []string) {
 	for _, p := range trainer.ScheduleParameters() {
 		if p.Name != "budget" {

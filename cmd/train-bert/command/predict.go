@@ -117,7 +117,7 @@ func (o *predictOptions) validate() error {
 	return nil
 }
 
-// request returns the request that the flags describe; nil if they describe none.
+// request returns the request given by flags, or nil if there is none.
 func (o *predictOptions) request(flags *pflag.FlagSet) *predict.Request {
 	var r predict.Request
 	for name, field := range map[string]struct {
@@ -134,8 +134,8 @@ func (o *predictOptions) request(flags *pflag.FlagSet) *predict.Request {
 	return &r
 }
 
-// runPredict opens the model and answers the request of the flags, of standard input or
-// of HTTP clients.
+// runPredict opens the model and answers requests: the one given by flags, or those on
+// standard input or from HTTP clients.
 func runPredict(o predictOptions, asked *predict.Request, cmd *cobra.Command) (err error) {
 	if err := o.validate(); err != nil {
 		return err
@@ -222,8 +222,8 @@ func (q *predicting) openModel(m session.ModelFiles, longest int) (err error) {
 	return nil
 }
 
-// maxMasked limits the masks computed together: once a batch has so many, no further
-// request is added. Each mask needs as many logits as the vocabulary has tokens.
+// maxMasked limits the number of masks in a batch: a batch that has reached it takes no
+// further request. Each mask needs one logit for every token of the vocabulary.
 const maxMasked = 4 * predict.MaxMasks
 
 // predictHeads returns the head to predict with: the fine-tuned head if the model has one,
@@ -243,8 +243,8 @@ func predictHeads(m session.ModelFiles) (trainer.Heads, error) {
 	return h, failure.Usagef("%s has no head to predict with: want masked LM, or a fine-tuned model", m.Folder)
 }
 
-// settings returns the settings to predict with. For options that are not given it uses
-// the values that the model was trained with, if the model is a checkpoint.
+// settings returns the settings for predictions. If the model is a checkpoint, options that
+// are not given have the values of its training.
 func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 	trained := map[string]string{}
 	if m.Phase != nil && m.Phase.State.Options != nil {
@@ -256,7 +256,7 @@ func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 		}
 		return given
 	}
-	most := 0 // the limit of a server
+	most := 0 // 0: the limit for requests to a server
 	if o.address == "" {
 		most = math.MaxInt // the user's own text may have any length
 	}

@@ -40,7 +40,7 @@ type line struct {
 	err error       // why the line is not a valid request
 }
 
-// errStopped reports an interruption that the same command cannot resume.
+// errStopped reports that a signal stopped the command, which cannot be resumed.
 var errStopped = fmt.Errorf("stopped: %w", context.Canceled)
 
 // An input is a line of standard input.
@@ -49,7 +49,7 @@ type input struct {
 	err  error  // io.EOF after the last line
 }
 
-// readAhead is the number of lines to read while others are computed.
+// readAhead is the number of lines that are read in advance, while others are computed.
 const readAhead = 16
 
 // lines writes one line for each line of stdin. Lines that have already arrived are
@@ -93,8 +93,8 @@ func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Write
 	return nil
 }
 
-// group waits for a line and returns it together with the lines that have already
-// arrived, up to the limits of a batch. The error is io.EOF after the last line.
+// group waits for a line. It returns this line and those that have already arrived, up to
+// the limits of a batch. After the last line the error is io.EOF.
 func (q *predicting) group(ctx context.Context, inputs <-chan input) (group []line, err error) {
 	masked := 0
 	for len(group) == 0 || len(inputs) > 0 && len(group) < maxTogether && masked < maxMasked {
@@ -117,8 +117,8 @@ func (q *predicting) group(ctx context.Context, inputs <-chan input) (group []li
 
 var errLongLine = fmt.Errorf("the line is longer than %d bytes", maxRequest)
 
-// readLine returns a line without its line end, nil if it is too long, and io.EOF after
-// the last one.
+// readLine returns a line without its line end, or nil if the line is too long. After the
+// last line the error is io.EOF.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	long := false
@@ -210,10 +210,12 @@ func (q *predicting) compute(ctx context.Context, work jobs) error {
 	return err
 }
 
-// jobs are the sequences of several requests, one request after another.
+// jobs implements finetune.Examples: the sequences of several requests, in the order of
+// the requests.
 type jobs []predict.Job
 
-// at returns the job of sequence i and the number of the sequence within it.
+// at returns the index of the job that contains sequence i, and the index of the sequence
+// within this job.
 func (j jobs) at(i int) (job, sequence int) {
 	for i >= j[job].Len() {
 		i -= j[job].Len()

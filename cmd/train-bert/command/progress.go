@@ -64,7 +64,7 @@ func (c *console) clear() {
 	}
 }
 
-// bar draws the progress of a run, at most once per barInterval.
+// bar draws the progress bar, at most once per barInterval.
 func (c *console) bar(p session.Progress) {
 	if c.width == nil || p.Last < 1 || time.Since(c.drawn) < barInterval {
 		return
@@ -74,9 +74,9 @@ func (c *console) bar(p session.Progress) {
 	c.drawn = time.Now()
 }
 
-// renderBar returns the progress line for a terminal with a number of columns. The line
-// is shorter than that, because a full line makes some terminals wrap. With fewer
-// columns it omits first the bar, then the loss, then the speed.
+// renderBar returns the progress line for a terminal with the given number of columns. The
+// line is shorter than the terminal is wide, because a full line makes some terminals wrap.
+// On a narrow terminal it omits first the bar, then the loss, then the speed.
 func renderBar(p session.Progress, columns int) string {
 	room := max(0, columns-1)
 	steps := fmt.Sprintf("step %s of %s", humanize.Count(p.Step), humanize.Count(p.Last))

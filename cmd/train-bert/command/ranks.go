@@ -15,15 +15,15 @@ import (
 	"pretext/trainer/session"
 )
 
-// An exitStatus is the exit code of ranks that this process has started. The ranks have
-// already written their errors to stderr.
+// An exitStatus is an error that only sets the exit code, because another process of the
+// run, a rank or the launcher, writes the message to stderr.
 type exitStatus int
 
 // Error implements error.
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// asRank reads from the environment which rank of a run this process is. With --nproc
-// it starts the ranks instead, and returns true once they have ended.
+// asRank reads this process's rank from the environment. With --nproc it starts the ranks
+// instead, waits until they have ended, and returns true.
 func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 	if o.nproc < 0 || o.nproc > maxLocalRanks {
 		return false, failure.Usagef("--nproc %d: must be from 0 to %d", o.nproc, maxLocalRanks)
@@ -39,7 +39,7 @@ func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 	}
 	options := o.Options
 	options.Ranks.Ranks = o.nproc
-	if err := options.Validate(); err != nil { // one line, instead of one of each rank
+	if err := options.Validate(); err != nil { // report an error once, not once for each rank
 		return false, err
 	}
 	code, err := launch.Run(cmd.Context(), launch.Options{Ranks: o.nproc, Args: append(os.Args[1:], "--nproc=1"), Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr()})
@@ -52,9 +52,9 @@ func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 	return true, err
 }
 
-// report returns the error that a rank reports for the error of its run. Only one
-// process may print from which checkpoint an interrupted run resumes: the launcher,
-// or rank 0 if there is none.
+// report returns the error that this rank reports if its run failed with err. After an
+// interruption only one process prints the checkpoint from which the run resumes: the
+// launcher, or rank 0 if there is no launcher.
 func (o *trainOptions) report(err error) error {
 	switch {
 	case failure.ExitCode(err) != failure.ExitInterrupted:
@@ -67,8 +67,8 @@ func (o *trainOptions) report(err error) error {
 	return interrupted(err, o.Out)
 }
 
-// needOneProcess makes the named commands of root, and their subcommands, refuse to
-// run as one of several ranks, which would all do the same work and write the same
+// needOneProcess makes the named commands of root, and their subcommands, return an error
+// if they are started as several ranks: all ranks would do the same work and write the same
 // output.
 func needOneProcess(root *cobra.Command, names ...string) {
 	for _, c := range root.Commands() {

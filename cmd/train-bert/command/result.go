@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A result is the output of a command: lines of text, or with --json one object.
+// A result is the output of a command, which can be printed as text, or with --json as one
+// JSON object.
 type result interface {
 	print(w io.Writer) error
 }

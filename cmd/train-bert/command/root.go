@@ -54,7 +54,7 @@ func checkPaths(parent *cobra.Command) {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"out", "cache"} {
 				f := cmd.Flags().Lookup(name)
-				if f == nil || cmd.Name() == "curve" { // which writes a file
+				if f == nil || cmd.Name() == "curve" { // curve writes a file, not a directory
 					continue
 				}
 				if err := cli.CheckFolder(name, f.Value.String()); err != nil {

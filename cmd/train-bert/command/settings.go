@@ -11,7 +11,7 @@ import (
 func flagSettings() *cli.Settings {
 	return &cli.Settings{
 		Prefix:    cli.TrainBERT,
-		Reserved:  []string{"SECRET", "SECRET_FILE"}, // of package comm
+		Reserved:  []string{"SECRET", "SECRET_FILE"}, // variables of package comm
 		Misplaced: cli.PrepareData,
 		Others:    slices.Concat(cli.TestVariables(), cli.SharedFlags(), []string{cli.TrainBERT[len(cli.PrepareData):]}),
 		Example:   "  train-bert config train --model tiny --num-train-steps 5000 > run.yaml\n  train-bert config --json finetune squad --config run.yaml",

@@ -106,14 +106,14 @@ func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {
 	fs.Var(cli.Optional(&o.RandomTokenProb, "float", "", cli.ParseFloat), "random-token-prob", "with dynamic masking: probability that a token to predict becomes a random token; default: 0.1; the rest stays")
 }
 
-// addForm adds the flags for records other than pairs.
+// addForm adds the flags for records that are not segment pairs.
 func addForm(fs *pflag.FlagSet, maxSeqLength *int, attendAcross *bool) {
 	fs.IntVar(maxSeqLength, "max-seq-length", 0, "with records of documents (recipe tokens): length in tokens of the sequences into which they are cut; default: the model's positions")
 	fs.BoolVar(attendAcross, "attend-across", false, "with packed rows: tokens attend to all documents of their row, not only to their own")
 }
 
-// tokenCount returns the value of a flag for a number of tokens. It also takes "auto",
-// which is stored as 0.
+// tokenCount returns the value of a flag for a number of tokens. The flag also takes
+// "auto", which sets *n to 0.
 func tokenCount(n *int) *cli.Value {
 	return &cli.Value{
 		Kind: "tokens",
@@ -177,7 +177,7 @@ start them with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: docs/multi-gpu.md
 // 2212.14034), with the schedule of 24hBERT (Izsak et al. 2021, arXiv 2104.07705).
 const presetBudget = "budget"
 
-// applyPreset sets the flags that the preset has and that are not given.
+// applyPreset sets the flags of the preset that the user has not given.
 func (o *trainOptions) applyPreset(fs *pflag.FlagSet) error {
 	switch o.preset {
 	case "":
@@ -232,12 +232,12 @@ func (e *trainResult) MarshalJSON() ([]byte, error) {
 		Epochs   float64           `json:"epochs"`
 		Eval     *session.EvalLine `json:"eval"`     // null: there are no held-out shards
 		LeftOut  int64             `json:"left_out"` // corrupt examples that were skipped
-		Damage   []session.Damage  `json:"damage"`   // place of the first one
+		Damage   []session.Damage  `json:"damage"`   // places of the first ones
 		Model    string            `json:"model"`
 	}{e.Steps, e.Examples, e.Epochs, eval, e.Skipped.Examples, append([]session.Damage{}, e.Skipped.Places...), e.Model})
 }
 
-// print writes the result for people.
+// print writes the result as text.
 func (e *trainResult) print(w io.Writer) error {
 	fmt.Fprintf(w, "%d steps, %d examples, %.2f epochs\n", e.Steps, e.Examples, e.Epochs)
 	if e.Eval != nil {
@@ -248,8 +248,8 @@ func (e *trainResult) print(w io.Writer) error {
 	return err
 }
 
-// printSkipped writes the number of skipped examples and where they are; nothing if there
-// are none.
+// printSkipped writes the number of skipped examples and their places. It writes nothing
+// if no example was skipped.
 func printSkipped(w io.Writer, s session.Skipped) {
 	if s.Examples == 0 && s.Named == 0 {
 		return

@@ -1,8 +1,8 @@
 //go:build ignore
 
-// Writes testdata/converted.zip: small examples in the formats of other libraries, as
-// prepare-data convert writes them. The tests of train-bert read them without the
-// pipeline, which would take longer to link than they run.
+// This program writes testdata/converted.zip: small examples in the formats of other
+// libraries, as prepare-data convert writes them. With this file the tests of train-bert
+// need not link the pipeline, which would take longer than the tests.
 package main
 
 import (
@@ -21,7 +21,8 @@ import (
 	"pretext/records"
 )
 
-// conversions are source, format, result, and the only split, if any.
+// conversions lists the source, the format and the result of each conversion, and the
+// split, if only one is converted.
 var conversions = [][4]string{
 	{"packed", "parquet", "packed-parquet"}, {"packed", "parquet", "packed-train", "train"}, {"packed", "mds", "packed-mds", "train"},
 	{"tokens", "mds", "tokens-mds", "train"}, {"tokens", "parquet", "tokens-train", "train"}, {"tokens", "parquet", "tokens-parquet"},
@@ -53,8 +54,8 @@ func main() {
 	check(os.WriteFile(to, out.Bytes(), 0o666))
 }
 
-// add adds the files of a folder, without their times, and without what a run notes of
-// itself, which has times in it.
+// add adds the files of a folder to the archive, so that the archive is the same in every
+// run: without modification times, and without the files in which a run records times.
 func add(z *zip.Writer, folder string) error {
 	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Name() == "plan" {

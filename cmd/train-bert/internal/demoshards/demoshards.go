@@ -35,8 +35,9 @@ import (
 //go:embed demo.zip
 var archive string
 
-// Unpack writes the shards to a directory, unless it already has a manifest. The
-// manifest is written last, so an interrupted call is repeated by the next one.
+// Unpack writes the shards to a directory. It does nothing if the directory already has a
+// manifest. The manifest is written last, so that after an interrupted call the next call
+// writes everything again.
 func Unpack(dir string) error {
 	if err := unpack(dir); err != nil {
 		return fmt.Errorf("unpack the demo's shards: %w", err)

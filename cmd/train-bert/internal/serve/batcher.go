@@ -173,8 +173,8 @@ func (b *Batcher) pause(wait time.Duration) {
 	}
 }
 
-// patience returns how long to wait for more sequences: 0 if the batch is full, the
-// first sequence has waited MaxWait, or no more jobs are accepted.
+// patience returns how long to wait for more sequences. The result is 0 if the batch is
+// full, if the first sequence has waited MaxWait, or if no more jobs are accepted.
 func (b *Batcher) patience() time.Duration {
 	switch {
 	case len(b.queue) == 0:
@@ -205,7 +205,7 @@ func (b *Batcher) drop() {
 	b.queue = kept
 }
 
-// forget subtracts the tokens of w's sequences that are not computed yet from b.tokens.
+// forget subtracts the tokens of w's remaining sequences from b.tokens.
 func (b *Batcher) forget(w *work) {
 	for i := w.next; i < w.job.Len(); i++ {
 		b.tokens -= w.job.Tokens(i)
@@ -213,8 +213,8 @@ func (b *Batcher) forget(w *work) {
 	w.next = w.job.Len()
 }
 
-// take appends sequences to the batch, one of each job in turn, until it is full.
-// Jobs whose last sequence is taken stay in the queue until it is computed.
+// take appends sequences to the batch, one of each job in turn, until the batch is full. A
+// job stays in the queue until its last sequence is computed.
 func (b *Batcher) take(batch *trainer.Batch) (parts []part) {
 	for more := true; more; {
 		more = false

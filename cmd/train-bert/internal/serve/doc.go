@@ -13,19 +13,21 @@
 //	GET  /metrics      counters in Prometheus' text form
 //
 // A model has one task; the endpoints of other tasks answer 404. An error is
-// {"error": "…"}: 400 for an invalid request, 413 for a body or a text that is too long, 403 and 415 for what a browser sends for other sites (below), 408 for a request that does not
-// arrive in time, 429 with Retry-After when the queue is full, 503 when a request waited
-// too long.
+// {"error": "…"} with one of these codes: 400 for an invalid request; 413 for a body or a
+// text that is too long; 403 and 415 for requests that a browser sends for another site
+// (below); 408 for a request that does not arrive in time; 429 with Retry-After when the
+// queue is full; 503 when a request waited too long.
 //
-// # Whom it trusts
+// # Trust
 //
-// Whoever reaches the address may ask. A POST must have the Content-Type application/json,
-// else 415, and must not come from a web page of another site, by the headers Origin and
-// Sec-Fetch-Site, else 403: a browser would send it for any page that its user looks at.
+// Anybody who can reach the address may send requests, but web pages may not: a browser
+// would send requests for any page that its user visits. So a POST without the Content-Type
+// application/json gets 415. A POST that comes from a page of another site, according to the
+// headers Origin and Sec-Fetch-Site, gets 403.
 //
 // A server on a loopback address answers requests whose Host header is localhost or a
 // loopback address. Otherwise a web page could read its answers by letting its own host
-// name resolve to 127.0.0.1 (DNS rebinding). On other addresses any Host will do.
+// name resolve to 127.0.0.1 (DNS rebinding). On other addresses any Host is accepted.
 //
 // # Batching
 //

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// localOnly answers requests whose Host is a loopback address or localhost, and
-// refuses all others with 403. A web page that a browser of this machine shows can
-// make its own host name resolve to 127.0.0.1 (DNS rebinding) and would then be
-// allowed to read the answers; its requests carry that name.
+// localOnly passes requests to h if their Host is localhost or a loopback address, and
+// answers all others with 403. This stops DNS rebinding: a web page in a browser on this
+// machine can make its own host name resolve to 127.0.0.1, and the browser would then let
+// the page read the answers. The Host of its requests is the page's host name.
 func localOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocal(r.Host) {
@@ -31,9 +31,9 @@ func localOnly(h http.Handler) http.Handler {
 	})
 }
 
-// noPages refuses requests that a web page of another site makes a browser send, with
-// 403, and bodies that are not declared as JSON, with 415: those are the only ones that a
-// page may send to another site without asking it first.
+// noPages rejects requests from web pages of other sites. It answers 403 if the request's
+// headers show that it comes from such a page, and 415 if the body is not declared as JSON:
+// without asking a server first, a page may send it only bodies of other types.
 func noPages(h http.Handler) http.Handler {
 	p := http.NewCrossOriginProtection()
 	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func isLocal(host string) bool {
 // quiet returns a logger that discards net/http's messages about broken connections.
 func quiet() *log.Logger { return slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }
 
-// counts are the metrics of finished requests.
+// counts holds the metrics of finished requests.
 type counts struct {
 	mu       sync.Mutex
 	requests map[string]int64 // by endpoint and status, as labels

@@ -45,8 +45,8 @@ func New(p *predict.Predictor, b *Batcher, o Options) *Server { return &Server{p
 
 // Run serves on l until ctx is done, then answers the requests in progress and returns
 // nil. It returns an error if serving failed, or if requests were still in progress
-// after the DrainTimeout. On a loopback address only requests to a loopback host are
-// answered.
+// after the DrainTimeout. On a loopback address it rejects requests whose Host is not
+// localhost or a loopback address.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	handler := s.Handler()
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
@@ -109,8 +109,8 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request, task predict.Task) (
 	if err != nil {
 		return nil, err
 	}
-	// The request has been read. Remove its read deadline, because net/http continues to
-	// read to notice a disconnect, and would take a timeout for one.
+	// The request has been read. Remove its read deadline: net/http continues to read in
+	// order to notice a disconnect, and would take a timeout for a disconnect.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
@@ -130,8 +130,8 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request, task predict.Task) (
 	return job.Result(), nil
 }
 
-// A taskError is the error for a request to an endpoint of a task that the model does not
-// have.
+// A taskError is the error for a request whose endpoint belongs to a task that the model
+// was not trained for.
 type taskError struct{ have, want predict.Task }
 
 func (e *taskError) Error() string {

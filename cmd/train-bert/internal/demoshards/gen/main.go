@@ -1,7 +1,7 @@
-// Command gen makes demo.zip, in the folder of package demoshards, by go generate:
-// it tells the stories of village.go, has prepare-data make shards of them, and
-// packs what their manifest lists, the manifest last. It always writes the same
-// bytes.
+// Command gen writes demo.zip in the folder of package demoshards. "go generate" runs it.
+// It generates the stories of village.go, runs prepare-data to make shards of them, and
+// packs the files that their manifest lists, the manifest last. Its output is always the
+// same, byte for byte.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"pretext/sharding"
 )
 
-// stories is the number of stories; a tenth of them is held out.
+// stories is the number of stories. A tenth of them become the eval split.
 const stories = 1500
 
 // archive is the name of the file to write.

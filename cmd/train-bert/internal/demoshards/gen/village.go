@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// The corpus is about a village that does not exist. Who lives there, what they
-// make and with what never changes, so that a model can know it: the baker is
-// always Anna, she bakes bread, and bread needs flour from Frank's mill. What
-// happens on a day, and how it is told, is drawn anew for every story.
+// The corpus is about an invented village. Its people, their products and their tools are
+// the same in all stories, so that a model can learn them: the baker is always Anna, she
+// bakes bread, and bread needs flour from Frank's mill. The events of a story and its
+// wording are random.
 
 // A villager is one of the people of the stories.
 type villager struct {
@@ -16,10 +16,10 @@ type villager struct {
 	woman       bool
 	place       string // with its preposition
 	tool        string // with its article
-	makes       string // a verb and its object, in the past
-	goods       string // what others ask for
-	needs, from string // what the trade uses up, and who has that
-	home        string // the house that everybody knows
+	makes       string // a verb in the past tense, with its object
+	goods       string // the products that others ask for
+	needs, from string // a supply that the trade uses up, and the name of the supplier
+	home        string // the villager's house, with its article
 }
 
 var villagers = []villager{
@@ -57,7 +57,7 @@ func (v villager) where() string {
 	return place
 }
 
-// A season decides the weather, the clothes, the food and the look of the land.
+// A season has phrases for its weather, clothes, food and landscape.
 type season struct {
 	name                       string
 	weather, wears, meal, land []string
@@ -78,7 +78,7 @@ var seasons = []season{
 		[]string{"the lake was covered with ice", "the fields were white with snow", "the nights were long and dark", "smoke rose from every roof"}},
 }
 
-// An animal lives with somebody, makes a sound and eats something.
+// An animal has an owner, a sound and a food.
 type animal struct{ kind, owner, sound, eats string }
 
 var animals = []animal{
@@ -87,7 +87,7 @@ var animals = []animal{
 	{"goat", "Mara", "bleated", "leaves"}, {"owl", "Henry", "hooted", "worms"},
 }
 
-// byName returns a villager.
+// byName returns the villager with the given name.
 func byName(name string) villager {
 	for _, v := range villagers {
 		if v.name == name {
@@ -97,7 +97,7 @@ func byName(name string) villager {
 	panic("BUG: nobody is called " + name)
 }
 
-// A story is being told.
+// A story is the state of the generator for one story.
 type story struct {
 	*rand.Rand
 	season season
@@ -105,7 +105,7 @@ type story struct {
 	out    []string
 }
 
-// tell returns a story, a sentence an element.
+// tell returns the sentences of a random story.
 func tell(r *rand.Rand) []string {
 	s := &story{Rand: r, season: one(r, seasons), hero: one(r, villagers)}
 	s.opening()
@@ -120,11 +120,11 @@ func tell(r *rand.Rand) []string {
 
 func one[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// pick returns one of several ways to put something.
+// pick returns a random element of ways, which express the same in different words.
 func (s *story) pick(ways ...string) string { return one(s.Rand, ways) }
 
-// say adds a sentence, one of several ways to put it. Three times in four it gets
-// a beginning, an end, or both, which differ from story to story.
+// say adds a sentence to the story, a random element of ways. In three of four cases it
+// adds a random beginning, a random end, or both.
 func (s *story) say(ways ...string) {
 	text := s.pick(ways...)
 	if s.IntN(2) == 0 {
@@ -136,20 +136,20 @@ func (s *story) say(ways ...string) {
 	s.out = append(s.out, strings.ToUpper(text[:1])+text[1:]+".")
 }
 
-// when begins a sentence.
+// when returns a random beginning of a sentence.
 func (s *story) when() string {
 	return s.pick("then", "later", "after that", "a little later", "on the same day", "at last", "before noon", "after lunch", "an hour later", "as always", "this time",
 		"on the next day", "two days later", "in the "+s.season.name+" air", "with a smile", "without a word", "with great care", "as the bell rang")
 }
 
-// meanwhile ends a sentence.
+// meanwhile returns a random end of a sentence.
 func (s *story) meanwhile() string {
 	a, other := one(s.Rand, animals), s.other()
 	return s.pick(" while "+one(s.Rand, s.season.weather), " because "+one(s.Rand, s.season.land), ", and a "+a.kind+" "+a.sound, ", for it was "+s.season.name,
 		" while "+other.name+" "+other.makes+" "+other.place, ", and "+other.name+" the "+other.trade+" watched", " near "+other.home+" of "+other.name, ", and "+other.name+" had "+other.tool+" in "+other.his()+" hand")
 }
 
-// other returns somebody who is not the hero.
+// other returns a random villager who is not the hero.
 func (s *story) other() villager {
 	for {
 		if v := one(s.Rand, villagers); v.name != s.hero.name {
@@ -177,7 +177,7 @@ func (s *story) work() {
 		"everybody in the village knew that "+v.name+" had good "+v.goods)
 }
 
-// trade fetches what is used up from who has it.
+// trade tells how the hero gets supplies from the villager who has them.
 func (s *story) trade() {
 	v, other := s.hero, byName(s.hero.from)
 	s.say("there was no "+v.needs+" left, so "+v.he()+" went to "+other.name+" the "+other.trade,
@@ -190,7 +190,7 @@ func (s *story) trade() {
 		"\"take the "+v.needs+"\", said the "+other.trade+", \"and bring me "+v.goods+"\"")
 }
 
-// visit brings somebody who wants the hero's goods.
+// visit tells how another villager comes for the hero's goods.
 func (s *story) visit() {
 	v, other := s.hero, s.other()
 	s.say(other.name+" the "+other.trade+" came and asked for "+v.goods,
