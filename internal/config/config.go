@@ -31,9 +31,9 @@
 // A variable is the prefix and the flag name in capitals with underscores:
 // PRETEXT_WORKERS=4. Several values of a flag are separated by line feeds.
 //
-// A key that no command knows is an error in both, because a silently ignored
-// setting can cost hours. The package does not set flags; it returns settings.
-// It has no global state.
+// A key that no command has is an error, in the file and in the environment, because a
+// silently ignored setting can cost hours. The package does not set flags; it returns
+// settings. It has no global state.
 package config
 
 import (
@@ -125,8 +125,8 @@ func (p parser) file(root *yaml.Node, f *File) error {
 	})
 }
 
-// mapping calls each for the entries of the YAML mapping n. Keys must be names
-// and must not repeat.
+// mapping calls each for every entry of the YAML mapping n. It returns an error for a key
+// that is not a name or occurs twice.
 func (p parser) mapping(n *yaml.Node, each func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return p.fault(n, "must be a list of \"key: value\"")
@@ -209,9 +209,9 @@ func suggestion(name string, names []string) string {
 	return ""
 }
 
-// For returns the settings for a command, in order of increasing precedence:
-// the top-level keys, the keys under the first word of the command's name, the keys
-// under its other names, and the keys under the whole name.
+// For returns the settings for a command, whose other names are others. In order of
+// increasing precedence they come from the top-level keys, the keys under the first word of
+// the command's name, the keys under its other names, and the keys under its full name.
 func (f *File) For(command string, others ...string) []Setting {
 	settings := f.top
 	for i, r := range command {
@@ -236,9 +236,9 @@ func Merge(first, second []Setting) (all []Setting) {
 	return append(all, second...)
 }
 
-// Environment returns the settings in variables that begin with prefix, sorted
-// by name. A variable is ignored if the rest of its name is a reserved word, or
-// begins with a reserved word that ends in an underscore.
+// Environment returns the settings in variables that begin with prefix, sorted by name. It
+// ignores reserved variables: those whose name after the prefix is in reserved, or begins
+// with an element of reserved that ends in an underscore.
 func Environment(prefix string, environ, reserved []string) (settings []Setting) {
 	for _, variable := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(variable, "=")

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Nearest returns the name in names that the user most likely meant by the
-// unknown name, and whether there is one. It is the name with the smallest edit
-// distance (insertions, deletions, replacements and swaps of neighbours), if
-// that distance is at most a third of the length, or a name that begins with
-// the unknown name. Of equally near names it returns the first in alphabetical
-// order.
+// Nearest returns the element of names that the user most likely meant by the unknown
+// name. The result is false if there is none. A candidate begins with the unknown name, or
+// its edit distance (insertions, deletions, replacements and swaps of neighbours) is at
+// most a third of the length. Nearest returns the candidate with the smallest distance, and
+// of several the first in alphabetical order.
 func Nearest(name string, names []string) (string, bool) {
 	best, least := "", len(name)/3+1
 	for _, n := range slices.Sorted(slices.Values(names)) {

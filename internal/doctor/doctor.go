@@ -1,13 +1,13 @@
-// Package doctor checks a machine before hours of work: its processor, memory,
-// disks, limits and clock.
+// Package doctor checks whether a machine is suitable before a run of hours: its processor,
+// memory, disks, limits and clock.
 //
 //	for _, c := range doctor.Examine(ctx, doctor.Options{Out: "data", Memory: 600e6}) {
 //		fmt.Println(c.Level, c.Name, c.Found, c.Advice)
 //	}
 //
-// Each check reports what it found and, unless that is good, what to do. Files
-// written by a check are removed. Checks that a system does not support are
-// omitted. The package prints nothing.
+// Each check reports what it found and, if that is a problem, advice. Files written by a
+// check are removed. Checks that a system does not support are omitted. The package prints
+// nothing.
 package doctor
 
 import (
@@ -25,10 +25,10 @@ import (
 	"pretext/internal/store"
 )
 
-// A Level says how good what a check found is.
+// A Level is the rating of a check.
 type Level string
 
-// The levels, from the best.
+// The levels, from best to worst.
 const (
 	OK   Level = "ok"
 	Warn Level = "warn" // it works, but slowly or unreliably
@@ -102,8 +102,8 @@ func features() string {
 	return ", " + strings.Join(list, ", ")
 }
 
-// memory checks whether the free memory is enough for want bytes, with a margin
-// for the system and its file cache.
+// memory checks that the free memory has want bytes, and a margin for the system and its
+// file cache.
 func memory(want int64) Check {
 	c := Check{Name: "memory", Level: OK}
 	free, total, ok := systemMemory()
@@ -121,8 +121,8 @@ func memory(want int64) Check {
 	return c
 }
 
-// leastFiles is the number of files that a run may have open at the same time,
-// in the readers of shards and documents and in the Beam runner.
+// leastFiles is the minimum limit on open files: a run may have this many open at the same
+// time, in the readers of shards and documents and in the Beam runner.
 const leastFiles = 256
 
 func limits() (checks []Check) {
@@ -184,8 +184,8 @@ func nearest(path string) string {
 // probeBytes is the size of the test file.
 const probeBytes = 1 << 20
 
-// tryWrite creates a folder in path, writes a file in it the way a run does,
-// reads the file back, and removes both. It returns the time that writing took.
+// tryWrite creates a folder in path, writes a file there as a run does, reads the file
+// back, and removes both. It returns how long writing took.
 func tryWrite(ctx context.Context, path string) (took time.Duration, err error) {
 	in, err := store.Open(path)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemMemory returns the free and total memory in bytes: those of
-// /proc/meminfo, or the limit of the control group if that is lower, as in a
-// container. ok is false if the memory is unknown.
+// systemMemory returns the free and total memory in bytes, from /proc/meminfo. If the
+// control group's limit is lower, as in a container, that limit is used. ok is false if the
+// memory is unknown.
 func systemMemory() (free, total int64, ok bool) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -49,8 +49,7 @@ func parseMeminfo(r io.Reader) (free, total int64, ok bool) {
 	return free, total, total > 0 && free > 0
 }
 
-// readNumber sets n to the number that a file contains, and reports whether it
-// did.
+// readNumber reads the number in a file into n. It returns false if that fails.
 func readNumber(path string, n *int64) bool {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -11,9 +11,9 @@
 //		… // equal keys come one after another
 //	}
 //
-// Pairs that do not fit in memory are written to a temporary file in sorted
-// runs, 16 bytes for each pair, which are merged at the end. The file is
-// unlinked when it is created, so a killed process leaves nothing behind.
+// Pairs that do not fit in memory are written to a temporary file as sorted runs, 16 bytes
+// for each pair. The runs are merged at the end. The file is unlinked as soon as it is
+// created, so a killed process leaves nothing behind.
 package extsort
 
 import (
@@ -26,7 +26,7 @@ import (
 	"sync"
 )
 
-// A Pair is a hash and the number of the item with this hash.
+// A Pair is the hash of an item, and a number that identifies the item.
 type Pair struct{ Key, Value uint64 }
 
 const pairBytes = 16
@@ -73,8 +73,8 @@ func (s *Sorter) Add(pairs []Pair) error {
 	return nil
 }
 
-// Sorted yields all pairs in the order of [Compare], and at most one error. Add
-// must not be called after Sorted.
+// Sorted yields all pairs by ascending key, then value, and at most one error. Add must not
+// be called after Sorted.
 func (s *Sorter) Sorted() iter.Seq2[Pair, error] { return s.sorted("sort hashes") }
 
 // Hash returns a 64-bit hash of b. It processes 8 bytes at a time, folded by a

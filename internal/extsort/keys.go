@@ -16,15 +16,15 @@ var keys = kind[uint64]{
 	get:     binary.LittleEndian.Uint64,
 }
 
-// Keys sorts numbers in bounded memory, as [Sorter] sorts pairs. It is not safe
+// Keys sorts numbers in bounded memory, like [Sorter], which sorts pairs. It is not safe
 // for concurrent use.
 type Keys struct {
 	limit int // maximum numbers in memory
 	merger[uint64]
 }
 
-// NewKeys returns a sorter that uses about memory bytes. If that is not enough, it
-// writes sorted runs to the file that spill creates.
+// NewKeys returns a sorter that uses about memory bytes. If that is not enough, it calls
+// spill to create a temporary file, and writes sorted runs there.
 func NewKeys(memory int64, spill func() (Spill, error)) *Keys {
 	return &Keys{limit: int(max(memory/8, 1024)), merger: merger[uint64]{kind: keys, spill: spill}}
 }

@@ -36,7 +36,7 @@ func unnamed(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// A kind is how values are compared and written.
+// A kind describes a type of values: how to compare them, and their format in the file.
 type kind[T any] struct {
 	bytes   int // size of a value in the file
 	sort    func([]T)
@@ -84,8 +84,7 @@ func (m *merger[T]) end() int64 {
 	return m.runs[len(m.runs)-1]
 }
 
-// sorted yields all values in order, and at most one error, which begins with
-// doing.
+// sorted yields all values in order, and at most one error, whose text begins with doing.
 func (m *merger[T]) sorted(doing string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		m.sort(m.buf)
@@ -110,8 +109,7 @@ func (m *merger[T]) Close() error {
 	return m.file.Close()
 }
 
-// A run reads one sorted run, from the file or from memory. at is its current
-// value.
+// A run is a reader of one sorted run, in the file or in memory. at is its current value.
 type run[T any] struct {
 	r    *bufio.Reader // nil for the run in memory
 	get  func([]byte) T

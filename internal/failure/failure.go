@@ -1,8 +1,10 @@
-// Package failure makes errors that state their kind by a method, from which the
-// programs choose their exit code, and that keep it on the way from one process to
-// another. kinds.go lists the kinds. An error may wrap one of any kind.
+// Package failure defines kinds of errors, such as wrong usage or corrupt data. An error
+// declares its kind by a method, and programs choose their exit code by kind. An error keeps
+// its kind when it is wrapped, and when it is reported to another process. kinds.go lists
+// the kinds.
 //
-// Sentinels are made here; an error type with fields has the method itself:
+// The functions of this package make sentinel errors. An error type with fields declares
+// the method itself:
 //
 //	var ErrCorrupt = failure.Damaged("corrupt TFRecord data")
 //
@@ -36,16 +38,16 @@ func Damaged(text string) error { return &damaged{errors.New(text)} }
 // [errors.Is].
 func Network(text string) error { return &network{error: errors.New(text)} }
 
-// Refused is [Network] for a request that would be refused again. Its method
-// Lasting returns true.
+// Refused returns an error like [Network], for a request that would be refused again, so
+// that a retry is useless. Its method Lasting returns true.
 func Refused(text string) error { return &network{errors.New(text), true} }
 
 // Locked returns an error for a directory in use. It matches only itself in
 // [errors.Is].
 func Locked(text string) error { return &locked{errors.New(text)} }
 
-// Lasting returns an error that would happen again if the same work were repeated. It
-// has no kind. It matches only itself in [errors.Is].
+// Lasting returns an error that a retry of the same work cannot avoid. It has no kind. It
+// matches only itself in [errors.Is].
 func Lasting(text string) error { return &lasting{errors.New(text)} }
 
 // DoesNotFit returns an error for a machine with too little memory or disk

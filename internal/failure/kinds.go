@@ -35,16 +35,16 @@ const (
 // A kind is one kind of errors.
 type kind struct {
 	name   string
-	system bool // errors of the operating system: they have no method, and a report identifies them by their number
+	system bool // errors of the operating system: they have no method, and a [Report] has their number
 	exit   int
-	help   string // meaning of the exit code, for users; "" if another entry has it
+	help   string // meaning of the exit code, for users; "" if another kind with this code has the text
 	is     func(error) bool
 	mark   func(error) error // wraps an error so that it is of this kind
 }
 
-// kinds lists all kinds. An error that is of several is of the first in the list: an
-// interrupted download exits as interrupted, and a refused connection (EACCES) as a
-// network error.
+// kinds lists all kinds. If an error is of several kinds, the first in the list applies: an
+// interrupted download exits as interrupted, and a refused connection (EACCES) as a network
+// error.
 var kinds = []kind{
 	{"interrupted", true, ExitInterrupted, "interrupted (run the same command again to resume)", matches(context.Canceled), with(context.Canceled)},
 	{"locked", false, ExitLocked, "folder in use", has(func(e interface{ Locked() bool }) bool { return e.Locked() }),
@@ -59,7 +59,7 @@ var kinds = []kind{
 		has(func(e interface{ OverLimit() bool }) bool { return e.OverLimit() }), func(err error) error { return &overLimit{err} }},
 	{"damaged", false, ExitDamaged, "corrupt data", IsDamaged, func(err error) error { return &damaged{err} }},
 	{KindUsage, false, ExitUsage, "usage", IsUsage, Usage},
-	{"missing", true, ExitUsage, "", matches(fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR), with(fs.ErrNotExist)}, // a path that was given
+	{"missing", true, ExitUsage, "", matches(fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR), with(fs.ErrNotExist)}, // a path given by the user
 }
 
 // IsUsage reports whether err means that the user made a mistake.
@@ -72,8 +72,8 @@ func IsDamaged(err error) bool {
 	return has(func(e interface{ Damaged() bool }) bool { return e.Damaged() })(err)
 }
 
-// has returns a function that reports whether the first error of type E in an error's
-// tree has the property.
+// has returns a function that finds the first error of type E in an error's tree, and
+// reports whether property is true for it.
 func has[E any](property func(E) bool) func(error) bool {
 	return func(err error) bool {
 		var e E
@@ -93,8 +93,8 @@ func with(target error) func(error) error {
 	return func(err error) error { return fmt.Errorf("%w (%w)", err, target) }
 }
 
-// Kind returns the name of the kind of err, or "" if it has none. Another process can
-// give an error of its own the same kind with [OfKind].
+// Kind returns the name of err's kind, or "" if it has none. Another process can pass the
+// name to [OfKind] to make an error of the same kind.
 func Kind(err error) string {
 	for _, k := range kinds {
 		if k.is(err) {
@@ -104,8 +104,8 @@ func Kind(err error) string {
 	return ""
 }
 
-// OfKind returns an error that wraps err and is of the kind with the given name. If
-// there is no such kind, it returns err.
+// OfKind returns an error of the named kind that wraps err. If there is no such kind, it
+// returns err.
 func OfKind(name string, err error) error {
 	for _, k := range kinds {
 		if k.name == name {
@@ -115,7 +115,7 @@ func OfKind(name string, err error) error {
 	return err
 }
 
-// ExitCode returns the exit code of a program that ends with err; ExitOK for nil.
+// ExitCode returns the exit code for a program that ends with err. For nil it is ExitOK.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitOK

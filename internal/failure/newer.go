@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A Newer is the error for a file whose format version is higher than this program
-// knows, because a later version of the program wrote it. It is a usage error: the
-// file may be sound, so it is neither reported as corrupt nor made again.
+// A Newer is the error for a file that a later version of the program wrote, in a format
+// version that this program does not support. It is a usage error: the file may be valid,
+// so it is neither reported as corrupt nor written again.
 type Newer struct {
-	Version, Known int // of the format; the highest one that this program reads
+	Version, Known int // format version of the file; highest version that this program supports
 }
 
 func (e *Newer) Error() string {

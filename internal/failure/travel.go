@@ -12,21 +12,21 @@ import (
 	"syscall"
 )
 
-// A Report describes an error of another process: a worker of a cluster. Programs
-// between the two keep only an error's text, so [Mark] writes the report into a text,
-// and [Find] reads it from there.
+// A Report describes an error of another process, a worker of a cluster, to this one.
+// Programs between the two pass on only the text of an error, so [Report.Mark] encodes the
+// report in a text, and [Find] extracts it.
 type Report struct {
 	Text      string   `json:"text"`
 	Where     string   `json:"where,omitempty"` // the process: its host and log file
 	Permanent bool     `json:"permanent"`       // the same task would fail again
-	Kinds     []string `json:"kinds,omitempty"` // names of methods, see the package comment
+	Kinds     []string `json:"kinds,omitempty"` // names of kinds, see kinds.go
 	Errno     uint64   `json:"errno,omitempty"` // error number of the operating system OS
 	OS        string   `json:"os,omitempty"`
 	Causes    []cause  `json:"causes,omitempty"`
 }
 
-// A cause is one error in a tree of wrapped errors. Both processes run the same
-// program, so type and text identify a sentinel.
+// A cause is one error in a tree of wrapped errors. Its type and text identify a sentinel
+// error, because both processes run the same program.
 type cause struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
@@ -34,13 +34,13 @@ type cause struct {
 
 // Limits of a report, because runners truncate long texts.
 const (
-	maxText   = 8 << 10 // bytes of an error's text; a panic has its stack
+	maxText   = 8 << 10 // bytes of an error's text, with room for the stack of a panic
 	maxCause  = 256     // bytes of a sentinel's text
 	maxCauses = 32
 )
 
-// NewReport describes err for another process. where describes this process to the
-// user. If err is itself reported by another process, NewReport returns that report.
+// NewReport returns a report of err for another process. where describes this process to
+// the user. If err itself comes from a report, NewReport returns that report.
 func NewReport(err error, where string) Report {
 	if e := (*reported)(nil); errors.As(err, &e) {
 		return e.r
@@ -58,7 +58,7 @@ func NewReport(err error, where string) Report {
 	return r
 }
 
-// collect appends the errors of a tree.
+// collect appends all errors in the tree of err to r.Causes.
 func (r *Report) collect(err error) {
 	if err == nil || len(r.Causes) == maxCauses {
 		return
@@ -76,9 +76,9 @@ func (r *Report) collect(err error) {
 	}
 }
 
-// permanent reports whether a task that failed with err would fail again: bad
-// data and options, missing files, permissions, full disks. Network errors and
-// what is unknown may pass.
+// permanent reports whether a task that failed with err would fail again if it were
+// retried. That holds for bad data and options, missing files, permissions and full disks.
+// For network errors and unknown errors a retry may succeed.
 func permanent(err error) bool {
 	if isLasting(err) {
 		return true
@@ -96,7 +96,8 @@ func permanent(err error) bool {
 	return !passes && ExitCode(err) != ExitOther
 }
 
-// isLasting reports whether err would happen again if the same work were repeated.
+// isLasting reports whether the method Lasting of an error returns true: a retry of the
+// same work would fail again.
 var isLasting = has(func(e interface{ Lasting() bool }) bool { return e.Lasting() })
 
 // Err returns the reported error. [errors.Is] and the methods of its kind give the
@@ -127,14 +128,15 @@ func (e *reported) Error() string {
 func (e *reported) Is(target error) bool {
 	want := cause{reflect.TypeOf(target).String(), target.Error()}
 	for _, c := range e.r.Causes {
-		if c == want && target != context.Canceled { // a task that was stopped by another's failure does not mean that the user stopped the run
+		if c == want && target != context.Canceled { // a canceled task does not mean that the user canceled the run: another task may have failed
 			return true
 		}
 	}
 	return false
 }
 
-// Unwrap returns the system's error, nil if there is none or of another system.
+// Unwrap returns the operating system's error. It is nil if there is none, or if the error
+// comes from another operating system.
 func (e *reported) Unwrap() error {
 	if e.r.Errno == 0 || e.r.OS != runtime.GOOS {
 		return nil

@@ -49,9 +49,9 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, units[unit])
 }
 
-// Percent formats a fraction as a percentage with two decimals. Only 0 is 0.00
-// % and only 1 is 100.00 %; values that would round to them are < 0.01 % or >
-// 99.99 %.
+// Percent formats a fraction as a percentage with two decimals. Only exactly 0 gives
+// "0.00 %", and only exactly 1 gives "100.00 %"; values that would round to these give
+// "< 0.01 %" and "> 99.99 %".
 func Percent(fraction float64) string {
 	switch p := 100 * fraction; {
 	case math.IsNaN(p):

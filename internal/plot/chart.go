@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Point is a point of a line.
+// A Point is one point of a [Line].
 type Point struct{ X, Y float64 }
 
 // A Look is the style of a line.
@@ -35,7 +35,7 @@ type Chart struct {
 	Lines []Line
 }
 
-// Size of a chart, in units that are about a pixel on a wide screen.
+// Size of a chart, in SVG units; a unit is about one pixel on a wide screen.
 const chartWidth, chartHeight = 720, 420
 
 // SVG draws the chart, with the legend below the axis. It omits points that are not
@@ -63,7 +63,7 @@ func (c Chart) SVG() template.HTML {
 			margin = 1
 		}
 		lo, hi = lo-margin, hi+margin
-	default: // room for what lies at the edge
+	default: // leave a margin, so that no point lies on the edge
 		margin := (hi - lo) / 25
 		lo, hi = lo-margin, hi+margin
 	}
@@ -81,8 +81,8 @@ func (c Chart) SVG() template.HTML {
 	return d.html()
 }
 
-// drawable reports whether a point can be drawn: its coordinates and its
-// distance to any other point are finite, and X is not below 0.
+// drawable reports whether a point can be drawn: X is not negative, and both coordinates
+// are so small that all distances between points are finite.
 func drawable(p Point) bool { return p.X >= 0 && p.X < 1e300 && math.Abs(p.Y) < 1e300 }
 
 func (f *frame) line(d *drawing, l Line) {
@@ -103,8 +103,8 @@ func (f *frame) line(d *drawing, l Line) {
 	}
 }
 
-// thin keeps only the lowest and the highest point within each unit of the x
-// axis, so that the drawing of a million steps takes only some kilobytes.
+// thin returns only the lowest and the highest point within each unit of the x axis, so
+// that a drawing of a million steps takes only a few kilobytes.
 func (f *frame) thin(points []Point) (kept []Point) {
 	var low, high Point
 	column, any := math.Inf(-1), false

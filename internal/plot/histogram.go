@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Bar is the number of values from From up to, not including, To.
+// A Bar is the number of values in the range [From, To).
 type Bar struct {
 	From, To float64
 	N        int64
@@ -18,10 +18,10 @@ type Histogram struct {
 	X, Y string // titles of the axes
 	Bars []Bar
 	Log  bool                 // the x axis is logarithmic: all bars begin above 0
-	Unit func(float64) string // writes a tick of the x axis; nil: as a number
+	Unit func(float64) string // formats a tick of the x axis; nil: as a number
 }
 
-// Filled returns the number of bars that are not empty, and the last of them. With
+// Filled returns the number of bars that are not empty, and the last such bar. If there are
 // fewer than two, write a sentence instead of drawing a histogram.
 func (h Histogram) Filled() (n int, last Bar) {
 	for _, b := range h.Bars {
@@ -32,7 +32,7 @@ func (h Histogram) Filled() (n int, last Bar) {
 	return n, last
 }
 
-// Size of a histogram, in units that are about a pixel on a wide screen.
+// Size of a histogram, in SVG units; a unit is about one pixel on a wide screen.
 const (
 	histogramWidth  = 420
 	histogramHeight = 230

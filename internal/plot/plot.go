@@ -52,8 +52,8 @@ type frame struct {
 func (f *frame) px(v float64) float64 { return f.left + (f.right-f.left)*f.x.at(v) }
 func (f *frame) py(v float64) float64 { return f.bottom - (f.bottom-f.top)*f.y.at(v) }
 
-// labelWidth is the maximum width of a legend's character in units of the SVG,
-// with the larger text that charts have on narrow screens.
+// labelWidth is the maximum width of a character in a legend, in SVG units. It is the width
+// on narrow screens, where the text of charts is larger.
 const labelWidth = 9.5
 
 // axes draws the grid, the ticks' numbers and the titles of both axes.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Ticks returns numbers between lo and hi for the ticks of an axis, ascending.
-// They are multiples of a step of 1, 2 or 5 times a power of ten: the smallest
-// step that gives at most most ticks (at least 2). Ticks returns none if the
-// range is empty, not finite or too narrow for float64.
+// Ticks returns the ticks of an axis from lo to hi, ascending. They are multiples of a
+// step: 1, 2 or 5 times a power of ten. The step is the smallest one that gives at most
+// most ticks; most is at least 2. Ticks returns none if the range is empty, not finite or
+// too narrow for float64.
 func Ticks(lo, hi float64, most int) (ticks []float64) {
 	if !(hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi), 1e-200)) || math.IsInf(hi-lo, 0) || most < 2 {
 		return nil
@@ -38,8 +38,8 @@ func tickStep(lo, hi float64, most int) float64 {
 type scale struct {
 	lo, hi float64
 	log    bool
-	most   int                  // ticks
-	unit   func(float64) string // writes a tick's value; nil: with the step's decimals
+	most   int                  // maximum number of ticks
+	unit   func(float64) string // formats a tick; nil: as a number with the decimals of the step
 }
 
 func (s scale) at(v float64) float64 {

@@ -1,23 +1,23 @@
-// Package portable has elementary functions whose results have the same bits on
-// every processor. Those of package math differ in the last bit: some processors
-// have their own in assembly, elsewhere the compiler joins a product and a sum to
-// one operation with one rounding, and the exponential function asks the processor
-// which it can.
+// Package portable has elementary functions whose results have the same bits on every
+// processor. The results of package math can differ in the last bit: some architectures
+// have versions in assembly, on some the compiler fuses a product and a sum into one
+// operation with one rounding (FMA), and math.Exp selects its method by the processor.
 //
-// Whatever ends up in a data set is computed with these, and its products that are
-// summed are converted, float64(x*y)+z, which the language defines to round x*y.
-// `make arm64` looks for joined operations in the data path.
+// All values that are written to a data set are computed with these functions. Code that
+// adds to a product writes float64(x*y)+z: by the language definition the conversion rounds
+// x*y, so the compiler cannot fuse it. `make arm64` looks for fused operations in this code.
 //
 //	score := portable.Log(n) - portable.Log(total)
 //
-// The results are within one unit in the last place, as those of package math. On a
-// processor of amd64 with FMA they are those of package math of Go 1.26.
+// The results are within one unit in the last place of the exact value, as in package math.
+// They equal the results of package math of Go 1.26 on amd64 processors with FMA.
 package portable
 
 import "math"
 
-// ln2 in two parts: the first has 32 significant bits, so that its products with
-// exponents are exact. From e_log.c of FreeBSD's msun, as the coefficients of atanh.
+// ln 2 as a sum of two parts. The first has 32 significant bits, so that its products with
+// exponents are exact. The parts, and the coefficients of atanh below, are those of
+// e_log.c in FreeBSD's msun.
 const (
 	ln2High = 6.93147180369123816490e-01
 	ln2Low  = 1.90821492927058770002e-10
@@ -48,7 +48,8 @@ func Log(x float64) float64 {
 	return float64(k*ln2High) - ((half - rest) - f)
 }
 
-// The polynomial in s² of (log(1+f) − 2s)/s, where s is f/(2+f). From e_log.c.
+// Coefficients, from e_log.c, of a polynomial in s² for (log(1+f) − 2s)/s, where
+// s = f/(2+f).
 const (
 	l1 = 6.666666666666735130e-01
 	l2 = 3.999999999940941908e-01
@@ -72,11 +73,11 @@ func Log1p(x float64) float64 {
 		return ln2High + ln2Low
 	}
 	u := 1 + x
-	if u < math.Sqrt2 { // x is beside √2 − 1
+	if u < math.Sqrt2 { // rounding put 1+x on the other side of √2
 		f := u - 1
 		return f - (halfSquare(f) - logRest(f))
 	}
-	f, lost := float64(u/2)-1, (x-(u-1))/u // lost by rounding 1+x
+	f, lost := float64(u/2)-1, (x-(u-1))/u // lost: the rounding error of 1+x
 	return ln2High - ((halfSquare(f) - (logRest(f) + (ln2Low + lost))) - f)
 }
 
@@ -109,7 +110,8 @@ func Exp(x float64) float64 {
 	n := math.RoundToEven(x * math.Log2E)
 	r := math.FMA(-n, expLn2High, x)
 	r = float64(math.FMA(-n, expLn2Low, r) * 0.0625)
-	// The Taylor series of exp(r) − 1, and exp(2r) − 1 from it four times.
+	// The Taylor series of exp(r) − 1. From exp(r) − 1 follows exp(2r) − 1; this
+	// doubling is done four times.
 	p := math.FMA(1./40320, r, 1./5040)
 	p = math.FMA(p, r, 1./720)
 	p = math.FMA(p, r, 1./120)
@@ -128,7 +130,8 @@ func Exp(x float64) float64 {
 	return float64(r * math.Float64frombits(uint64(int64(n)+1023)<<52))
 }
 
-// ln2 in two parts, the first to 53 bits: FMA does not round its products.
+// ln 2 as a sum of two parts. The first can have all 53 bits, because FMA does not round
+// products.
 const (
 	expLn2High = 0.69314718055966295651160180568695068359375
 	expLn2Low  = 0.28235290563031577122588448175013436025525412068e-12

@@ -9,15 +9,15 @@ const (
 	lowerMask = 0x7fffffff // the other 31
 )
 
-// The state is kept in pairs of words, the halves of a uint64, so that it can be
-// computed two words at a time on any processor.
+// The state is stored as pairs of words, two in each uint64, so that any processor can
+// compute two words at a time.
 const (
 	pairs = stateLen / 2
-	both  = 1<<32 | 1 // times a 32-bit mask: the mask for both halves
+	both  = 1<<32 | 1 // multiplied by a 32-bit mask, gives the mask for both halves
 )
 
-// seedWords returns the state that init_genrand of mt19937ar.c makes from one
-// word.
+// seedWords returns the initial state for a seed of one word, as init_genrand of
+// mt19937ar.c does.
 func seedWords(seed uint32) (s [stateLen]uint32) {
 	s[0] = seed
 	for i := 1; i < stateLen; i++ {
@@ -55,16 +55,16 @@ func (r *Rand) initByArray(key []uint32) {
 	r.pos = stateLen
 }
 
-// twist returns the new words i and i+1. current holds the old ones, next the
-// two words after those, far the words i+middle and i+middle+1.
+// twist returns the new words i and i+1 of the state. current holds the old words i and
+// i+1, next the words i+2 and i+3, and far the words i+middle and i+middle+1.
 func twist(current, next, far uint64) uint64 {
 	following := current>>32 | next<<32 // words i+1 and i+2
 	y := current&(upperMask*both) | following&(lowerMask*both)
 	return far ^ y>>1&(lowerMask*both) ^ (following&both)*matrixA
 }
 
-// temper is the output function. Masks remove bits that a shift moves from one
-// half into the other.
+// temper computes the outputs for two words of the state. Its masks remove bits that a
+// shift moves from one half of y into the other.
 func temper(y uint64) uint64 {
 	y ^= y >> 11 & (0x001fffff * both)
 	y ^= y << 7 & (0x9d2c5680 * both)
@@ -82,15 +82,15 @@ func (r *Rand) refill() {
 	r.pos = 0
 }
 
-// refillBlocks is refillPairs with 8 words at a time where the words that they
-// depend on allow it.
+// refillBlocks does the same as refillPairs, but computes blocks of 8 words. At the seams,
+// where a block would need words that are not ready, it computes pairs.
 func (r *Rand) refillBlocks() {
 	const (
 		block  = 8
-		head   = (stateLen - middle) / block     // blocks that mix in old words
-		seam   = head * block / 2                // first pair after them
-		tail   = (stateLen - 2*(seam+2)) / block // blocks after two pairs, to two pairs before the end
-		behind = middle - stateLen               // distance to the new word that they mix in
+		head   = (stateLen - middle) / block     // number of blocks that mix in old words
+		seam   = head * block / 2                // first pair after these blocks
+		tail   = (stateLen - 2*(seam+2)) / block // number of blocks from seam+2 to two pairs before the end
+		behind = middle - stateLen               // distance from a word of these blocks to the new word mixed in
 		last   = middle / 2                      // pair that begins with the last word mixed in
 	)
 	s := &r.state

@@ -6,9 +6,9 @@ import "golang.org/x/sys/cpu"
 // processor.
 func fast() bool { return cpu.X86.HasAVX2 }
 
-// twistBlocks replaces n blocks of 8 words at words by new ones, in order. It
-// reads the word after the last block. The word mixed into word i is word
-// i+distance; distance may be negative, to read new words.
+// twistBlocks computes n blocks of 8 words of the new state in place, in order, starting
+// at words. It also reads the word after the last block. Word i+distance is mixed into word
+// i; with a negative distance this is a word that is already new.
 //
 //go:noescape
 func twistBlocks(words *uint64, distance, n int)

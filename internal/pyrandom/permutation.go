@@ -1,8 +1,8 @@
 package pyrandom
 
-// Permutation returns the first want indexes of shuffle(range(n)), and makes all
-// its draws: after x := range(n) and Shuffle(r, x) it is x[:want]. n must be below
-// 2^16 and want at most n. The result is valid until the next call.
+// Permutation returns the first want elements of shuffle(range(n)). It makes the same draws
+// as [Shuffle] of all n indexes. n must be below 2^16 and want at most n. The result is
+// valid until the next call.
 func (r *Rand) Permutation(n, want int) []uint16 {
 	if n <= tracedLen && canTrace {
 		return r.tracePermutation(n, want)
@@ -10,7 +10,7 @@ func (r *Rand) Permutation(n, want int) []uint16 {
 	return r.plainPermutation(n, want)
 }
 
-// plainPermutation is Permutation by [Shuffle].
+// plainPermutation implements Permutation with [Shuffle].
 func (r *Rand) plainPermutation(n, want int) []uint16 {
 	x := r.indexes[:0]
 	for i := range n {
@@ -24,15 +24,15 @@ func (r *Rand) plainPermutation(n, want int) []uint16 {
 // tracedLen is the longest permutation that a trace can hold.
 const tracedLen = 128
 
-// A trace records a shuffle of up to tracedLen indexes without swapping them, because
-// each swap would wait for the one before it. It holds where each index comes from;
-// follow then finds all origins at the same time.
+// A trace records a shuffle of up to tracedLen indexes without swapping them, because each
+// swap would have to wait for the swap before it. The trace has the source of each element;
+// follow then traces all elements back to their original indexes at the same time.
 //
-// Swap i comes after swap i+1 and exchanges x[i] with x[j]. From then on x[i] is
-// final, and x[j] is what x[i] was before. A source is a byte: origin+k is the index
-// k; a smaller i is what x[i] was before swap i.
+// The shuffle does swap i after swap i+1. Swap i exchanges x[i] with x[j]. After it, x[i]
+// is final, and x[j] has the former value of x[i]. A source is a byte s: if s is at least
+// origin, it means the index s-origin; otherwise it means the value of x[s] before swap s.
 type trace struct {
-	last [2 * tracedLen]uint8 // source of x[i] now; a rejected draw changes an element beyond those in use
+	last [2 * tracedLen]uint8 // source of the current x[i]; the second half takes the writes of rejected draws
 	//lint:ignore U1000 traceSwaps and follow use it
 	prev  [tracedLen]uint8 // source of x[i] before swap i
 	final [tracedLen]uint8 // source of x[i] after swap i
@@ -49,7 +49,7 @@ var origins = func() (all [tracedLen]uint8) {
 	return all
 }()
 
-// tracePermutation is Permutation for n up to tracedLen.
+// tracePermutation implements Permutation for n up to tracedLen.
 func (r *Rand) tracePermutation(n, want int) []uint16 {
 	t := &r.trace
 	copy(t.last[:], origins[:])

@@ -2,18 +2,19 @@ package pyrandom
 
 import "golang.org/x/sys/cpu"
 
-// canTrace reports whether this processor has what traceSwaps and follow need.
+// canTrace reports whether this processor has the instructions that traceSwaps and follow
+// need.
 var canTrace = cpu.X86.HasBMI2 && cpu.X86.HasLZCNT && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
 
-// traceSwaps makes the swaps limit-1, limit-2, … 1, or as many as words suffice
-// for. It returns the limit after them, 1 if none is left, and the number of words
-// used. limit must be at least 2 and at most tracedLen.
+// traceSwaps records the swaps limit-1, limit-2, … 1 in t, with random numbers from words.
+// It stops early if words is used up. left is the limit for the remaining swaps, 1 if there
+// are none; used is the number of words used. limit is from 2 to tracedLen.
 //
 //go:noescape
 func traceSwaps(t *trace, words []uint32, limit int) (left, used int)
 
-// follow sets x[:want] to the origins of t.final[:want]. x must have tracedLen
-// elements; it overwrites others, too.
+// follow traces the sources in t.final[:want] back to their original indexes and writes
+// these to x[:want]. x must have tracedLen elements; the others are overwritten too.
 //
 //go:noescape
 func follow(x []uint16, t *trace, want int)

@@ -1,6 +1,6 @@
-// Package pyrandom implements random.Random of CPython 3, bit for bit. The
-// reference script for building examples is written in Python, so equal
-// examples need equal random draws in the same order.
+// Package pyrandom implements random.Random of CPython 3, bit for bit. BERT's
+// create_pretraining_data.py is written in Python, so building the same examples needs the
+// same random numbers in the same order.
 //
 //	rng := pyrandom.New(12345)       // random.Random(12345)
 //	p := rng.Float64()               // random()
@@ -62,22 +62,22 @@ func (r *Rand) Uint32() uint32 {
 	return v
 }
 
-// Bits53 consumes the outputs of random() and returns an integer below 2^53:
-// random() is exactly Bits53() / 2^53. Comparing it with a [Threshold] is the
-// same as comparing random() with a float, but without floats.
+// Bits53 draws the same outputs as random() and returns an integer below 2^53. random() is
+// exactly Bits53() / 2^53. Comparing Bits53() with a [Threshold] gives the same result as
+// comparing random() with a probability, but needs no floats.
 func (r *Rand) Bits53() uint64 {
 	hi := r.Uint32()
 	return Join(hi, r.Uint32())
 }
 
-// Unused returns the next outputs, as many as are at hand: none to 624. [Rand.Skip]
-// draws them.
+// Unused returns the next outputs without drawing them: those that are already computed, 0
+// to 624. [Rand.Skip] draws them.
 func (r *Rand) Unused() []uint32 { return r.out[r.pos:] }
 
 // Skip draws n outputs, at most len(r.Unused()).
 func (r *Rand) Skip(n int) { r.pos += n }
 
-// Join returns the Bits53 of two outputs.
+// Join returns the result of [Rand.Bits53] for two outputs.
 func Join(hi, lo uint32) uint64 { return uint64(hi>>5)<<26 | uint64(lo>>6) }
 
 // Coin returns random() < 0.5. Only the highest bit decides, but Coin consumes
@@ -91,7 +91,7 @@ func (r *Rand) Coin() bool {
 // Coins calls Coin n times and returns how many results were true.
 func (r *Rand) Coins(n int) (heads int) {
 	for n > 0 {
-		whole := min(n, (stateLen-r.pos)/2) // available pairs of outputs
+		whole := min(n, (stateLen-r.pos)/2) // pairs of outputs that are already computed
 		if whole == 0 {
 			if r.Coin() {
 				heads++
@@ -181,7 +181,8 @@ func (r *Rand) RandInt(a, b int64) int64 {
 	return a + int64(r.Below(width))
 }
 
-// bits65 is _randbelow(2^64): it draws 65 bits until the highest is 0.
+// bits65 is _randbelow(2^64): it draws 65 bits until the highest bit is 0, and returns the
+// others.
 func (r *Rand) bits65() uint64 {
 	for {
 		v := r.Bits(64)

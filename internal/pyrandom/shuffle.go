@@ -4,10 +4,9 @@ import "math/bits"
 
 // Shuffle is shuffle(x). The draws depend only on len(x).
 //
-// The original draws j from [0, i] and swaps x[i] with x[j], for each i from
-// the last down to 1. This implementation makes the draws for many i first and
-// then the swaps. It accepts or rejects a draw without a branch, which the
-// processor could not predict.
+// For each i from the last down to 1, CPython draws j from [0, i] and swaps x[i] with x[j].
+// This implementation first makes the draws for many i, then the swaps. It accepts or
+// rejects a draw without a branch, because the processor could not predict the branch.
 func Shuffle[T any](r *Rand, x []T) {
 	i := len(x) - 1
 	for ; i >= maxTarget; i-- {
@@ -54,7 +53,7 @@ func (r *Rand) drawRun(targets []uint32, i, last uint32) uint32 {
 		}
 		words := r.out[r.pos:]
 		used := len(words)
-		limit := i + 1 // j - limit does not wait for n
+		limit := i + 1 // so that j - limit can be computed before n is known
 		for at, word := range words {
 			j := word >> (shift & 31)
 			targets[n] = j

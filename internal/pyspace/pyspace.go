@@ -1,6 +1,5 @@
-// Package pyspace defines white space as Python does, in str.isspace,
-// str.strip, str.split without arguments, and \s of the re module, which all
-// agree.
+// Package pyspace defines white space as Python does. In Python str.isspace, str.strip,
+// str.split without arguments, and \s of the re module use the same definition.
 //
 //	line = pyspace.Strip(line) // string or []byte
 //
@@ -18,7 +17,7 @@ const Chars = "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680" +
 	"\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" +
 	"\u2028\u2029\u202f\u205f\u3000"
 
-// ascii is 1 for the ASCII white space characters.
+// ascii has 1 for the ASCII white space characters and 0 for all other bytes.
 var ascii = [256]uint8{
 	'\t': 1, '\n': 1, '\v': 1, '\f': 1, '\r': 1, 0x1c: 1, 0x1d: 1, 0x1e: 1, 0x1f: 1, ' ': 1,
 }
@@ -95,7 +94,7 @@ func LastWidth[T string | []byte](s T) int {
 	return 0
 }
 
-// isSpace2 reports whether two bytes are U+0085 or U+00A0 in UTF-8.
+// isSpace2 reports whether two bytes are a white space character in UTF-8: U+0085 or U+00A0.
 func isSpace2(a, b byte) bool { return a == 0xc2 && (b == 0x85 || b == 0xa0) }
 
 // isSpace3 reports whether three bytes are a white space character in UTF-8.

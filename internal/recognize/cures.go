@@ -7,11 +7,11 @@ import (
 	"pretext/internal/failure"
 )
 
-// Cures maps kinds of files to advice for users who gave such a file where another
-// was expected. PATH in the advice stands for the given path.
+// Cures maps the kind of a wrong file to advice for the user who gave it. PATH in the
+// advice stands for the given path.
 type Cures map[Kind]string
 
-// With returns the cures of both. If both have a kind, that of more is used.
+// With returns the cures in c and more. For a kind in both it uses the one in more.
 func (c Cures) With(more Cures) Cures {
 	all := Cures{}
 	for _, m := range []Cures{c, more} {
@@ -22,11 +22,11 @@ func (c Cures) With(more Cures) Cures {
 	return all
 }
 
-// Check returns a usage error with the cure if the file or directory at path is of
-// one of the kinds.
+// Check returns a usage error with advice if c has the kind of the file or directory at
+// path; otherwise nil.
 func (c Cures) Check(ctx context.Context, path string) error { return c.For(path, Path(ctx, path)) }
 
-// For is [Cures.Check] for a kind that the caller has determined.
+// For is like [Cures.Check], for a kind that the caller has determined.
 func (c Cures) For(path string, kind Kind) error {
 	cure, ok := c[kind]
 	if !ok {
@@ -35,7 +35,7 @@ func (c Cures) For(path string, kind Kind) error {
 	return failure.Usagef("%s is %s: %s", path, kind, strings.ReplaceAll(cure, "PATH", path))
 }
 
-// Each returns cures that give the same advice for all of kinds.
+// Each returns cures with the same advice for all kinds.
 func Each(cure string, kinds ...Kind) Cures {
 	c := Cures{}
 	for _, k := range kinds {

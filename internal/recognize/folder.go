@@ -84,8 +84,8 @@ var endings = []struct {
 	{WeightsFolder, []string{".pt", ".pth", ".ckpt"}},
 }
 
-// byEndings returns the kind of most files of a directory, judged by their names; ""
-// if it is unknown.
+// byEndings returns the kind that most files of a directory have according to their names;
+// "" if it is unknown.
 func byEndings(entries []fs.DirEntry) Kind {
 	counts := map[Kind]int{}
 	files := 0

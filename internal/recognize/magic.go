@@ -24,7 +24,8 @@ var magics = []struct {
 	{"\n\x0e\n\x05<unk>", SentencePiece}, {"\n\x0e\n\x05<pad>", SentencePiece},
 }
 
-// Magic returns the kind of a file by its first bytes only; "" if they are unknown.
+// Magic returns the kind of a file that is determined by its first bytes (magic number); ""
+// if these are unknown.
 func Magic(head []byte) Kind {
 	for _, m := range magics {
 		if bytes.HasPrefix(head, []byte(m.magic)) {
@@ -40,7 +41,7 @@ func Magic(head []byte) Kind {
 	return ""
 }
 
-// zipped returns the kind of a zip archive, judged by the name of its first member.
+// zipped returns the kind of a zip archive according to the name of its first member.
 func zipped(head []byte) Kind {
 	const fixed = 30 // bytes of the header before the name
 	if len(head) < fixed {
@@ -86,7 +87,7 @@ func isRecords(head []byte) bool {
 	return binary.LittleEndian.Uint32(head[8:]) == sum>>15|sum<<17+0xa282ead8
 }
 
-// unpacked returns the decompressed beginning of a file.
+// unpacked returns the beginning of a file after decompression. packing is the compression.
 func unpacked(packing Kind, src io.Reader) []byte {
 	var r io.Reader
 	switch packing {

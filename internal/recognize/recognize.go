@@ -1,12 +1,12 @@
-// Package recognize tells what a file or directory is when it is not what a command
-// wants, so that its error can say what to do instead:
+// Package recognize determines the kind of a file or directory. A command that was given a
+// wrong one can name its kind and give advice in the error message:
 //
 //	switch what := recognize.Path(ctx, path); what {
 //	case recognize.Dump:
 //		return failure.Usagef("%s is %s: give it as --wiki-dump", path, what)
 //
-// It looks at names and first bytes only, and it says nothing when it is not sure: a
-// corrupt file keeps the error of its reader.
+// It uses only names and first bytes. If these are not conclusive, the kind is "", and the
+// command reports the error of its reader.
 package recognize
 
 import (
@@ -17,8 +17,8 @@ import (
 	"pretext/internal/store"
 )
 
-// A Kind is the kind of a file or directory, in words that continue "it is". "" means
-// that it was not recognized.
+// A Kind is the kind of a file or directory, in words that can follow "it is"; "" if it is
+// not recognized.
 type Kind string
 
 // Kinds of files.

@@ -21,8 +21,8 @@ var patterns = sync.OnceValue(func() (p struct{ index, checksum, sqlStart, sqlWo
 	return p
 })
 
-// markup returns the kind of a file that begins with text, uncompressed: one of the
-// files that are published with dumps, HTML, JSON or XML. A dump itself is XML.
+// markup returns the kind of an uncompressed file that begins with text: HTML, JSON, XML
+// such as a dump, or one of the other files that are published with dumps.
 func markup(text []byte) Kind {
 	p, text := patterns(), text[:min(len(text), headBytes)]
 	plain := bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
@@ -50,8 +50,9 @@ func markup(text []byte) Kind {
 	return ""
 }
 
-// isJSON reports whether text begins an object or an array. Wikitext begins with {{ and
-// [[, a vocabulary with [PAD].
+// isJSON reports whether text is the beginning of a JSON object or array. It looks at more
+// than the first bracket, because wikitext can begin with {{ or [[, and a vocabulary with
+// [PAD].
 func isJSON(text []byte) bool {
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
 		return false

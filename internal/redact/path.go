@@ -9,14 +9,13 @@ import (
 	"unicode"
 )
 
-// secretPath returns the path of an address without the parts that are known to be
-// secret: text after ";" in a segment; user:password@, as in an address within an
-// address; the value of a name such as "token", in name=value or in the next segment;
-// and segments that look like keys. File names with an extension are kept, because
-// they name the downloaded file.
+// secretPath returns the path of an address without secrets. It removes text after ";" in a
+// segment; user:password@, as in an address within the path; the value of a name such as
+// "token", in name=value or in the next segment; and segments that look like keys. File
+// names with an extension are kept, because users need to see which file was downloaded.
 func secretPath(s string) string {
 	segments := strings.Split(s, "/")
-	named := false // the segment before is the name of a secret
+	named := false // true if the previous segment is the name of a secret
 	for i, s := range segments {
 		plain := s
 		if decoded, err := url.PathUnescape(s); err == nil {
@@ -53,7 +52,7 @@ func Name(escaped string) string {
 	return name
 }
 
-// parameters returns a segment of a path without what follows ";", escaped or not.
+// parameters removes the parameters of a path segment: the text after ";", escaped or not.
 func parameters(s string) string {
 	at := strings.IndexByte(s, ';')
 	if i := strings.Index(strings.ToLower(s), "%3b"); i >= 0 && (at < 0 || i < at) {
@@ -70,15 +69,16 @@ var secretNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^([a-z0-9]+[-_])?(token|secret|signature|sig|password|passwd|pwd|api[-_]?key|access[-_]?key|auth|authorization|bearer|credentials?|session[-_]?id|jsessionid|jwt|sas)$`)
 })
 
-// keys matches keys of well-known services, and JSON Web Tokens. The prefixes of GitHub
-// (changelog of 2021-03-31) and GitLab are documented; the others are those in common use.
+// keys matches access keys of well-known services, and JSON Web Tokens. The prefixes of
+// GitHub (changelog of 2021-03-31) and GitLab are documented; the other prefixes are those
+// in common use.
 var keys = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(gh[a-z]_|github_pat_|glpat-|hf_|sk-|xox[a-z]-|AKIA|ASIA)[A-Za-z0-9_-]{10,}$|^bot[0-9]+:|^eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$`)
 })
 
-// looksRandom reports whether a segment is probably a key and not a name: at least 20
-// letters and digits in no order. Hexadecimal digits are not counted, because they
-// are usually a commit or a checksum.
+// looksRandom reports whether a segment is probably a key, not a name: at least 20 letters
+// and digits, mixed at random. A hexadecimal number is not a key for this purpose, because
+// it is usually a commit or a checksum.
 func looksRandom(s string) bool {
 	if len(s) < 20 {
 		return false

@@ -14,13 +14,12 @@ import (
 	"sync"
 )
 
-// word stands in place of removed text.
+// word replaces removed text.
 const word = "redacted"
 
-// URL returns an address without user, query and fragment, and without what is secret
-// in its path: parameters after ";", and segments as [secretPath] knows them. The same
-// parts are removed from text that is not a valid URL. A fragment that is a checksum
-// (#sha256=…) is kept.
+// URL returns an address without user, query and fragment, and without the secrets in its
+// path: parameters after ";", and the segments that [secretPath] finds. It also does so for
+// text that is not a valid URL. A fragment with a checksum (#sha256=…) is kept.
 func URL(address string) string {
 	scheme, rest, ok := strings.Cut(address, "//")
 	if !ok || strings.ContainsAny(scheme, "/?#") {
@@ -35,7 +34,7 @@ func URL(address string) string {
 	rest, query, queried := strings.Cut(rest, "?")
 	host, path, slash := strings.Cut(rest, "/")
 	if name, port, ok := strings.Cut(host, ":"); scheme != "" && ok && !strings.ContainsAny(host, "[@") && strings.Trim(port, "0123456789") != "" && port != "PORT" {
-		host = name + ":" + word // a password whose address was cut off
+		host = name + ":" + word // probably user:password, of an address without its "@host"
 	}
 	if !slash {
 		rest = parameters(host)
@@ -53,9 +52,9 @@ func URL(address string) string {
 	return scheme + rest
 }
 
-// userEnd returns the index of the "@" after the user in an address without its
-// scheme; -1 if there is none. If a password contains characters that should have
-// been escaped, the part after the first "@" has a port that is not a number.
+// userEnd returns the index of the "@" after the user in an address without its scheme; -1
+// if there is no user. If the password contains "@" or other characters that should have
+// been escaped, the text after the first "@" has a port that is not a number.
 func userEnd(rest string) int {
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -71,7 +70,7 @@ func userEnd(rest string) int {
 	return strings.LastIndexByte(rest, '@')
 }
 
-// Address returns HOST:PORT without the user that somebody put before it, as in
+// Address returns an address HOST:PORT without user and password: host:8099 for
 // user:password@host:8099.
 func Address(s string) string {
 	if strings.Contains(s, "://") {
@@ -103,12 +102,12 @@ var addresses = sync.OnceValue(func() *regexp.Regexp {
 		in    = `[^\s` + quote + `]`
 		last  = `[^\s` + quote + `:;,.)\]]`
 	)
-	// A quote belongs to the address if the address goes on behind it.
+	// A quote is part of the address if more of the address follows it.
 	return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://(?:` + in + `*` + last + `|[` + quote + `]` + last + `)+`)
 })
 
-// users matches user:password@host, user@host:port, and the user@host of an address
-// that was not found, in text that is not a URL.
+// users matches users in text that addresses does not match: user:password@host,
+// user@host:port, and the user@host of an incomplete URL.
 var users = sync.OnceValue(func() *regexp.Regexp {
 	const user = "[^\\s\"'<>`=(\\[/@]+"
 	return regexp.MustCompile(`\blookup [^\s@]+@|` + user + "(?::[^\\s\"'<>`]+@[A-Za-z0-9\\[]|@[A-Za-z0-9.\\[][A-Za-z0-9.:\\[\\]-]*:[0-9]+)")
@@ -123,7 +122,7 @@ func Text(s string) string {
 	if strings.Contains(s, "@") {
 		s = users().ReplaceAllStringFunc(s, func(match string) string {
 			if strings.HasPrefix(match, "mailto:") || strings.Contains(match, "//") {
-				return match // [URL] has seen it
+				return match // [URL] was already applied
 			}
 			if strings.HasPrefix(match, "lookup ") {
 				return "lookup " + word + "@"

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// A Crowd bounds the connections that have not shown who they are. When it is full, the
-// oldest has to go, not the newest: a peer that can prove who it is does so in
-// milliseconds, so peers that only wait cannot keep it out, however many they are.
+// A Crowd limits the number of connections that are not authenticated yet. If it is full, a
+// new connection closes the oldest one. A legitimate peer authenticates within milliseconds,
+// so peers that only wait cannot keep it out, even if there are many of them.
 type Crowd struct {
 	Max int
 
@@ -50,8 +50,8 @@ func (c *Crowd) Remove(conn net.Conn) bool {
 	return true
 }
 
-// Vouch takes the connection from an address out of the crowd: it has shown who it is,
-// and stays however many others come.
+// Vouch takes the connection from the given address out of the crowd, because it is
+// authenticated. Newer connections no longer close it.
 func (c *Crowd) Vouch(from net.Addr) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,8 +69,8 @@ func (c *Crowd) Close() {
 	}
 }
 
-// Listener returns a listener whose connections join the crowd, until they are closed or
-// the server vouches for them.
+// Listener returns a listener that adds its connections to the crowd. They leave it when
+// they are closed, or when the server calls [Crowd.Vouch].
 func (c *Crowd) Listener(l net.Listener) net.Listener { return &crowded{l, c} }
 
 type crowded struct {

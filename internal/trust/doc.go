@@ -1,11 +1,13 @@
-// Package trust decides whom a listener of pretext serves: a peer that proves that it
-// has the same secret, or a process of the same user on the same machine.
+// Package trust authenticates the peers of pretext's listeners. A peer is trusted if it
+// proves that it has the same secret, or if it is a process of the same user on the same
+// machine.
 //
 //	secret, err := trust.MakeSecret(path)      // a file of mode 0600, made if there is none
-//	sum := trust.MAC(secret, "pretext job 1", name) // what only its holders can compute
-//	err = trust.SameUser(conn)                 // without a secret: who is at the other end
+//	sum := trust.MAC(secret, "pretext job 1", name) // only processes with the secret can compute it
+//	err = trust.SameUser(conn)                 // without a secret: checks the user at the other end
 //
-// The ranks of a training run ([pretext/trainer/comm]) prove the secret to each other
-// before anything else is sent. Flink's TaskManagers cannot: Beam's protocol has no
-// place for it. A job brings a MAC instead, see [pretext/pipeline/flink].
+// The ranks of a training run ([pretext/trainer/comm]) prove to each other that they have
+// the secret, before they send anything else. Flink's TaskManagers cannot do this, because
+// Beam's protocol has no field for it. Instead, a job contains a MAC, see
+// [pretext/pipeline/flink].
 package trust

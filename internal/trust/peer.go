@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// errUnknown is returned if the system does not report whose process a peer is.
+// errUnknown is returned if the system does not report which user a peer belongs to.
 var errUnknown = errors.New("the system does not report which user's process is at the other end")
 
 // A StrangerError is the error for a peer that is another user's process.
@@ -20,12 +20,12 @@ func (e *StrangerError) Error() string {
 	return fmt.Sprintf("%v is a process of another user (%d)", e.From, e.UID)
 }
 
-// SameUser returns nil if the other end of a TCP connection is a process of this
-// process's user, or of root, on this machine and in this network namespace. It asks the
-// kernel for the other end's socket. Only a socket that is open and connected counts: a
-// closed one has no owner, and older kernels show root's number for it. On the side that
-// opened the connection, call it when the first bytes have arrived: until it is
-// accepted, a socket has no owner either.
+// SameUser returns nil if the other end of a TCP connection is a process of the same user
+// as this one, or of root, on this machine and in this network namespace. It asks the kernel
+// for the owner of the other end's socket. That socket must be open and connected: a closed
+// socket has no owner, and older kernels report root for it. A socket that is not accepted
+// yet has no owner either, so a client must call SameUser only after it has received the
+// first bytes.
 func SameUser(conn net.Conn) error {
 	uid, err := peerUID(conn)
 	if err != nil {
@@ -37,8 +37,8 @@ func SameUser(conn net.Conn) error {
 	return nil
 }
 
-// CanTellUsers reports whether [SameUser] works on this system, tried on a connection
-// with itself.
+// CanTellUsers reports whether [SameUser] works on this system. It tries SameUser on a
+// connection of this process to itself.
 func CanTellUsers() bool {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,8 +58,8 @@ func CanTellUsers() bool {
 	return SameUser(other) == nil && SameUser(conn) == nil
 }
 
-// A Listener accepts connections of the same user alone and closes all others. It
-// tells refuse about each, which may be nil.
+// A Listener accepts only connections that pass [SameUser] and closes all others. For each
+// closed one it calls its refuse function, unless that is nil.
 type Listener struct {
 	net.Listener
 	Refuse func(error)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Numbers of linux/sock_diag.h, linux/inet_diag.h and net/tcp_states.h that package unix
-// does not have.
+// Constants of linux/sock_diag.h, linux/inet_diag.h and net/tcp_states.h that are missing
+// in package unix.
 const (
 	diagByFamily   = 20 // SOCK_DIAG_BY_FAMILY
 	established    = 1  // TCP_ESTABLISHED
@@ -23,17 +23,18 @@ const (
 	diagPatienceMS = 1000
 )
 
-// peerUID returns the user of the process at the other end of a connection within this
-// network namespace, by the kernel's socket monitoring (sock_diag(7)): one question
-// about one socket, whatever number of connections there is.
+// peerUID returns the user ID of the process at the other end of a connection within this
+// network namespace. It uses the kernel's socket monitoring (sock_diag(7)): one request for
+// one socket, so its cost does not grow with the number of connections.
 func peerUID(conn net.Conn) (int, error) {
 	theirs, ok := addressOf(conn.RemoteAddr())
 	ours, ok2 := addressOf(conn.LocalAddr())
 	if !ok || !ok2 {
 		return 0, errUnknown
 	}
-	// A listener for IPv6 and IPv4 has sockets of family IPv6 for connections over IPv4,
-	// and the kernel finds them by either; the other end may be of either.
+	// A listener for both IPv6 and IPv4 has sockets of family IPv6 also for connections over
+	// IPv4. The kernel finds such a socket by either family. The other end's socket may
+	// have either family.
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errUnknown, err)
@@ -54,7 +55,7 @@ func peerUID(conn net.Conn) (int, error) {
 	return answer(b[:n])
 }
 
-// addressOf returns the address of a TCP socket, as IPv4 where it is one.
+// addressOf returns the address of a TCP socket. An IPv4 address in IPv6 form becomes IPv4.
 func addressOf(a net.Addr) (netip.AddrPort, bool) {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -64,7 +65,7 @@ func addressOf(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(p.Addr().Unmap().WithZone(""), p.Port()), p.IsValid()
 }
 
-// question returns the request for the socket that is bound to src and connected to dst.
+// question returns the netlink request for the socket bound to src and connected to dst.
 func question(src, dst netip.AddrPort) []byte {
 	native, network := binary.NativeEndian, binary.BigEndian
 	b := make([]byte, 0, requestLength)
@@ -87,7 +88,7 @@ func question(src, dst netip.AddrPort) []byte {
 	return native.AppendUint32(native.AppendUint32(b, noCookie), noCookie)
 }
 
-// answer returns the user in the kernel's answer.
+// answer returns the user ID in the kernel's answer.
 func answer(b []byte) (int, error) {
 	native := binary.NativeEndian
 	if len(b) < 16 {

@@ -22,9 +22,9 @@ const MinSecret = 16
 // maxSecret is the maximum size of a secret's file.
 const maxSecret = 4 << 10
 
-// MAC returns the HMAC-SHA256, keyed with a secret, of a purpose and parts. The purpose
-// keeps what one protocol proves from being worth something in another one; each part
-// is preceded by its length, so that no two lists of parts are the same bytes.
+// MAC returns the HMAC-SHA256 of a purpose and parts, with secret as the key. Because of the
+// purpose, a MAC of one protocol is not valid in another. Each part is preceded by its
+// length, so that different lists of parts never have the same bytes.
 func MAC(secret []byte, purpose string, parts ...[]byte) []byte {
 	h := hmac.New(sha256.New, secret)
 	for _, part := range append([][]byte{[]byte(purpose)}, parts...) {
@@ -34,9 +34,8 @@ func MAC(secret []byte, purpose string, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// ReadSecret returns the secret in a file; white space around it is ignored. The error
-// is one of usage if other users may read the file, or replace it by theirs, or if it
-// holds no secret.
+// ReadSecret returns the secret in a file, without white space around it. It returns a usage
+// error if other users may read or replace the file, or if the file contains no secret.
 func ReadSecret(path string) ([]byte, error) {
 	info, err := os.Stat(path) // first: to open a FIFO would wait for its writer
 	if err != nil {
@@ -82,9 +81,9 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// MakeSecret returns the secret in a file, which it makes of random numbers, with mode
-// 0600, if there is none. Of several processes that make the same file, one does and all
-// return its secret.
+// MakeSecret returns the secret in a file. If the file does not exist, it creates the file
+// with a random secret and mode 0600. If several processes do this at the same time, one
+// creates the file, and all return its secret.
 func MakeSecret(path string) ([]byte, error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return ReadSecret(path)
@@ -98,7 +97,7 @@ func MakeSecret(path string) ([]byte, error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return nil, err
 	}
-	// A link, unlike a rename, replaces nothing.
+	// Link does not replace an existing file, unlike Rename.
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}

@@ -1,6 +1,5 @@
-// Package utf8scan validates UTF-8 as unicode/utf8 does, but about ten times as
-// fast if the processor has AVX2. That matters because all text is validated
-// more than once.
+// Package utf8scan validates UTF-8 as unicode/utf8 does, but about ten times as fast if the
+// processor has AVX2. The speed matters because pretext validates all text more than once.
 //
 //	if !utf8scan.Valid(text) {
 //		…

@@ -1,4 +1,4 @@
-// Package version is the version of these programs.
+// Package version returns the version of these programs.
 package version
 
 import "runtime/debug"
@@ -7,8 +7,8 @@ import "runtime/debug"
 // -ldflags -X, from the first heading of CHANGELOG.md.
 var release string
 
-// String returns the version of the release; in other programs the version of
-// the module as the build recorded it, or "unknown".
+// String returns the version of the release. If the program is not a release build, it
+// returns the version of the module that Go recorded at build time, or "unknown".
 func String() string {
 	if release != "" {
 		return release
