@@ -107,7 +107,7 @@ var addresses = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // users matches users in text that addresses does not match: user:password@host,
-// user@host:port, and the user@host of an incomplete URL.
+// user@host:port, and the "lookup user@host" of a failed DNS lookup.
 var users = sync.OnceValue(func() *regexp.Regexp {
 	const user = "[^\\s\"'<>`=(\\[/@]+"
 	return regexp.MustCompile(`\blookup [^\s@]+@|` + user + "(?::[^\\s\"'<>`]+@[A-Za-z0-9\\[]|@[A-Za-z0-9.\\[][A-Za-z0-9.:\\[\\]-]*:[0-9]+)")

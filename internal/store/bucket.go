@@ -23,20 +23,20 @@ import (
 //	fs.ErrPermission   missing or wrong credentials
 //	ErrTransient       the network or the server failed; a retry may succeed
 //
-// The store must be strongly consistent and keep the conditions of writes, also
-// those of a completed upload; a lock begins with a test of that. A Bucket is
-// safe for concurrent use.
+// The store must be strongly consistent and must enforce the conditions of writes, also for
+// the completion of an upload. [Lock] tests this first. A Bucket is safe for concurrent use.
 type Bucket interface {
-	// Get reads part of an object. The Object has the size of the whole.
+	// Get reads part of an object. The Object has the size of the whole object.
 	Get(ctx context.Context, key string, part Part) (io.ReadCloser, Object, error)
 	// Head describes an object.
 	Head(ctx context.Context, key string) (Object, error)
 	// Put writes a small object.
 	Put(ctx context.Context, key string, data []byte, when Condition) (Object, error)
-	// Delete removes an object. One that does not exist is no error.
+	// Delete removes an object. If it does not exist, Delete returns nil.
 	Delete(ctx context.Context, key string) error
-	// List returns objects whose keys begin with prefix, sorted by key, up to the
-	// next slash. after is "" or Next of the page before.
+	// List returns the objects whose keys begin with prefix and have no slash after
+	// it, sorted by key. Keys with a slash are grouped in Page.Folders. after is "",
+	// or Next of the previous page.
 	List(ctx context.Context, prefix, after string) (Page, error)
 	// Begin starts an upload in parts.
 	Begin(ctx context.Context, key string) (Upload, error)
@@ -56,7 +56,7 @@ type Object struct {
 	Size     int64
 	Version  string    // changes with the content: the ETag
 	Modified time.Time // by the server's clock
-	Now      time.Time // time of the answer by the server's clock; only from [Bucket.Get]
+	Now      time.Time // time of the response by the server's clock; only from [Bucket.Get]
 }
 
 // A Part is a range of an object's bytes.
@@ -66,7 +66,7 @@ type Part struct {
 	Version string // if not "", the object must have this version
 }
 
-// A Condition is required for a write. The zero value always holds.
+// A Condition must be true for a write to succeed. The zero value is always true.
 type Condition struct {
 	Absent  bool   // no object has the key
 	Version string // the object has this version
@@ -75,7 +75,7 @@ type Condition struct {
 // A Page is a part of a listing.
 type Page struct {
 	Objects []Object
-	Folders []string // the common prefixes, each with a slash at the end
+	Folders []string // prefixes of longer keys, up to their next slash, inclusive
 	Next    string   // "" at the end of the listing
 }
 
@@ -85,12 +85,12 @@ type Upload struct{ Key, ID string }
 // ErrTransient marks errors of a [Bucket] after which a retry may succeed.
 var ErrTransient = errors.New("temporary failure")
 
-// openers are the functions that open buckets, by scheme.
+// openers has the function that opens a bucket, for each URL scheme.
 var openers sync.Map
 
-// Register makes [Open] accept locations with a scheme. open returns the client of a
-// bucket; it is called once for each bucket. Only programs call Register, so that the
-// library does not link a client of an object store.
+// Register makes [Open] accept locations with the given URL scheme. open returns the client
+// of a bucket; it is called once for each bucket. Only main programs call Register, so that
+// the library does not link a client of an object store.
 func Register(scheme string, open func(bucket string) (Bucket, error)) { openers.Store(scheme, open) }
 
 // buckets are the open buckets, by URL.
@@ -126,12 +126,12 @@ type bucket struct {
 	reached atomic.Bool // a request has succeeded
 	gone    atomic.Bool // no request has succeeded, and one failed after all retries
 	probed  sync.Mutex
-	sound   bool // see probe
+	sound   bool // probe has succeeded
 }
 
-// patience is the maximum time for which a request is retried: the time in which a
-// server restarts. For a server that has never answered it is shorter, because the
-// address is probably wrong.
+// patience has the pauses between retries of a request, and the total time for retries: long
+// enough for a server to restart. For a server that has never answered the total is shorter,
+// because its address is probably wrong.
 var patience = struct{ first, longest, total, unreached time.Duration }{100 * time.Millisecond, 5 * time.Second, 2 * time.Minute, 5 * time.Second}
 
 // A requestError is the error of a request that failed after all retries.
@@ -147,8 +147,8 @@ func (e *requestError) Unwrap() error { return e.err }
 // Network marks the error for exit codes.
 func (e *requestError) Network() bool { return true }
 
-// try repeats a request until it succeeds or fails permanently. kind and key describe
-// it.
+// try makes the request do, and repeats it until it succeeds, fails permanently, or the time
+// for retries is over. kind and key describe the request.
 func try[T any](ctx context.Context, b *bucket, kind, key string, do func() (T, error)) (T, error) {
 	for w := newWait(b); ; {
 		count(kind, 0)
@@ -172,7 +172,7 @@ func try[T any](ctx context.Context, b *bucket, kind, key string, do func() (T, 
 	}
 }
 
-// A wait makes the pauses between the attempts of a request.
+// A wait makes the pauses between the attempts of one request.
 type wait struct {
 	b     *bucket
 	since time.Time
@@ -181,7 +181,7 @@ type wait struct {
 
 func newWait(b *bucket) *wait { return &wait{b, time.Now(), patience.first} }
 
-// next waits before the next attempt. It returns false if there is none.
+// next pauses before the next attempt. It returns false if no further attempt is allowed.
 func (w *wait) next(ctx context.Context) bool {
 	total := patience.total
 	if !w.b.reached.Load() {
@@ -195,7 +195,7 @@ func (w *wait) next(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(w.pause/2 + rand.N(w.pause)): //nolint:gosec // spreads clients, needs no secrecy
+	case <-time.After(w.pause/2 + rand.N(w.pause)): //nolint:gosec // random to spread the clients; need not be secure
 	}
 	w.pause = min(2*w.pause, patience.longest)
 	return true
@@ -207,8 +207,7 @@ var traffic struct {
 	counts map[string]int64
 }
 
-// count adds a request of a kind to the counts or, if bytes is not 0, that number of
-// bytes.
+// count adds bytes to the count of the given kind. If bytes is 0, it adds one request.
 func count(kind string, bytes int64) {
 	traffic.Lock()
 	defer traffic.Unlock()
@@ -222,9 +221,9 @@ func count(kind string, bytes int64) {
 	}
 }
 
-// Traffic returns the number of requests that this process made to object stores,
-// by kind, with retries, and the bytes it read and wrote there: read_bytes and
-// written_bytes. Without object stores it is empty.
+// Traffic returns the number of requests that this process made to object stores, by kind,
+// including retries. Under read_bytes and written_bytes it has the bytes read and written.
+// It is empty if no object store was used.
 func Traffic() map[string]int64 {
 	traffic.Lock()
 	defer traffic.Unlock()

@@ -22,7 +22,7 @@ func (d dir) path(name string) string { return filepath.Join(string(d), name) }
 func (d dir) Open(_ context.Context, name string) (File, error) {
 	f, err := openFile(d.path(name))
 	if err != nil {
-		return nil, err // not f, a nil *dirFile
+		return nil, err // not f: a nil *dirFile in an interface is not nil
 	}
 	return f, nil
 }
@@ -132,8 +132,8 @@ func (d dir) Remove(_ context.Context, name string) error {
 	return d.sync()
 }
 
-// remove removes an entry of the folder, without syncing it. An entry that does
-// not exist is no error.
+// remove removes an entry of the folder, without syncing the folder. If the entry does not
+// exist, it returns nil.
 func (d dir) remove(remove func(string) error, name string) error {
 	if err := at(StepRemove, d.path(name)); err != nil {
 		return err
@@ -155,8 +155,8 @@ func (d dir) Create(_ context.Context, name string) (Writer, error) {
 	return d.newWriter(f, name, d.path(name)), nil
 }
 
-// checkName returns an error unless a name is a plain file name and not that of a
-// temporary file.
+// checkName returns an error unless name is a plain file name. It also rejects the prefixes
+// of temporary and partial files.
 func checkName(name string) error {
 	if name != filepath.Base(name) || strings.Trim(name, ".") == "" || strings.HasPrefix(name, TempPrefix) || strings.HasPrefix(name, PartialPrefix) {
 		return errors.New("not a plain file name")
@@ -167,7 +167,7 @@ func checkName(name string) error {
 // named replaces the temporary name in a file system error by path, the final
 // name.
 func named(err error, op, path string) error {
-	if l := (*os.LinkError)(nil); errors.As(err, &l) { // of a rename
+	if l := (*os.LinkError)(nil); errors.As(err, &l) { // the error of a rename
 		return &fs.PathError{Op: op, Path: path, Err: l.Err}
 	}
 	if p := (*fs.PathError)(nil); errors.As(err, &p) && strings.Contains(p.Path, TempPrefix) {
@@ -192,9 +192,9 @@ func (f *dirFile) ReadAt(p []byte, off int64) (int, error) {
 
 type fsMode = fs.FileMode
 
-// identified makes info remember which file it describes. On Windows this would be
-// looked up by the file's name at the first comparison, when another file may have
-// that name.
+// identified makes info store the identity of its file now. On Windows the identity would
+// otherwise be looked up by name at the first comparison, when another file may have that
+// name.
 func identified(info fs.FileInfo, err error) (fs.FileInfo, error) {
 	if err == nil {
 		os.SameFile(info, info)

@@ -22,7 +22,7 @@ func hold(path string) (release func()) {
 	return func() { f.Close() }
 }
 
-// isHeld reports whether a running process holds a file.
+// isHeld reports whether a running process has marked a file with hold.
 func isHeld(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// hold marks a file as used by this process until release is called or the
-// process ends. Meanwhile others may rename and remove it.
+// hold marks a file as used by this process until release is called or the process ends.
+// Other processes may still rename and remove the file.
 func hold(path string) (release func()) {
 	f, err := openShared(path, windows.GENERIC_READ|windows.GENERIC_WRITE)
 	if err != nil {
@@ -21,7 +21,7 @@ func hold(path string) (release func()) {
 	return func() { f.Close() }
 }
 
-// isHeld reports whether a running process holds a file.
+// isHeld reports whether a running process has marked a file with hold.
 func isHeld(path string) bool {
 	f, err := openShared(path, windows.GENERIC_READ|windows.GENERIC_WRITE)
 	if err != nil {
@@ -46,8 +46,8 @@ func openShared(path string, access uint32) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// lockBeyond locks one byte beyond the end of any file, because a lock on Windows
-// prevents others from reading the locked bytes. It does not wait.
+// lockBeyond locks one byte far beyond the end of the file, because on Windows other
+// processes cannot read locked bytes. It does not wait.
 func lockBeyond(f *os.File) error {
 	beyond := windows.Overlapped{Offset: 1<<32 - 1, OffsetHigh: 1<<31 - 1}
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &beyond)

@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// A lock of an object store is a lease: an object, created if absent, that its
-// holder renews. A holder that was killed cannot remove it, so another process
-// takes it over once it was not renewed for its duration, by the server's clock.
-// Both replace the object only in the version that they saw, so that one of two
-// wins. A holder that was stopped and wakes renews the lease before it changes
-// anything, and ends if somebody took it over.
+// A lock in an object store is a lease: an object that the holder creates, if it does not
+// exist, and then renews. A killed holder cannot remove the object. So another process takes
+// the lease over if it was not renewed for its duration, by the server's clock. Each process
+// replaces the object only if it still has the version that the process read, so only one of
+// two competing processes succeeds. A process that was suspended renews its lease before it
+// changes anything, and ends if another process has taken the lease over.
 var leaseTime = struct{ duration, renew time.Duration }{60 * time.Second, 15 * time.Second}
 
-// A lease is the lock of a folder, or no lock in its zero value.
+// A lease is the lock of a folder in an object store. The zero value holds no lock.
 type lease struct {
 	folder *objects
 
@@ -33,14 +33,14 @@ type lease struct {
 	content leaseContent
 	version string    // "": not held
 	renewed time.Time // by the local clocks
-	lost    error     // why it is not held any more
+	lost    error     // why the lease was lost; nil while it is held
 }
 
 // leaseContent is the content of a lock object.
 type leaseContent struct {
 	owner
-	Holder  string `json:"holder"`            // differs between two runs
-	Machine string `json:"machine,omitempty"` // hash of the boot and the PID namespace in which PID counts
+	Holder  string `json:"holder"`            // random, different for each run
+	Machine string `json:"machine,omitempty"` // hash of the boot and the PID namespace to which PID belongs
 	Renewed int    `json:"renewed"`
 	Seconds int    `json:"lease_seconds"`
 }
@@ -81,8 +81,8 @@ func (o *objects) lock() (held, error) {
 	}, nil
 }
 
-// put writes the lock object and remembers its version. Its content is another
-// one each time, so that the version is too.
+// put writes the lock object and stores its version in l. Each call writes different
+// content, so that the version changes too.
 func (l *lease) put(ctx context.Context, when Condition) error {
 	l.content.Renewed++
 	b, err := json.Marshal(l.content)
@@ -91,7 +91,7 @@ func (l *lease) put(ctx context.Context, when Condition) error {
 	}
 	start, key := time.Now(), l.folder.key(LockName)
 	object, err := try(ctx, l.folder.b, "lock", key, func() (Object, error) { return l.folder.b.Put(ctx, key, append(b, '\n'), when) })
-	if errors.Is(err, fs.ErrExist) { // perhaps by this request, whose first answer was lost
+	if errors.Is(err, fs.ErrExist) { // a first attempt may have succeeded, with its response lost
 		now, there, readErr := l.read(ctx)
 		if readErr == nil && there.Version != "" && now == l.content {
 			object, err = there, nil
@@ -103,7 +103,7 @@ func (l *lease) put(ctx context.Context, when Condition) error {
 	return err
 }
 
-// read reads the lock object. Without one, the version is "".
+// read reads the lock object. If there is none, object.Version is "".
 func (l *lease) read(ctx context.Context) (c leaseContent, object Object, err error) {
 	key := l.folder.key(LockName)
 	raw, err := try(ctx, l.folder.b, "lock", key, func() (raw []byte, err error) {
@@ -121,13 +121,13 @@ func (l *lease) read(ctx context.Context) (c leaseContent, object Object, err er
 	if err == nil {
 		err = json.NewDecoder(bytes.NewReader(raw)).Decode(&c)
 		if err != nil {
-			c, err = leaseContent{}, nil // not ours: as if it had no duration
+			c, err = leaseContent{}, nil // not written by this package: treated as a lease without duration
 		}
 	}
 	return c, object, err
 }
 
-// takeOver takes over the lease of a holder that does not renew it any more.
+// takeOver takes the lease over if its holder no longer renews it.
 func (l *lease) takeOver(ctx context.Context) error {
 	c, object, err := l.read(ctx)
 	if err != nil {
@@ -148,13 +148,13 @@ func (l *lease) takeOver(ctx context.Context) error {
 	return err
 }
 
-// dead reports whether the holder ran on this machine and ended.
+// dead reports whether the holder was a process of this machine that has ended.
 func (c leaseContent) dead() bool {
 	return c.Machine != "" && c.Machine == machine() && c.PID != os.Getpid() && !running(c.PID)
 }
 
-// machine identifies where the PIDs of this process mean the same: one boot of a
-// machine, and one container in it. It is "" if that is unknown.
+// machine identifies the boot of this machine and the PID namespace (container). PIDs can
+// be compared only between processes with the same value. It is "" if unknown.
 var machine = sync.OnceValue(func() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || runtime.GOOS != "linux" {
@@ -168,13 +168,13 @@ var machine = sync.OnceValue(func() string {
 	return hex.EncodeToString(sum[:8])
 })
 
-// elapsed returns the time since t. A clock that stands still while the machine
-// sleeps does not hide it.
+// elapsed returns the time since t, including the time in which the machine slept: the
+// monotonic clock may stop during sleep.
 func elapsed(t time.Time) time.Duration {
 	return max(time.Since(t), time.Now().Round(0).Sub(t.Round(0)))
 }
 
-// keep renews the lease until stop is closed.
+// keep renews the lease regularly until stop is closed.
 func (l *lease) keep(stop <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -201,7 +201,7 @@ func (l *lease) renew(ctx context.Context) {
 	}
 	err := l.put(ctx, Condition{Version: l.version})
 	if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-		return // renewed, or the network is down: check decides
+		return // renewed, or the network is down, which check handles
 	}
 	now, object, err := l.read(ctx)
 	switch {
@@ -213,8 +213,8 @@ func (l *lease) renew(ctx context.Context) {
 	}
 }
 
-// check returns an error unless the lease is held. Every change of a locked
-// folder by its holder calls it first.
+// check returns an error if the lease is lost. The holder calls it before every change of
+// the locked folder.
 func (l *lease) check(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +230,7 @@ func (l *lease) check(ctx context.Context) error {
 	return l.lost
 }
 
-// release removes the lock object, unless somebody took the lease over.
+// release removes the lock object, unless another process has taken the lease over.
 func (l *lease) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +241,7 @@ func (l *lease) release() {
 	defer cancel()
 	now, object, err := l.read(ctx)
 	if err == nil && object.Version == l.version && now.Holder == l.content.Holder {
-		_ = l.folder.remove(ctx, LockName) // it lapses
+		_ = l.folder.remove(ctx, LockName) // after an error the lease expires
 	}
 	l.version, l.folder.lease = "", new(lease)
 }
@@ -258,8 +258,8 @@ func (e *conditionError) Usage() bool { return true }
 
 const probePrefix = ".probe-"
 
-// probe tests once for each bucket that the store keeps the conditions of
-// writes: without them neither locks nor commits are safe.
+// probe tests, once for each bucket, that the store enforces the conditions of writes.
+// Without these, locks and commits are not safe.
 func (b *bucket) probe(ctx context.Context, o *objects) error {
 	b.probed.Lock()
 	defer b.probed.Unlock()
@@ -271,7 +271,7 @@ func (b *bucket) probe(ctx context.Context, o *objects) error {
 	put := func(when Condition) (Object, error) {
 		return try(ctx, b, "probe", key, func() (Object, error) { return b.Put(ctx, key, []byte("probe\n"), when) })
 	}
-	if _, err := put(Condition{Absent: true}); err != nil && !errors.Is(err, fs.ErrExist) { // exists: the first answer was lost
+	if _, err := put(Condition{Absent: true}); err != nil && !errors.Is(err, fs.ErrExist) { // ErrExist: a first attempt succeeded, with its response lost
 		return err
 	}
 	defer o.remove(context.WithoutCancel(ctx), name) //nolint:errcheck // Sweep removes it
@@ -301,7 +301,7 @@ func (b *bucket) probeUpload(ctx context.Context, key string) error {
 		return err
 	}
 	defer func() {
-		try(ctx, b, "probe", key, func() (struct{}, error) { return struct{}{}, b.Cancel(ctx, u) }) //nolint:errcheck // an upload that was completed is gone
+		try(ctx, b, "probe", key, func() (struct{}, error) { return struct{}{}, b.Cancel(ctx, u) }) //nolint:errcheck // fails if the upload was completed
 	}()
 	tag, err := try(ctx, b, "probe", key, func() (string, error) { return b.Upload(ctx, u, 1, []byte("probe\n")) })
 	if err != nil {

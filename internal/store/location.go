@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// A Location is the place of a folder or a file: a path of the local file system
-// or a URL of an object store, scheme://bucket/key. It is the only code that
-// knows how the two differ; path/filepath must not see a URL, of which it
-// removes a slash.
+// A Location is the place of a folder or a file: a local path, or the URL of an object in an
+// object store, scheme://bucket/key. Only this type distinguishes the two. Code must not
+// pass a URL to path/filepath, which would remove one of its slashes.
 type Location struct {
 	scheme string // "" for a local path
-	path   string // a local path as given; else the bucket and the key, clean
+	path   string // a local path as given, or bucket/key after clean
 }
 
-// Locate parses a location. Every text is one: what is not a URL is a local path.
+// Locate parses a location. It cannot fail: text that is not a URL is a local path.
 func Locate(text string) Location {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || !isScheme(scheme) {
@@ -34,8 +33,8 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// clean removes empty, "." and ".." elements, so that no key leads out of its
-// bucket.
+// clean removes empty, "." and ".." elements from a key, so that no key refers to something
+// outside of its bucket.
 func clean(key string) string {
 	bucket, key, _ := strings.Cut(key, "/")
 	return strings.TrimSuffix(bucket+path.Clean("/"+key), "/")

@@ -26,23 +26,23 @@ type owner struct {
 	Since time.Time `json:"since"`
 }
 
-// held is a lock that this process has.
+// held is a lock that this process has acquired.
 type held struct {
-	intact func() error // nil if nobody removed or took over the lock
+	intact func() error // returns an error if the lock was removed or taken over
 	unlock func()
 }
 
 // Lock locks a folder, creating it if necessary, and returns the function that
 // unlocks it. It does not wait: if another process has the lock, the error
-// matches [ErrLocked] and names that process. The system releases the lock of a
-// process that is killed; in an object store the lock lapses after a minute.
+// matches [ErrLocked] and names that process. If a process is killed, the system
+// releases its lock; in an object store the lock expires after a minute.
 func Lock(folder Folder) (unlock func(), err error) {
 	h, err := folder.lock()
 	return h.unlock, err
 }
 
-// A RemovedError reports that another program removed a folder while a run worked
-// in it. It does not wrap Err, because that is about a file of the run itself.
+// A RemovedError reports that another program removed the folder of a run in progress. It
+// does not wrap Err, the error that the run got from one of its files as a consequence.
 type RemovedError struct {
 	Folder string
 	Err    error // the error of the run, nil if there was none
@@ -68,7 +68,7 @@ func Hold(folder Folder, work func() error) error {
 	if errors.Is(err, context.Canceled) || errors.As(err, new(*RemovedError)) {
 		return err
 	}
-	lost := h.intact() // also if work succeeded: the first files that it wrote may be gone
+	lost := h.intact() // also if work succeeded: files that it wrote may have been removed
 	if removed := (*RemovedError)(nil); errors.As(lost, &removed) {
 		return &RemovedError{Folder: removed.Folder, Err: err}
 	}
@@ -97,9 +97,8 @@ func (d dir) lock() (held, error) {
 		if !ok {
 			return held{}, fmt.Errorf("%w: %s%s", ErrLocked, d, holder(path))
 		}
-		// The previous owner may have removed the file after we opened
-		// it. Then we have locked a file that other processes do not
-		// see.
+		// The previous owner may have removed the lock file after we opened it. In
+		// that case we have locked a file that other processes cannot see.
 		if !sameFile(l, path) {
 			l.Close()
 			continue
@@ -119,7 +118,7 @@ func (d dir) held(l lockFile, path string) held {
 		},
 		unlock: func() {
 			defer l.Close()                                       // also after a panic; closing twice does nothing
-			if at(StepUnlock, path) == nil && sameFile(l, path) { // the lock of a run that came after a removal is not ours
+			if at(StepUnlock, path) == nil && sameFile(l, path) { // after a removal, path may be another run's lock
 				l.remove(path)
 			}
 		},

@@ -22,8 +22,8 @@ func tryLock(path string) (l lockFile, ok bool, err error) {
 	return lockFile{f}, true, nil
 }
 
-// remove removes the lock file and unlocks it: in this order, so that nobody can
-// lock a file that is about to be removed.
+// remove removes the lock file and then unlocks it. In the other order, another process
+// could lock a file that is about to be removed.
 func (l lockFile) remove(path string) {
 	os.Remove(path)
 	l.Close()

@@ -17,7 +17,7 @@ import (
 type objects struct {
 	b      *bucket
 	prefix string
-	lease  *lease // of the folder or one above that this process has locked
+	lease  *lease // lock of this process on this folder or a parent; nil: none
 }
 
 func openObjects(l Location) (*objects, error) {
@@ -104,7 +104,7 @@ func (o *objects) entries(ctx context.Context) (infos []*objectInfo, err error) 
 			return nil, err
 		}
 		for _, object := range page.Objects {
-			if name := strings.TrimPrefix(object.Key, prefix); name != "" { // some tools make an empty object for a folder
+			if name := strings.TrimPrefix(object.Key, prefix); name != "" { // "": some tools create an empty object for a folder
 				infos = append(infos, &objectInfo{name: name, object: object})
 			}
 		}

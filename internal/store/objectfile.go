@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// headBytes is how much of an object is read to open it: most JSON files, so
-	// that they take one request.
+	// headBytes is the number of bytes read when an object is opened. Most JSON files
+	// are smaller, so that they take one request.
 	headBytes = 16 << 10
-	// A sequential read gets windows that grow, so that a reader that stops early
-	// wastes little and a long one makes few requests.
+	// Sequential reads request windows of growing size, so that a reader that stops
+	// early wastes little, and a reader of the whole object makes few requests.
 	firstWindow   = 8 << 20
 	longestWindow = 64 << 20
 	// skipBytes is the largest gap that is read and dropped instead of making a
@@ -34,7 +34,7 @@ type objectFile struct {
 	end    int64         // offset at which the stream ends
 	last   int64         // end of the last read
 	window int64         // bytes of the last sequential request
-	until  int64         // end of the range that Sequential announced, from until on 0
+	until  int64         // end of the range announced by Sequential
 }
 
 func (o *objects) Open(ctx context.Context, name string) (File, error) {
@@ -59,8 +59,7 @@ func (o *objects) Open(ctx context.Context, name string) (File, error) {
 	return f, nil
 }
 
-// transient marks the error of a broken answer as one after which a retry may
-// succeed.
+// transient marks the error of a response that ended early, so that the request is retried.
 func transient(err error) error {
 	if err == nil || errors.Is(err, ErrTransient) {
 		return err
@@ -68,7 +67,7 @@ func transient(err error) error {
 	return &brokenError{err}
 }
 
-// A brokenError reports an answer that ended early.
+// A brokenError reports a response that ended early.
 type brokenError struct{ err error }
 
 func (e *brokenError) Error() string        { return "the answer was cut off: " + e.err.Error() }
@@ -108,7 +107,7 @@ func (f *objectFile) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// read fills p, which ends within the object, from off on.
+// read fills p with the bytes from offset off. off+len(p) must not exceed the object's size.
 func (f *objectFile) read(p []byte, off int64) (n int, err error) {
 	w := newWait(f.b)
 	for n < len(p) {
@@ -137,15 +136,15 @@ func (f *objectFile) read(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// seek makes the stream stand at off, with at least one byte to read; n is how
-// many the caller wants.
+// seek positions the stream at off, with at least one byte left. If necessary, it makes a
+// new request. n is the number of bytes that the caller wants.
 func (f *objectFile) seek(off, n int64) error {
 	if f.stream != nil && off > f.at && off-f.at <= skipBytes && off < f.end {
 		m, err := io.CopyN(io.Discard, f.stream, off-f.at)
 		f.at += m
 		count("read_bytes", m)
 		if err != nil {
-			f.close() // and make a request below
+			f.close() // a new request follows below
 		}
 	}
 	if f.stream != nil && off == f.at && f.at < f.end {
@@ -167,7 +166,7 @@ func (f *objectFile) seek(off, n int64) error {
 		body, _, err := f.b.Get(f.ctx, f.object.Key, Part{off, length, f.object.Version})
 		return body, err
 	})
-	if errors.Is(err, fs.ErrExist) { // of another version
+	if errors.Is(err, fs.ErrExist) { // the object has another version
 		return &fs.PathError{Op: "read", Path: f.b.url + "/" + f.object.Key, Err: errors.New("the object was replaced while it was read")}
 	}
 	f.stream, f.at, f.end = body, off, off+length

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// partBytes is the size of the parts of an upload: at most 10,000 parts give
-// files of 80 GB.
+// partBytes is the size of the parts of an upload. S3 allows 10,000 parts, so files can have
+// up to 80 GB.
 const partBytes = 8 << 20
 
 // An objectWriter writes an object, by an upload in parts if it is larger than
@@ -28,7 +28,7 @@ type objectWriter struct {
 	sum    hash.Hash // SHA-256 of what was written
 	upload Upload    // zero before the second part
 	marker string    // name of the object that records the upload
-	tags   []string  // of the parts
+	tags   []string  // tags of the uploaded parts
 	made   string    // version of the object that was committed
 	closed bool
 }
@@ -61,11 +61,11 @@ func (w *objectWriter) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// uploadPrefix begins the names of the objects that record incomplete uploads:
-// MinIO lists the uploads of one key, not those of a folder.
+// uploadPrefix begins the names of objects that record incomplete uploads. They are needed
+// because MinIO can list the uploads of one key only, not those of a folder.
 const uploadPrefix = ".upload-"
 
-// flush uploads the buffer as a part.
+// flush uploads the buffer as the next part.
 func (w *objectWriter) flush() error {
 	b := w.folder.b
 	if w.upload.ID == "" {
@@ -111,8 +111,8 @@ func (w *objectWriter) commit(when Condition) error {
 		made, err = w.send(when)
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
-		// Also after a request of ours that succeeded and whose answer was lost: the
-		// retry meets what it wrote itself, and no upload.
+		// This also happens if our request succeeded but its response was lost: the retry
+		// then finds the object, and no longer an upload.
 		same, sameErr := w.same()
 		switch {
 		case sameErr != nil:
@@ -120,7 +120,7 @@ func (w *objectWriter) commit(when Condition) error {
 		case same:
 			w.Abort()
 			return nil
-		case errors.Is(err, fs.ErrExist) || when.Version != "" && w.upload.ID == "": // or the object is gone
+		case errors.Is(err, fs.ErrExist) || when.Version != "" && w.upload.ID == "": // the object was replaced or removed
 			return &fs.PathError{Op: "commit", Path: w.folder.b.url + "/" + w.key, Err: fs.ErrExist}
 		}
 	}
@@ -133,7 +133,7 @@ func (w *objectWriter) commit(when Condition) error {
 	return nil
 }
 
-// send makes the last request.
+// send makes the request that creates the object.
 func (w *objectWriter) send(when Condition) (Object, error) {
 	b := w.folder.b
 	if w.upload.ID == "" {
@@ -172,8 +172,9 @@ func (w *objectWriter) same() (bool, error) {
 	return bytes.Equal(h.Sum(nil), w.sum.Sum(nil)), nil
 }
 
-// Withdraw cannot look and remove in one request, as S3 has none: an object
-// that another writer puts between the two is lost, and its stage finds out.
+// Withdraw implements [Committer]. It checks and removes the object in two requests, because
+// S3 has no conditional removal. If another writer creates the object between the two, that
+// object is lost; the stage of the other writer notices it.
 func (w *objectWriter) Withdraw() error {
 	if w.made == "" {
 		return nil
@@ -208,7 +209,7 @@ func (w *objectWriter) Abort() {
 	w.unmark(ctx)
 }
 
-// unmark removes the record of the upload.
+// unmark removes the object that records the upload.
 func (w *objectWriter) unmark(ctx context.Context) {
 	if w.marker == "" {
 		return

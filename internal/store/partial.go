@@ -24,10 +24,10 @@ func PartialName(name string) string {
 	return PartialPrefix + hex.EncodeToString(sum[:8])
 }
 
-// A Partial is a file that several runs may write, such as a download. Bytes
-// are only appended, and survive the end of the process. [Partial.Commit]
-// renames it to its final name. A note next to it, a few bytes, records what it
-// is a part of. A Partial is not safe for concurrent use.
+// A Partial is an incomplete file that later runs can continue, such as a download. Bytes
+// are only appended, and remain when the process ends. [Partial.Commit] gives the file its
+// final name. A note, a few bytes in a second file, identifies the complete file, such as a
+// URL and its version. A Partial is not safe for concurrent use.
 type Partial struct {
 	file *os.File // nil once closed
 	dir  dir
@@ -139,7 +139,7 @@ func (p *Partial) Note() (note []byte) {
 		return err
 	})
 	if err != nil {
-		return nil // a partial file without a note is unusable; the caller starts over
+		return nil // without its note a partial file cannot be continued; the caller starts again
 	}
 	return note
 }
@@ -229,8 +229,8 @@ func (p *Partial) Withdraw() error {
 	return err
 }
 
-// Close closes the file and keeps it for another run. It does nothing after
-// Commit.
+// Close closes the file without removing it, so that another run can continue. It does
+// nothing after Commit.
 func (p *Partial) Close() error {
 	if p.file == nil {
 		return nil

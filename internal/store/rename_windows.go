@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// rename renames a file or a folder. A file that exists is replaced. The new name
-// is durable, since this system cannot sync a folder.
+// rename renames a file or a folder. It replaces an existing file. It also makes the new
+// name durable, because Windows cannot sync a folder.
 func rename(from, to string) error {
 	return move(from, to, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
 }
@@ -43,8 +43,8 @@ func openToRead(path string) (*os.File, error) {
 	return openShared(path, windows.GENERIC_READ)
 }
 
-// createTemp creates a temporary file in a folder. It may be renamed and removed
-// while it is open.
+// createTemp creates a temporary file in a folder, which may be renamed and removed while
+// it is open.
 func createTemp(folder string) (*os.File, error) {
 	for {
 		f, err := os.CreateTemp(folder, TempPrefix+"*")
@@ -53,7 +53,7 @@ func createTemp(folder string) (*os.File, error) {
 		}
 		shared, err := openShared(f.Name(), windows.GENERIC_READ|windows.GENERIC_WRITE)
 		f.Close()
-		if err == nil || !errors.Is(err, os.ErrNotExist) { // else a sweep removed it
+		if err == nil || !errors.Is(err, os.ErrNotExist) { // ErrNotExist: Sweep of another process removed the file
 			return shared, err
 		}
 	}

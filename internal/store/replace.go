@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// A Replacement creates or replaces a folder atomically. Nobody sees its files
-// before [Replacement.Commit]; until then an existing folder of the same name
-// stays in place. It must not be used by several goroutines at once.
+// A Replacement creates or replaces a folder atomically. The new files become visible with
+// [Replacement.Commit]; until then an existing folder of the same name is not changed. A
+// Replacement must not be used by several goroutines at once.
 //
 //	r, err := store.Replace(parent, "step-00001000")
 //	if err != nil {
@@ -30,9 +30,9 @@ type Replacement struct {
 	temp   string // "" once committed or aborted
 }
 
-// Replace starts to create or replace the folder of the given name in a local
-// folder, which is created if necessary. It removes what a killed process left
-// of an earlier attempt.
+// Replace starts to create or replace the subfolder name of a local folder. It creates the
+// local folder if necessary, and removes the temporary files of a killed process that tried
+// the same.
 func Replace(folder Folder, name string) (*Replacement, error) {
 	d, err := local(folder, "replace "+name+" in")
 	if err != nil {
@@ -64,9 +64,8 @@ func Replace(folder Folder, name string) (*Replacement, error) {
 	return r, nil
 }
 
-// tempFolder returns the path of the temporary folder for a name. It is always
-// the same for a name, so that the next process finds what a killed process
-// left.
+// tempFolder returns the path of the temporary folder for a name. The path depends only on
+// the name, so that the next process finds the temporary folder of a killed process.
 func (d dir) tempFolder(name string) string {
 	h := sha256.Sum256([]byte(name))
 	return d.path(folderPrefix + hex.EncodeToString(h[:8]))
@@ -127,7 +126,7 @@ func (r *Replacement) Commit() error {
 	return r.parent.sync()
 }
 
-// Abort removes what was written. It does nothing after Commit.
+// Abort removes the new files. It does nothing after Commit.
 func (r *Replacement) Abort() {
 	if r.temp == "" {
 		return
@@ -136,7 +135,8 @@ func (r *Replacement) Abort() {
 	r.temp = ""
 }
 
-// swap moves the folder to its final name, and one that has it to the temporary name.
+// swap moves the new folder to its final name. An existing folder of that name gets the
+// temporary name.
 func (r *Replacement) swap() error {
 	path := string(r.final())
 	err := exchange(r.temp, path)
@@ -149,9 +149,10 @@ func (r *Replacement) swap() error {
 	return err
 }
 
-// swapByRenames swaps the folder called name and temp on a system that cannot
-// exchange two names. For a moment there is no folder of that name. If the process
-// ends then, the old folder is aside, from where restore brings it back.
+// swapByRenames swaps the folder called name and temp on a system that cannot exchange two
+// names atomically. It first moves the old folder aside, to a name with asidePrefix, so for a
+// moment there is no folder called name. If the process is killed then, restore moves the
+// old folder back.
 func (d dir) swapByRenames(name, temp string) error {
 	aside := d.path(asidePrefix + name)
 	if err := rename(d.path(name), aside); errors.Is(err, fs.ErrNotExist) {
@@ -165,11 +166,11 @@ func (d dir) swapByRenames(name, temp string) error {
 	return rename(aside, temp)
 }
 
-// asidePrefix begins the name of an old folder while a new one takes its name.
+// asidePrefix begins the temporary name of the old folder in swapByRenames.
 const asidePrefix = folderPrefix + "old-"
 
-// restore ends a swapByRenames whose process was killed: a folder aside gets its
-// name back, or is removed if the new folder has it.
+// restore cleans up after a process that was killed in swapByRenames. If the new folder has
+// the final name, it removes the old folder; otherwise it gives the old folder its name back.
 func (d dir) restore(name string) error {
 	aside := d.path(asidePrefix + name)
 	if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserveSpace allocates n bytes of disk space from an offset on, beyond the end of
-// the file, whose size stays. It returns false if that failed, or would not save CPU
-// time: only on ext4 it was measured, and elsewhere it may do harm, such as prevent
-// compression.
+// reserveSpace allocates n bytes of disk space from an offset at or beyond the end of the
+// file. The file's size does not change. It returns false if the allocation failed, or if
+// the file system is not ext4: only there savings were measured, and elsewhere a reservation
+// may do harm, such as prevent compression.
 func reserveSpace(f *os.File, from, n int64) bool {
 	var s unix.Statfs_t
 	fd := int(f.Fd())

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// running reports whether a process of this machine runs.
+// running reports whether this machine has a running process with the given PID.
 func running(pid int) bool {
 	return pid <= 0 || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

@@ -12,20 +12,20 @@ import (
 	"pretext/internal/failure"
 )
 
-// A Small is a kind of file that is read as a whole, with what one may take. A file
-// whose name a user gave may be anything; within these limits a wrong one costs nothing.
+// A Small is a kind of file that is read as a whole, with its limits. They protect the
+// process if a user gives the name of a wrong, very large file.
 type Small struct {
-	Bytes int64 // the most that a file may have
+	Bytes int64 // maximum size of the file
 	Cost  int64 // bytes of memory for each byte of the file, once it is parsed
 }
 
 // Kinds of small files.
 var (
-	Settings  = Small{1 << 20, 64}  // of a program or a model; with every setting they have 10 kB
+	Settings  = Small{1 << 20, 64}  // of a program or a model; a file with all settings has 10 kB
 	Tokens    = Small{64 << 20, 10} // vocab.txt and tokenizer.json; a few dozen MB for the largest vocabularies
-	Templates = Small{64 << 20, 8}  // templates collect writes 12 MiB of definitions at most
-	Rows      = Small{2 << 30, 8}   // questions and tables to train on, and answers; dozens of MB as published
-	Parts     = Small{4 << 30, 1}   // of a data set; a manifest of a million files has 200 MB
+	Templates = Small{64 << 20, 8}  // definitions of templates; the command "templates collect" writes at most 12 MiB
+	Rows      = Small{2 << 30, 8}   // fine-tuning data sets and their answers; published ones have dozens of MB
+	Parts     = Small{4 << 30, 1}   // files of a data set; a manifest of a million files has 200 MB
 )
 
 // errTooLarge is the error for a file above the limit of its kind.
@@ -34,9 +34,9 @@ var errTooLarge = failure.Usage(errors.New("too large"))
 // errNeedsMemory is the error for a file that takes more memory than the process may use.
 var errNeedsMemory = failure.DoesNotFit("too large for the allowed memory: give more --memory")
 
-// ReadSmall returns the content of a file at a location. Devices, pipes, sockets and
-// folders are not read, links to regular files are. It returns at once when ctx is done,
-// also from a file system that does not answer.
+// ReadSmall returns the content of a regular file at a location. It follows links, and
+// returns an error for a device, pipe, socket or folder. When ctx is done it returns at once,
+// even if the file system does not respond.
 func ReadSmall(ctx context.Context, location string, kind Small) ([]byte, error) {
 	type result struct {
 		data []byte
@@ -61,7 +61,7 @@ func ReadSmall(ctx context.Context, location string, kind Small) ([]byte, error)
 	}
 }
 
-// read reads a file that is called name in errors.
+// read returns the content of f. Errors refer to it as name.
 func (s Small) read(f File, name string) ([]byte, error) {
 	if err := s.check(f.Size()); err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
@@ -73,8 +73,8 @@ func (s Small) read(f File, name string) ([]byte, error) {
 	return b, nil
 }
 
-// check returns an error if a file of size bytes is above the limit, or takes more
-// memory than Go's memory limit, which --memory sets.
+// check returns an error if a file of size bytes exceeds the limit on size, or would need
+// more memory than Go's memory limit, which --memory sets.
 func (s Small) check(size int64) error {
 	switch limit := debug.SetMemoryLimit(-1); {
 	case size > s.Bytes:

@@ -10,8 +10,8 @@ import (
 // or the limit on file size. It wraps the system's error.
 type SpaceError struct {
 	Path string // path of the file that was being written
-	Need int64  // bytes needed by the write, or by the rest of the stage if that is known
-	Free int64  // bytes available to this user on the disk, and below the file size limit
+	Need int64  // bytes needed by the failed write; by the rest of the stage, if known
+	Free int64  // bytes that this user can still write, by free disk space and file size limit
 	Err  error
 }
 

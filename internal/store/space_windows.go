@@ -34,7 +34,7 @@ func FreeSpace(path string) (bytes int64, ok bool) {
 // fileLimit returns -1: unknown on this system.
 func fileLimit() int64 { return -1 }
 
-// errno gives errors of a full disk the numbers that they have elsewhere.
+// errno replaces Windows's error numbers for a full disk by those of other systems.
 func errno(err error) error {
 	for _, e := range []struct{ is, as syscall.Errno }{
 		{windows.ERROR_DISK_FULL, syscall.ENOSPC}, {windows.ERROR_HANDLE_DISK_FULL, syscall.ENOSPC},

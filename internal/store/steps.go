@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// A Step is a kind of file system operation on a local folder. Each operation
-// can fail, be interrupted, or be the last one before a crash; tests simulate
-// that at every operation with [Intercept].
+// A Step is a kind of file system operation on a local folder. Each operation can fail, be
+// interrupted, or be the last one before a crash. Tests use [Intercept] to simulate this at
+// every operation.
 type Step string
 
 // The operations, in the order in which they occur to a file. The path passed
@@ -17,34 +17,32 @@ const (
 	StepOwner      Step = "owner"       // write the owner into the lock file
 	StepMkdir      Step = "mkdir"       // create a folder
 	StepCreate     Step = "create"      // create a temporary file
-	StepWrite      Step = "write"       // write to it; a simulated failure writes half
+	StepWrite      Step = "write"       // write to the file; a simulated failure writes half
 	StepTruncate   Step = "truncate"    // truncate a partial file
-	StepMode       Step = "mode"        // apply the umask to its mode
-	StepSync       Step = "sync"        // make its content durable
-	StepClose      Step = "close"       // close it
-	StepRename     Step = "rename"      // rename it to its final name
+	StepMode       Step = "mode"        // apply the umask to the file's mode
+	StepSync       Step = "sync"        // make the file's content durable
+	StepClose      Step = "close"       // close the file
+	StepRename     Step = "rename"      // rename the file to its final name
 	StepSyncFolder Step = "sync-folder" // make the name durable
 	StepDiscard    Step = "discard"     // remove a temporary file or folder
 	StepUnname     Step = "unname"      // unlink an open scratch file
 	StepTempFolder Step = "temp-folder" // create a temporary folder
 	StepRemove     Step = "remove"      // remove a file, or the leftovers of a killed run
 	StepUnlock     Step = "unlock"      // remove the lock file
-	StepStat       Step = "stat"        // look at a file
-	StepOpen       Step = "open"        // open it
-	StepRead       Step = "read"        // read from it
-	StepList       Step = "list"        // read a folder
+	StepStat       Step = "stat"        // stat a file
+	StepOpen       Step = "open"        // open a file
+	StepRead       Step = "read"        // read from a file
+	StepList       Step = "list"        // list a folder
 )
 
-// intercept is the function set by [Intercept], called before each operation;
-// nil outside tests. It is global because folders are opened by location deep
-// inside a Beam runner, which offers no way to pass it down. Without a test it
-// costs one atomic load.
+// intercept is the function set by [Intercept], which is called before each operation; nil
+// outside tests. It is global because folders are opened deep inside a Beam runner, to which
+// a function cannot be passed. Outside tests it costs one atomic load.
 var intercept atomic.Pointer[func(Step, string) error]
 
-// Intercept makes this process call before ahead of every file operation, from
-// any goroutine. If before returns an error, the operation does not happen, and
-// the caller of the operation gets the error as if it came from the system.
-// restore ends the interception.
+// Intercept makes this process call the function before at the start of every file
+// operation, from any goroutine. If before returns an error, the operation is not done, and
+// its caller gets the error as if it came from the system. restore ends the interception.
 //
 // Intercept is for tests of failures only; internal/dev/archtest checks that.
 func Intercept(before func(step Step, path string) error) (restore func()) {

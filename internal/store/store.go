@@ -1,11 +1,11 @@
-// Package store gives access to folders of files. No other package knows where
-// files live.
+// Package store reads and writes folders of files, in the local file system or in an object
+// store. Other packages do not depend on which of the two it is.
 //
 // A [Folder] is a set of immutable files with plain names. Stages of the
 // pipeline exchange data only through folders. A file becomes visible as a
 // whole, with [Writer.Commit]; the interface has no rename, append or partial
-// write, so that an object store can implement it. A commit replaces no file,
-// but a file may be written again with the same bytes, so a task may run twice.
+// write, so that an object store can implement it. A commit does not replace a
+// file. Writing a file again with the same bytes succeeds, so a task may run twice.
 //
 //	w, err := folder.Create(ctx, "train-00000-of-00004.tfrecord")
 //	if err != nil {
@@ -53,7 +53,7 @@ type Folder interface {
 	// List returns the committed files, sorted by name, without temporary files
 	// and subfolders.
 	List(ctx context.Context) ([]fs.FileInfo, error)
-	// Remove removes a file durably. A file that does not exist is no error.
+	// Remove removes a file durably. If the file does not exist, it returns nil.
 	Remove(ctx context.Context, name string) error
 	// Folder returns a subfolder, which need not exist.
 	Folder(name string) Folder
@@ -78,7 +78,7 @@ type File = interface {
 type Writer interface {
 	io.Writer
 	Committer
-	// Abort discards what was written. It does nothing after a commit.
+	// Abort discards the written bytes. It does nothing after a commit.
 	Abort()
 }
 
@@ -86,17 +86,17 @@ type Writer interface {
 // [fs.ErrExist], Commit, Replace or Abort must follow; any other result ends
 // the writer. It is an alias, so that public packages can name the same type.
 type Committer = interface {
-	// Commit makes the file durable and visible under its name if no file has
-	// that name, or one with the same content. Else the error matches
-	// [fs.ErrExist].
+	// Commit makes the file durable and visible under its name. If another file has
+	// that name already, the error matches [fs.ErrExist], unless both have the same
+	// content.
 	Commit() error
-	// Replace makes the file durable and visible under its name. It replaces
-	// the file that old, a result of [Folder.Stat], describes; if another file
-	// has the name now, the error matches [fs.ErrExist]. If old is nil, it
-	// replaces any file.
+	// Replace makes the file durable and visible under its name, in place of the
+	// existing file that old, a result of [Folder.Stat], describes. If another file
+	// has the name meanwhile, the error matches [fs.ErrExist]. If old is nil, any
+	// existing file is replaced.
 	Replace(old fs.FileInfo) error
-	// Withdraw removes the file again after a commit, unless somebody replaced
-	// it since, or it was there before.
+	// Withdraw removes the file again after a commit. It does not remove the file if
+	// another writer has replaced it, or if Commit found an equal file.
 	Withdraw() error
 }
 
@@ -132,7 +132,7 @@ func OpenPath(ctx context.Context, location string) (File, error) {
 	if path, ok := Locate(location).Local(); ok {
 		f, err := openFile(path)
 		if err != nil {
-			return nil, err // not f, a nil *dirFile
+			return nil, err // not f: a nil *dirFile in an interface is not nil
 		}
 		return f, nil
 	}
@@ -152,8 +152,8 @@ func Stat(ctx context.Context, location string) (fs.FileInfo, error) {
 	return statObjects(ctx, l)
 }
 
-// ReadDir returns the files and subfolders of the folder at a location, sorted by
-// name, with those whose names begin with a dot.
+// ReadDir returns the files and subfolders of the folder at a location, sorted by name. It
+// includes names that begin with a dot.
 func ReadDir(ctx context.Context, location string) ([]fs.DirEntry, error) {
 	l := Locate(location)
 	if path, ok := l.Local(); ok {
@@ -190,8 +190,8 @@ func WriteFile(ctx context.Context, folder Folder, name string, data []byte) err
 	return w.Replace(nil)
 }
 
-// AddFile creates a small file. A file of the same name and content stays; one with other
-// content is a usage error, and stays too.
+// AddFile creates a small file. If a file of that name exists, AddFile does not change it,
+// and returns a usage error unless the content is the same.
 func AddFile(ctx context.Context, folder Folder, name string, data []byte) error {
 	w, err := folder.Create(ctx, name)
 	if err != nil {

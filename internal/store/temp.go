@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// A tempFile is a temporary file that this process holds, so that [Sweep] of
-// another process keeps it.
+// A tempFile is a temporary file that this process has marked as used, so that [Sweep] in
+// another process does not remove it.
 type tempFile struct {
 	*os.File
-	release func() // ends the hold; call it once the file has its final name or is removed
+	release func() // removes the mark; call it once the file has its final name or is removed
 }
 
-// createTemp creates the temporary file for a final name.
+// createTemp creates the temporary file for the file with the final name name.
 func (d dir) createTemp(name string) (*tempFile, error) {
 	if err := d.mkdir(); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (d dir) createTemp(name string) (*tempFile, error) {
 		if _, err := os.Lstat(f.Name()); err == nil {
 			return &tempFile{f, release}, nil
 		}
-		release() // a sweep removed it before it was held
+		release() // Sweep of another process removed the file before it was marked
 		f.Close()
 	}
 	return nil, d.space(named(err, "create", d.path(name)), d.path(name), 0, 0)
@@ -64,8 +64,8 @@ func (d dir) above() dir {
 	return dir(trim(parent))
 }
 
-// make creates the folder and its missing parents, and syncs each parent: a
-// folder whose name is not durable is lost with everything synced in it.
+// make creates the folder and its missing parents, and syncs each parent: if the name of a
+// folder is not durable, a crash can lose the folder and all files in it.
 func (d dir) make() error {
 	info, err := os.Stat(string(d))
 	if err == nil && info.IsDir() {
@@ -88,14 +88,13 @@ func (d dir) make() error {
 	if err != nil {
 		return err
 	}
-	if err := above.sync(); !errors.Is(err, fs.ErrPermission) { // a directory that may be written may still be unreadable
+	if err := above.sync(); !errors.Is(err, fs.ErrPermission) { // a writable directory may be unreadable, and then cannot be synced
 		return err
 	}
 	return nil
 }
 
-// scratchName replaces the name of a scratch file, which has no name, in error
-// messages.
+// scratchName stands in error messages for the name of a scratch file, which has none.
 const scratchName = "(scratch file)"
 
 // A Scratch is a temporary file of one task.
@@ -106,14 +105,14 @@ type Scratch interface {
 	Discard(off, n int64) // frees the space of n bytes, which are not read again
 }
 
-// NewScratch creates an unnamed temporary file, which disappears when it is
-// closed. It is in temp, a local directory; if that is "", in folder if it is
-// local, else in the system's directory for temporary files.
+// NewScratch creates an unnamed temporary file, which disappears when it is closed. It is
+// created in the local directory temp. If temp is "", it is created in folder, or, if folder
+// is not local, in the system's directory for temporary files.
 func NewScratch(folder Folder, temp string) (Scratch, error) {
 	return tempDir(folder, temp).scratch()
 }
 
-// tempDir returns the directory for temporary files of a folder.
+// tempDir returns the directory for temporary files, chosen as [NewScratch] describes.
 func tempDir(folder Folder, temp string) dir {
 	d, ok := folder.(dir)
 	switch {
@@ -179,10 +178,10 @@ func (s *dirScratch) ReadAt(p []byte, off int64) (int, error) {
 // folderPrefix begins the names of temporary folders.
 const folderPrefix = TempPrefix + "folder-"
 
-// TempFolder creates a temporary folder on the local disk, for code that needs
-// a real directory, in temp or else as [NewScratch] does. If it is in folder,
-// [Sweep] removes it if the process is killed. It returns the path and a function
-// that removes the folder with its content.
+// TempFolder creates a temporary folder on the local disk, for code that needs a real
+// directory. Its place is chosen as for [NewScratch]. It returns the path, and a function
+// that removes the folder with its content. If the process is killed, [Sweep] removes the
+// folder, but only if it was created in folder.
 func TempFolder(folder Folder, temp string) (path string, remove func(), err error) {
 	d := tempDir(folder, temp)
 	if err := d.mkdir(); err != nil {
@@ -202,10 +201,10 @@ func TempFolder(folder Folder, temp string) (path string, remove func(), err err
 	}, nil
 }
 
-// Sweep removes what killed processes left uncommitted in a folder: temporary
-// files and folders, and incomplete uploads. The caller must hold the folder's
-// lock, and no job may be running in it. Sweep keeps the temporary files of
-// running processes; of an upload nobody can tell whether its process runs.
+// Sweep removes the uncommitted data of killed processes from a folder: temporary files and
+// folders, and incomplete uploads. It keeps the temporary files of running processes, but
+// cannot tell whether the process of an upload is running. So the caller must hold the
+// folder's lock, and no job may be running in the folder.
 func Sweep(folder Folder) error { return folder.sweep() }
 
 func (d dir) sweep() error {
@@ -249,7 +248,7 @@ func (o *objects) sweep() error {
 	return nil
 }
 
-// cancel cancels the uploads of the key that an object records, and removes it.
+// cancel cancels the uploads of the key that the object marker records, and removes marker.
 func (o *objects) cancel(ctx context.Context, marker string) error {
 	key, err := ReadFile(ctx, o, marker)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -271,8 +270,8 @@ func (o *objects) cancel(ctx context.Context, marker string) error {
 	return o.remove(ctx, marker)
 }
 
-// removeEntries calls by for each entry of the folder. by returns the function
-// that removes the entry, or nil to keep it.
+// removeEntries removes entries of the folder. It calls by for each entry; by returns the
+// function that removes the entry, or nil to keep it.
 func (d dir) removeEntries(by func(os.DirEntry) func(path string) error) error {
 	entries, err := d.entries()
 	if err != nil {

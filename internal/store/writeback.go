@@ -2,21 +2,21 @@ package store
 
 import "os"
 
-// A writeback lets the kernel write a file to disk while it is being made. Else the
-// whole file is written when it is committed, while the task waits.
+// A writeback makes the kernel write a file to disk while the process is still producing the
+// file. Otherwise the commit would write the whole file, while the task waits.
 type writeback struct {
-	begun int64 // up to here the kernel writes the file
+	begun int64 // the kernel was asked to write the bytes before this offset
 	off   bool
 }
 
-// writebackBytes is the size of the pieces that the kernel is asked to write. With
-// 1 MiB committing a file of 43 MiB took 0.3 ms instead of 22 on ext4, with 4 MiB
-// 2.5, and none took more CPU time.
+// writebackBytes is the minimum number of bytes that the kernel is asked to write at a time.
+// Measured on ext4, the commit of a file of 43 MiB takes 22 ms without writeback, 2.5 ms
+// with pieces of 4 MiB, and 0.3 ms with 1 MiB; the CPU time is the same.
 const writebackBytes = 1 << 20
 
-// begin asks the kernel to write what a file of the given size has, if that is
-// enough. It does not wait, and it is only a wish: errors of the disk are those of
-// the commit.
+// begin asks the kernel to write the new bytes of a file to disk, if there are at least
+// writebackBytes. size is the file's size. It does not wait, and it ignores errors, because
+// the commit will report errors of the disk.
 func (b *writeback) begin(f *os.File, size int64) {
 	if b.off || size-b.begun < writebackBytes {
 		return

@@ -15,7 +15,7 @@ type dirWriter struct {
 	file    *os.File    // nil once closed
 	temp    string      // path of the temporary file; "" once committed or aborted
 	made    fs.FileInfo // the committed file; nil before, and if another writer committed equal content
-	release func()      // ends the claim on temp, see claim
+	release func()      // removes the mark on temp, see [hold]
 	dir     dir
 	name    string // final name, for errors
 	to      string // final path
@@ -58,7 +58,7 @@ func (w *dirWriter) Commit() error {
 			return named(err, "commit", w.path())
 		case same:
 			w.Abort()
-			return w.dir.sync() // its writer may have been killed before it synced the folder
+			return w.dir.sync() // the writer of the existing file may have been killed before it synced the folder
 		}
 		return &fs.PathError{Op: "commit", Path: w.path(), Err: fs.ErrExist}
 	}
@@ -89,7 +89,7 @@ func (w *dirWriter) complete() error {
 	if w.temp == "" {
 		return fmt.Errorf("commit %s: already closed", w.path())
 	}
-	if w.file == nil { // by an earlier Commit that found another file
+	if w.file == nil { // closed by an earlier Commit that found another file of this name
 		return nil
 	}
 	w.ahead.trim(w.file, w.size)
@@ -138,7 +138,7 @@ func (w *dirWriter) Withdraw() error {
 	}
 	err := w.dir.removeIf(w.name, w.to, w.made)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // somebody replaced it
+		return nil // another writer has replaced the file
 	}
 	return err
 }
@@ -157,9 +157,9 @@ func (w *dirWriter) Abort() {
 	w.file, w.temp = nil, ""
 }
 
-// removeIf removes the file at path if it is still the one that old describes;
-// else the error matches [fs.ErrExist]. It moves the file away before it looks,
-// so that nobody can replace it in between. name is its name in messages.
+// removeIf removes the file at path if it is still the file that old describes; otherwise
+// the error matches [fs.ErrExist]. It moves the file to another name before it compares, so
+// that no writer can replace the file in between. Messages call the file name.
 func (d dir) removeIf(name, path string, old fs.FileInfo) error {
 	step := func(step Step, do func() error) error {
 		err := at(step, d.path(name))
@@ -173,7 +173,7 @@ func (d dir) removeIf(name, path string, old fs.FileInfo) error {
 		return err
 	}
 	away.Close()
-	if runtime.GOOS == "windows" { // where no file can take the place of an open one
+	if runtime.GOOS == "windows" { // where an open file cannot be replaced
 		away.release()
 	} else {
 		defer away.release()
@@ -215,8 +215,8 @@ func renameIfAbsent(from, to string) error {
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	// A file system without links, such as exFAT. Two writers of one name are
-	// then told apart only by this look.
+	// The file system has no links, such as exFAT. This check is then the only
+	// protection against two writers of the same name, and it is not atomic.
 	if _, err := os.Lstat(to); err == nil {
 		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
 	}

@@ -23,8 +23,8 @@ func init() {
 			os.Setenv(name, value)
 		}
 	}
-	// A program linked with the C library looks up the user only there, so the
-	// environment variables have no effect on it.
+	// A program linked with the C library looks up the user only in the system's user
+	// database (/etc/passwd); the environment variables have no effect.
 	if _, err := user.Current(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: no user has ID %d: add one to /etc/passwd, or use the static program that CGO_ENABLED=0 go build makes (make build)\n",
 			os.Args[0], os.Getuid())

@@ -13,14 +13,14 @@ type head[T kernel.Float] struct {
 	number   int
 	position int64 // global position of the sequence
 	first    int   // row of the sequence's first token
-	n, keys  int   // number of tokens, and of those that are attended to
+	n, keys  int   // number of tokens; number of the first tokens that are attended to
 	size     int   // head size
 	scale    T     // 1/√size
 	q, k, v  []T   // from the sequence's first row; rows of 3H elements
 }
 
-// scores is a thread's attention matrices. They grow to the longest sequence
-// seen.
+// scores holds the attention matrices of one thread. They grow to the longest sequence so
+// far.
 type scores[T kernel.Float] struct{ p, dp []T }
 
 // eachHead calls f for every head of every sequence, in parallel.
@@ -43,8 +43,8 @@ func (e *encoder[T]) eachHead(b *trainer.Batch, layer int, f func(worker int, h 
 	})
 }
 
-// attentionRows is the number of query rows whose scores are in memory at once:
-// a multiple of 16, as dropout requires.
+// attentionRows is the number of query rows whose scores are in memory at the same time. It
+// is a multiple of 16, as dropout requires.
 const attentionRows = 256
 
 // A rowBlock is a range of query rows of a head.
@@ -73,13 +73,13 @@ func (e *encoder[T]) dropScores(x []T, h head[T], b rowBlock[T], layer int) {
 	dropout.Attention(e.attention, s, h.position, dropout.At(dropout.Probabilities, layer))
 }
 
-// scores sets p to q·kᵀ of a block, unscaled.
+// scores computes b.p = q·kᵀ for a block, without the scale.
 func (e *encoder[T]) scores(gemm *kernel.Gemm[T], h head[T], b rowBlock[T]) {
 	stride := 3 * e.config.HiddenSize
 	gemm.Mul(b.n, h.keys, h.size, kernel.Rows(h.q[b.first*stride:], stride), kernel.Rows(h.k, stride).T(), b.p, h.keys, false)
 }
 
-// attend computes ctx and lse of a layer.
+// attend computes the attention of a layer: its output ctx, and lse for the backward pass.
 func (e *encoder[T]) attend(b *trainer.Batch, layer int) {
 	width, k := e.config.HiddenSize, &e.layers[layer]
 	e.eachHead(b, layer, func(worker int, h head[T]) {
@@ -96,8 +96,8 @@ func (e *encoder[T]) attend(b *trainer.Batch, layer int) {
 	})
 }
 
-// attendGrad sets d.qkv from d.z, the gradient of ctx. P is the softmax, D is
-// P after dropout, and delta = Σ dP·P over a row:
+// attendGrad computes d.qkv, the gradient of qkv, from d.z, the gradient of ctx. P is the
+// softmax, D is P after dropout, and delta = Σ dP·P over a row:
 //
 //	dv = Dᵀ·dctx; dD = dctx·vᵀ; dP = drop(dD); dS = P·(dP − delta)·scale; dq = dS·k; dk = dSᵀ·q
 func (e *encoder[T]) attendGrad(b *trainer.Batch, layer int) {
@@ -113,18 +113,18 @@ func (e *encoder[T]) attendGrad(b *trainer.Batch, layer int) {
 	})
 }
 
-// qkv are the gradients of a head, from the sequence's first row.
+// qkv has the gradients of a head's q, k and v, from the sequence's first row.
 type qkv[T kernel.Float] struct{ q, k, v []T }
 
-// attendBlockGrad sets the rows of d.q in a block and adds the block's part of
-// d.k and d.v. The first block sets these instead.
+// attendBlockGrad computes the block's rows of d.q, and adds the block's contribution to d.k
+// and d.v. The first block overwrites d.k and d.v instead of adding.
 func (e *encoder[T]) attendBlockGrad(gemm *kernel.Gemm[T], h head[T], b rowBlock[T], d qkv[T], layer int) {
 	width, stride, more := e.config.HiddenSize, 3*e.config.HiddenSize, b.first > 0
 	q, k, v := kernel.Rows(h.q[b.first*stride:], stride), kernel.Rows(h.k, stride), kernel.Rows(h.v, stride)
 	dctx := kernel.Rows(e.d.z[(h.first+b.first)*width+h.number*h.size:], width)
 	p, dp := b.p, kernel.Rows(b.dp, h.keys)
 
-	e.scores(gemm, h, b) // the softmax again, from its logarithms
+	e.scores(gemm, h, b) // recompute the softmax from the stored lse
 	lse := e.layers[layer].lse[h.number*e.o.Tokens+h.first+b.first:]
 	for r := range b.n {
 		row := h.row(p, r)

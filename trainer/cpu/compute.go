@@ -7,8 +7,8 @@ import (
 	"pretext/trainer/cpu/internal/kernel"
 )
 
-// compute has the operations on matrices that encoder and heads share. It owns the threads
-// and the instruction set, and nothing of a batch.
+// compute has the matrix operations shared by encoder and heads. It holds the threads and
+// the instruction set, but no data of a batch.
 type compute[T kernel.Float] struct {
 	config trainer.Config
 	set    *kernel.Set[T]
@@ -25,12 +25,12 @@ func (c *compute[T]) rows(n, width int, f func(lo, hi int)) {
 	c.pool.Ranges(n, max(1, grain/width), f)
 }
 
-// linear sets y (rows, out) to x·Wᵀ, without the bias; x is (rows, in).
+// linear computes y = x·Wᵀ, without the bias. y is (rows, out), x is (rows, in).
 func (c *compute[T]) linear(y, x []T, rows int, d *dense[T]) {
 	c.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(d.w, d.in).T(), y, d.out, false)
 }
 
-// affine sets y (rows, out) to x·Wᵀ + b.
+// affine computes y = x·Wᵀ + b. y is (rows, out), x is (rows, in).
 func (c *compute[T]) affine(y, x []T, rows int, d *dense[T]) {
 	c.linear(y, x, rows, d)
 	c.rows(rows, d.out, func(lo, hi int) {
@@ -40,16 +40,16 @@ func (c *compute[T]) affine(y, x []T, rows int, d *dense[T]) {
 	})
 }
 
-// denseGrad adds the gradients of W and b. If dx is not nil, it also sets dx to the
-// gradient of x, or adds it if add is set.
+// denseGrad adds the gradients of W and b to d. If dx is not nil, it also computes the
+// gradient of x: it adds it to dx if add is set, otherwise it overwrites dx.
 func (c *compute[T]) denseGrad(dy, x []T, rows int, d *dense[T], dx []T, add bool) {
 	c.columns(d.out, func(lo, hi int) { c.addColumns(d.db, dy, nil, rows, lo, hi) })
 	c.gemm.Mul(d.out, d.in, rows, kernel.Rows(dy, d.out).T(), kernel.Rows(x, d.in), d.dw, d.in, true)
 	c.gemm.Mul(rows, d.in, d.out, kernel.Rows(dy, d.out), kernel.Rows(d.w, d.in), dx, d.in, add)
 }
 
-// gelu sets g to the activation of u; both have rows of n elements. If bias is not nil, it
-// first adds it to every row of u.
+// gelu computes g, the activation of u; both have rows of n elements. If bias is not nil,
+// gelu first adds it to every row of u.
 func (c *compute[T]) gelu(g, u []T, rows, n int, bias []T) {
 	c.rows(rows, n, func(lo, hi int) {
 		for r := lo; r < hi && bias != nil; r++ {
@@ -87,8 +87,8 @@ func (c *compute[T]) normGrad(dx, dy []T, rows int, p *norm[T], y *normed[T]) {
 	})
 }
 
-// columns calls f for ranges of columns in parallel. Sums over rows are divided
-// by columns, so that their order does not depend on the number of threads.
+// columns calls f for ranges of the n columns, in parallel. Sums over rows are divided among
+// the threads by columns, so that their order does not depend on the number of threads.
 func (c *compute[T]) columns(n int, f func(lo, hi int)) { c.pool.Ranges(n, columnGrain, f) }
 
 // columnGrain is the number of columns in a thread's unit of work.
@@ -127,8 +127,8 @@ func (c *compute[T]) softmax(x []T, scale T) T {
 // rowLoss is the cross entropy of one row of logits.
 type rowLoss struct {
 	loss float64
-	hit  bool  // the largest logit is that of the label
-	best int32 // index of the largest logit; only of the masked-LM head
+	hit  bool  // the label has the largest logit
+	best int32 // index of the largest logit; set only for the masked-LM head
 }
 
 func (l rowLoss) correct() float64 {

@@ -4,16 +4,16 @@
 //	model, err := cpu.Backend{}.Open(cfg, trainer.PretrainHeads(), opts)
 //
 // The model is written once, generic over float32 and float64; double precision
-// exists for tests by finite differences. Batches are unpadded: the tokens of
-// all sequences are the rows of one matrix, and only attention uses the
-// sequence borders.
+// exists for gradient tests by finite differences. Batches are unpadded: the rows
+// of a matrix are the tokens of all sequences, and only attention needs to know
+// where a sequence begins and ends.
 //
 // # Forward and backward
 //
-// T tokens, H hidden size, F feed-forward size, A heads. L is the length of a
-// sequence. Weights are stored as in transformers, output × input, so a dense
-// layer is y = x·Wᵀ + b. This is one layer; brackets show what it stores for
-// the backward pass:
+// T is the number of tokens, H the hidden size, F the feed-forward size, A the
+// number of heads, and L the length of a sequence. Weights are stored as in
+// transformers, output × input, so a dense layer is y = x·Wᵀ + b. This is one
+// layer; brackets show the values stored for the backward pass:
 //
 //	qkv = x·Wqkvᵀ + b                       (T, 3H)  [x, qkv]
 //	P = softmax(q·kᵀ/√(H/A)), dropped out   (L, L)   [log of the row sums]
@@ -25,13 +25,13 @@
 // The backward pass recomputes P, g and the dropout masks.
 //
 // After its attention, the last layer is computed only for the rows that a head
-// reads: there no row depends on another, and the gradient of the other rows is
-// zero.
+// reads. This is possible because there the rows do not depend on each other; the
+// gradient of the other rows is zero.
 //
-// The masked-LM head runs only on masked tokens, in chunks, with forward and
-// backward pass of a chunk together, so that the logits of one chunk are in
-// memory. Within a chunk it processes the vocabulary in parts whose logits fit
-// the processor's cache.
+// The masked-LM head runs only on masked tokens, in chunks. It does the forward
+// and the backward pass of a chunk together, so that only the logits of one chunk
+// are in memory. Within a chunk it processes the vocabulary in parts whose logits
+// fit in the processor's cache.
 //
 // Functions on matrices take operands and sizes as separate parameters, as BLAS
 // does.
@@ -40,9 +40,9 @@
 //
 // Training takes about 4·(8H + F) bytes for each token of
 // [trainer.Options.Tokens] and each layer, 16 bytes for each parameter, and a
-// chunk of logits (256 × vocabulary × 4 bytes). Without training it is two
-// layers instead of all, and 4 bytes for each parameter. Attention adds two
-// matrices of 256 × sequence length for each thread.
+// chunk of logits (256 × vocabulary × 4 bytes). Without training, only two layers
+// count, and each parameter takes 4 bytes. Attention adds two matrices of
+// 256 × sequence length for each thread.
 //
 // # Reading the code
 //
@@ -61,13 +61,13 @@
 // Ranks sum gradients in buckets: those of the heads, of each layer from the
 // last to the first, and of the embeddings. A bucket is summed in the background
 // as soon as the last micro-batch's backward pass has completed it; the word
-// embedding, which the masked-LM head shares, is complete at the end. A bucket
-// is reduce-scattered; then its sums are gathered and every rank makes the same
-// update. With [trainer.Options.ShardOptimizer] a rank updates its part of each
-// bucket only, and the new weights are gathered at the end of the step. It then
-// takes 8 bytes for each parameter and 8 more for each of its parts, instead of
-// 16 for each parameter; rank 0 takes 8 for each parameter while a snapshot is
-// open.
+// embedding, which the masked-LM head shares, is complete at the end. Buckets are
+// summed by reduce-scatter and all-gather, and every rank makes the same update.
+// With [trainer.Options.ShardOptimizer] there is no all-gather of sums: a rank
+// updates only its part of each bucket, and the new weights are gathered at the
+// end of the step. A rank then needs 8 bytes for each parameter, and 8 more for
+// each parameter that it updates, instead of 16 for each parameter. While a
+// snapshot is open, rank 0 needs another 8 bytes for each parameter.
 //
 // # Determinism
 //

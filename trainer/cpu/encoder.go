@@ -7,8 +7,8 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// encoder computes the embeddings and the encoder layers, forward and backward. It owns
-// their activations and their gradients, and the selection of rows that the heads read.
+// encoder computes the embeddings and the encoder layers, forward and backward. It holds
+// the activations, the gradients, and the selection of the rows that the heads read.
 // Shapes in comments use the maximum number of tokens (T) of trainer.Options, the hidden
 // size (H), the feed-forward size (F) and the attention heads (A); a batch uses the first
 // rows.
@@ -24,7 +24,7 @@ type encoder[T kernel.Float] struct {
 	selected          bert.Selection
 
 	embedded normed[T]   // output of the embedding's LayerNorm
-	layers   []kept[T]   // one for each layer; without training they share memory. The first one's x is embedded after dropout
+	layers   []kept[T]   // one for each layer; shared memory without training. layers[0].x: embedded after dropout
 	score    []scores[T] // one for each thread
 
 	g, out []T     // scratch: (T, F) output of the activation; (T, H) output of a block before its LayerNorm
@@ -64,7 +64,7 @@ func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Option
 		e.solo = append(e.solo, kernel.NewGemm(c.set, one))
 	}
 	for i := range e.layers {
-		if !o.Train && i >= 2 { // a layer reads only the output of the one before it, so two sets alternate
+		if !o.Train && i >= 2 { // a layer reads only the previous layer's output, so layers use two sets in turn
 			e.layers[i] = e.layers[i-2]
 		} else {
 			e.layers[i] = kept[T]{
@@ -109,7 +109,7 @@ func (e *encoder[T]) forward(b *trainer.Batch, want trainer.Output, train bool) 
 // output returns the encoder's output: the selected rows, H wide.
 func (e *encoder[T]) output() []T { return e.layers[len(e.layers)-1].final.y }
 
-// embed sets the first layer's input to drop(LN(word + position + segment)).
+// embed computes the first layer's input, drop(LN(word + position + segment)).
 func (e *encoder[T]) embed(b *trainer.Batch) {
 	h, p := e.config.HiddenSize, e.p
 	e.rows(b.Tokens(), h, func(lo, hi int) {
@@ -142,16 +142,16 @@ func (e *encoder[T]) layer(b *trainer.Batch, i int) {
 	e.addNorm(b, s, addend[T]{p.Down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.Norm2, &k.final)
 }
 
-// An addend describes what is added to a block's output before LayerNorm: the bias,
-// the residual with the rows of it to use, and the dropout site.
+// An addend describes what is added to the output of a block (attention or feed-forward)
+// before LayerNorm: the bias, the residual and its rows. It also has the dropout site.
 type addend[T kernel.Float] struct {
 	bias, residual []T
 	of             rowset
 	site           dropout.Site
 }
 
-// addNorm sets y to LN(drop(out + bias) + residual) and stores what the gradient
-// needs. e.out has the rows of s, and is overwritten.
+// addNorm computes y = LN(drop(e.out + bias) + residual), and stores in y the values that
+// the gradient needs. e.out has the rows of s, and is overwritten.
 func (e *encoder[T]) addNorm(b *trainer.Batch, s rowset, with addend[T], p *norm[T], y *normed[T]) {
 	h := e.config.HiddenSize
 	e.rows(s.n, h, func(lo, hi int) {
@@ -198,7 +198,7 @@ func (e *encoder[T]) layerGrad(b *trainer.Batch, i int) {
 	// of the residual.
 	e.normGrad(d.z, d.y, s.n, &p.Norm2, &k.final)
 	e.dropGrad(b, s, d.z, dropout.At(dropout.FeedForward, i))
-	e.gelu(e.g, k.u, s.n, wide, nil) // again: it is not kept
+	e.gelu(e.g, k.u, s.n, wide, nil) // recomputed, because the forward pass does not store it
 	e.denseGrad(d.o, e.g, s.n, &p.Down, d.u, false)
 	e.geluGrad(d.u, k.u, s.n, wide)
 	e.denseGrad(d.u, k.mid.y, s.n, &p.Up, d.z, true)
@@ -213,8 +213,8 @@ func (e *encoder[T]) layerGrad(b *trainer.Batch, i int) {
 	e.denseGrad(d.qkv, k.x, t, &p.QKV, d.y, true)
 }
 
-// dropGrad sets d.o to the gradient of the input of a dropout whose output has
-// the gradient dz. Both have the rows of s.
+// dropGrad computes d.o, the gradient of a dropout's input, from dz, the gradient of its
+// output. Both have the rows of s.
 func (e *encoder[T]) dropGrad(b *trainer.Batch, s rowset, dz []T, site dropout.Site) {
 	h, do := e.config.HiddenSize, e.d.o
 	e.rows(s.n, h, func(lo, hi int) {

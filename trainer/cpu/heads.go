@@ -9,13 +9,13 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// heads computes all heads on the encoder's output: their losses, outputs and gradients. It
-// owns the memory of the pooler and of the masked-LM head. Shapes in comments use the
+// heads computes all heads on the encoder's output: losses, outputs and gradients. It holds
+// the memory of the pooler and of the masked-LM head. Shapes in comments use the
 // maximum numbers of sequences (S) and masked tokens (M) of trainer.Options.
 type heads[T kernel.Float] struct {
 	*compute[T]
 	h    trainer.Heads
-	seed uint64 // of dropout
+	seed uint64 // seed of dropout
 	p    *bert.Parameters[dense[T], norm[T], table[T]]
 	mlm  mlmScratch[T]
 
@@ -32,7 +32,7 @@ type pass[T kernel.Float] struct {
 	hidden []T              // the encoder's output: the selected rows
 	rows   *bert.Selection  // of hidden
 	drop   bool             // apply dropout
-	dy     []T              // gets the gradient of hidden; nil: compute no gradients
+	dy     []T              // receives the gradient of hidden; nil: compute no gradients
 	coef   trainer.Coef     // coefficients of the loss terms, if dy is set
 	out    *trainer.Outputs // gets the outputs selected by out.Want
 	sums   *trainer.Sums    // set by forward
@@ -49,8 +49,8 @@ func newHeads[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Options,
 	return s
 }
 
-// forward computes all heads and their losses, and with p.dy also the gradients of the
-// heads' parameters.
+// forward computes all heads and returns the sums of their losses. If p.dy is set, it also
+// computes the gradients of hidden and of the heads' parameters.
 func (s *heads[T]) forward(p pass[T]) trainer.Sums {
 	b := p.batch
 	p.sums = &trainer.Sums{Tokens: float64(b.Tokens()), Sequences: float64(b.Sequences())}
@@ -154,8 +154,8 @@ func (s *heads[T]) drop(b *trainer.Batch, x []T) {
 	}
 }
 
-// classes adds the loss, the hit and the count of each row of logits that has a label to
-// the three sums, and replaces the logits by their gradients.
+// classes adds, for each row of logits with a label, the loss, the hit and the count to the
+// three sums. It replaces the logits by their gradients.
 func (s *heads[T]) classes(logits []T, labels []int32, coef T, sums [3]*float64) {
 	n := len(logits) / max(1, len(labels))
 	for i, label := range labels {
@@ -171,8 +171,8 @@ func (s *heads[T]) classes(logits []T, labels []int32, coef T, sums [3]*float64)
 	}
 }
 
-// regress adds the squared errors of scores to the sums and replaces the scores by
-// their gradients.
+// regress adds the squared errors of scores to p.sums, and replaces the scores by their
+// gradients.
 func regress[T kernel.Float](p pass[T], scores []T) {
 	for i, want := range p.batch.Scores {
 		if math.IsNaN(float64(want)) {
@@ -212,8 +212,8 @@ func (s *heads[T]) span(p pass[T]) {
 	}
 }
 
-// endpoint returns the loss of the start (column 0) or the end (column 1) of an
-// answer, and replaces this column of a sequence's span logits by its gradient.
+// endpoint returns the loss of the start (column 0) or the end (column 1) of an answer. It
+// replaces this column of part, a sequence's span logits, by its gradient.
 func (s *heads[T]) endpoint(part []T, column int, label int32, coef T) rowLoss {
 	values := make([]T, len(part)/2)
 	for i := range values {

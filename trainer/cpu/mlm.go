@@ -8,13 +8,13 @@ import (
 	"pretext/trainer/cpu/internal/kernel"
 )
 
-// mlmColumns is the number of masked tokens in a chunk, whose logits are in
-// memory at once.
+// mlmColumns is the number of masked tokens in a chunk. The logits of one chunk are in
+// memory at the same time.
 const mlmColumns = 256
 
-// mlmRows is the number of words in a part of the vocabulary, the unit of work of a
-// thread. It is so small that the logits of a part stay in the second-level cache. It
-// does not depend on the number of threads, so that sums always have the same order.
+// mlmRows is the number of words in a part of the vocabulary, a thread's unit of work. It is
+// small enough for the logits of a part to stay in the second-level cache. It does not
+// depend on the number of threads, so that sums always have the same order.
 const mlmRows = 252
 
 // mlmScratch is the working memory of the masked-LM head.
@@ -26,8 +26,8 @@ type mlmScratch[T kernel.Float] struct {
 	dy   []T       // (M, H)
 	dx   []T       // (M, H)
 
-	// For a chunk of up to mlmColumns masked tokens; n is their number, rounded
-	// up.
+	// Values of a chunk of up to mlmColumns masked tokens. n is their number, rounded
+	// up to whole panels.
 	width         int              // n
 	columns, rows kernel.Packed[T] // the decoder's input as (H, n) and as (n, H)
 	logits        []T              // (V, n)
@@ -49,9 +49,9 @@ func newMLMScratch[T kernel.Float](c *compute[T], o trainer.Options) mlmScratch[
 	return s
 }
 
-// masked is the masked-LM head on the masked tokens: transform, LayerNorm, and the
-// decoder tied to the word embedding. A token may be masked twice; the rows of the
-// gradient are added in order.
+// masked computes the masked-LM head on the masked tokens: transform, LayerNorm, and the
+// decoder tied to the word embedding. A token may be masked twice, so the rows of its
+// gradient are added, in order.
 func (s *heads[T]) masked(p pass[T]) {
 	a, b, h, n := &s.mlm, p.batch, s.config.HiddenSize, p.batch.Masked()
 	for i, row := range b.MaskedIndex {
@@ -82,11 +82,10 @@ func (s *heads[T]) masked(p pass[T]) {
 	}
 }
 
-// mlmChunk computes logits and losses of the masked tokens [lo, hi). When
-// training it also computes the gradients of the decoder and, into dy, of its
-// input. Logits have a row for each word and a column for each token. So the
-// word vectors, the largest matrix, are used in place, one part after the
-// other.
+// mlmChunk computes logits and losses of the masked tokens [lo, hi). When training it also
+// computes the gradients of the decoder, and writes the gradient of the decoder's input to
+// dy. Logits have a row for each word and a column for each token, so that the word vectors,
+// the largest matrix, need not be packed.
 func (s *heads[T]) mlmChunk(p pass[T], lo, hi int) {
 	a, b, h, n := &s.mlm, p.batch, s.config.HiddenSize, hi-lo
 	y := kernel.Rows(a.norm.y[lo*h:], h)
@@ -197,7 +196,7 @@ func (s *heads[T]) mlmWordGrad(labels []int32, coef func(j int) T) {
 
 // appendLogits appends the logits of n tokens, one row for each token.
 func (s *heads[T]) appendLogits(dst []float32, n int) []float32 {
-	const rows = 64 // rows that a transposing pass reads at once
+	const rows = 64 // rows that are transposed at a time
 	v, w := s.config.VocabSize, s.mlm.width
 	at := len(dst)
 	dst = slices.Grow(dst, n*v)[:at+n*v]

@@ -11,8 +11,8 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// model implements trainer.Model. It owns nothing but its parts, of which each owns its
-// state; trainer/cuda has the same parts under the same names.
+// model implements trainer.Model. It consists of parts, each with its own state;
+// trainer/cuda has the same parts under the same names.
 type model[T kernel.Float] struct {
 	c        trainer.Config
 	h        trainer.Heads
@@ -51,7 +51,7 @@ func (m *model[T]) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums
 	return m.heads.forward(m.pass(b, out)), nil
 }
 
-// pass returns the input of the heads after the encoder's forward pass.
+// pass returns the input of the heads. Call it after the encoder's forward pass.
 func (m *model[T]) pass(b *trainer.Batch, out *trainer.Outputs) pass[T] {
 	n := m.encoder.behindAttention(b, m.c.Layers-1).n
 	return pass[T]{batch: b, hidden: m.encoder.output()[:n*m.c.HiddenSize], rows: &m.encoder.selected, out: out}

@@ -6,8 +6,8 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// parameters owns the weights, gradients and moments, and knows the snapshots that share
-// them.
+// parameters holds the weights, gradients and moments, and the open snapshots, which may
+// share them.
 type parameters[T kernel.Float] struct {
 	layout bert.Layout
 	views  bert.Parameters[dense[T], norm[T], table[T]]
@@ -17,8 +17,8 @@ type parameters[T kernel.Float] struct {
 	shared []*snapshot[T] // open snapshots, which may share w, m and v
 }
 
-// newParameters allocates weights, and for training gradients and the moments that belong to
-// this rank.
+// newParameters allocates the weights. For training it also allocates the gradients, and the
+// moments of the parameters that this rank updates.
 func newParameters[T kernel.Float](c trainer.Config, h trainer.Heads, l bert.Layout, r *ranks[T]) *parameters[T] {
 	p := &parameters[T]{layout: l, w: make([]T, l.Size)}
 	if r.train {
@@ -52,7 +52,7 @@ func (p *parameters[T]) values(k trainer.Kind) []T {
 // A part is a range of the flat buffers inside one tensor.
 type part struct {
 	lo, hi int
-	at     int // index of the first element in the moments, which hold only the parts that this rank updates
+	at     int // index of its first element in m and v, which have only the parts that this rank updates
 	tensor int // index in the layout's specs
 }
 

@@ -28,7 +28,7 @@ func (b Backend) Peak(d time.Duration) (flops float64, err error) {
 	for i := range x {
 		x[i] = float32(i%7) - 3
 	}
-	best := time.Duration(0) // of one product, because other processes may run on the machine
+	best := time.Duration(0) // time of the fastest product; other processes may slow the others
 	for start := time.Now(); best == 0 || time.Since(start) < d; {
 		one := time.Now()
 		gemm.Mul(n, n, n, kernel.Rows(x, n), kernel.Rows(x, n), y, n, false)

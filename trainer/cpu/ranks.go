@@ -8,8 +8,8 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// ranks sums gradients over the ranks that train the model together, and gathers what is
-// divided over them. It owns the reduction of the step in progress.
+// ranks sums gradients over the ranks that train the model together, and gathers values that
+// are divided among the ranks. It holds the reduction of the step in progress.
 type ranks[T kernel.Float] struct {
 	comm      trainer.Comm
 	train     bool
@@ -43,20 +43,19 @@ func (r *ranks[T]) own(b bert.Bucket) (lo, hi int) {
 	return b.First + at[i], b.First + at[i+1]
 }
 
-// A reduction sums the gradients of a step over the ranks, bucket by bucket, on
-// a goroutine of its own, while backward computes the next bucket. It has its
-// own references, because the model may be closed while a collective waits for
-// a rank that failed.
+// A reduction sums the gradients of a step over the ranks, bucket by bucket, on its own
+// goroutine, while backward computes the next bucket. It does not use the model's fields,
+// because the model may be closed while a collective waits for a rank that failed.
 type reduction[T kernel.Float] struct {
 	comm    trainer.Comm
 	g       []T
 	buckets []bert.Bucket
-	sharded bool // sum each bucket on the ranks that own its parts only
+	sharded bool // a part of a bucket is summed only on the rank that updates it
 	ready   chan int
 	done    chan error
 }
 
-// start starts a reduction of g, the flat gradients, that waits for buckets.
+// start starts a reduction of g, the flat gradients. It waits for complete buckets.
 func (r *ranks[T]) start(g []T) {
 	x := &reduction[T]{comm: r.comm, g: g, buckets: r.buckets, sharded: r.sharded, ready: make(chan int, len(r.buckets)), done: make(chan error, 1)}
 	r.reduction = x
@@ -82,17 +81,17 @@ func (x *reduction[T]) run() error {
 	return nil
 }
 
-// complete tells the reduction in progress, if there is one, that this rank has
-// all gradients of bucket i.
+// complete passes bucket i, whose gradients this rank has computed, to the reduction in
+// progress. Without a reduction it does nothing.
 func (r *ranks[T]) complete(i int) {
 	if r.reduction != nil {
 		r.reduction.ready <- i
 	}
 }
 
-// reduce ends the reduction of the step: when it returns, g, the flat gradients, has the
-// sums of all ranks, with r.sharded in this rank's parts only. A rank without a
-// micro-batch starts the reduction here.
+// reduce ends the reduction of the step. When it returns, g, the flat gradients, has the
+// sums over all ranks; if r.sharded is set, only in this rank's parts. On a rank without a
+// micro-batch it first starts the reduction.
 func (r *ranks[T]) reduce(g []T) error {
 	if r.comm.Size() == 1 {
 		return nil
@@ -122,8 +121,8 @@ func (r *ranks[T]) gather(x []T) error {
 	return nil
 }
 
-// gatherMoments returns a whole moment, flat, of which each rank has its parts.
-// Ranks other than 0 need memory for one bucket only and return nil.
+// gatherMoments gathers a moment (Adam's m or v) whose parts are on all ranks. On rank 0 it
+// returns the whole moment, flat. Other ranks return nil and need memory for one bucket only.
 func (r *ranks[T]) gatherMoments(own []T) ([]T, error) {
 	var whole, scratch []T
 	if r.comm.Rank() == 0 {

@@ -2,7 +2,7 @@ package cpu
 
 import "pretext/trainer"
 
-// A rowset is the list of batch rows that a matrix has, in order.
+// A rowset lists the rows of the batch that are the rows of a matrix, in order.
 type rowset struct {
 	n    int
 	rows []int32 // nil: all
@@ -16,8 +16,8 @@ func (s rowset) row(r int) int {
 	return int(s.rows[r])
 }
 
-// behindAttention returns the rows for which a layer is computed after its
-// attention: the selected rows in the last layer, all rows in the others.
+// behindAttention returns the rows for which the rest of a layer, after its attention, is
+// computed: the selected rows in the last layer, all rows in other layers.
 func (e *encoder[T]) behindAttention(b *trainer.Batch, layer int) rowset {
 	if e.selected.All || layer < len(e.layers)-1 {
 		return rowset{n: b.Tokens()}
@@ -25,15 +25,15 @@ func (e *encoder[T]) behindAttention(b *trainer.Batch, layer int) rowset {
 	return rowset{len(e.selected.Rows), e.selected.Rows}
 }
 
-// gather moves the rows of a set to the front of x, which has all rows.
+// gather moves the rows in s to the front of x, which has all rows.
 func gather[T any](x []T, s rowset, width int) {
 	for r := range s.rows {
 		copy(x[r*width:(r+1)*width], x[s.row(r)*width:])
 	}
 }
 
-// spread reverses gather: it moves rows from the front of x to their places
-// among t rows and sets all others to zero.
+// spread reverses gather: it moves the rows at the front of x to their places among t rows,
+// and sets all other rows to zero.
 func spread[T any](x []T, s rowset, t, width int) {
 	if s.rows == nil {
 		return

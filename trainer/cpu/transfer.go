@@ -22,7 +22,8 @@ type transfer[T kernel.Float] struct {
 	ranks  *ranks[T]
 }
 
-// errMissing is returned for values that are on other ranks, or incomplete, or nowhere.
+// errMissing is returned for values that this rank does not have: they are on other ranks,
+// not complete yet, or do not exist.
 var errMissing = errors.New("this rank does not have them")
 
 // tensors implements Model.Tensors.
@@ -30,7 +31,7 @@ func (t *transfer[T]) tensors(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	l := &t.params.layout
 	return l.Tensors(k, func(dst []float32, i int) ([]float32, error) {
 		src := t.params.values(k)
-		if len(src) != l.Size || k == trainer.Gradients && t.ranks.reduction != nil { // only a rank's parts, or incomplete sums
+		if len(src) != l.Size || k == trainer.Gradients && t.ranks.reduction != nil { // this rank has only its parts, or sums that are not complete
 			return nil, errMissing
 		}
 		return appendFloat32(dst, src[l.Offset[i]:l.Offset[i]+l.Specs[i].Size()]), nil
@@ -44,8 +45,8 @@ func appendFloat32[T kernel.Float](dst []float32, src []T) []float32 {
 	return dst
 }
 
-// load implements Model.Load. With several ranks that divide the moments, it keeps those of
-// this rank.
+// load implements Model.Load. If the ranks divide the moments, it stores only this rank's
+// parts of them.
 func (t *transfer[T]) load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (trainer.LoadReport, error) {
 	p := t.params
 	dst := p.values(k)
@@ -79,10 +80,10 @@ type snapshot[T kernel.Float] struct {
 	state  trainer.State
 	closed chan struct{}
 
-	gathered bool // the moments are not the model's, but copies, whole on rank 0 and nil on other ranks
+	gathered bool // the moments are gathered copies: complete on rank 0, nil on other ranks
 
 	mu     sync.Mutex // for values, which the model's goroutine replaces
-	values [3][]T     // weights, first and second moment; nil if the model has none, and once closed
+	values [3][]T     // weights, first and second moments; nil if the model has none, and after Close
 }
 
 // snapshot implements Model.Snapshot.
@@ -104,9 +105,9 @@ func (t *transfer[T]) snapshot(state trainer.State) (*snapshot[T], error) {
 	return s, nil
 }
 
-// unshare must be called before w, m or v change. It copies them for every open
-// snapshot, or waits until it is closed if the process's memory limit
-// (GOMEMLIMIT) has no room for the copy.
+// unshare must be called before w, m or v change. It gives every open snapshot its own copy.
+// If the process's memory limit (GOMEMLIMIT) has no room for a copy, it waits until the
+// snapshot is closed.
 func (p *parameters[T]) unshare() {
 	for _, s := range p.shared {
 		if !roomFor[T](s.shares() * p.layout.Size) {
@@ -125,7 +126,7 @@ func (s *snapshot[T]) copy() {
 	}
 }
 
-// shares returns how many of the values the snapshot shares with the model.
+// shares returns the number of buffers in s.values that the snapshot shares with the model.
 func (s *snapshot[T]) shares() int {
 	if s.gathered {
 		return 1

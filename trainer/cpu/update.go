@@ -8,8 +8,8 @@ import (
 	"pretext/trainer/optim"
 )
 
-// update ends a step: it applies the optimizer to the parts of the parameters that belong
-// to this rank. It owns the model's counters and the sums of the step.
+// update ends a step: it applies the optimizer to the parameters that this rank updates. It
+// holds the model's counters and the sums of the step.
 type update[T kernel.Float] struct {
 	*compute[T]
 	optimizer trainer.Optimizer
@@ -19,10 +19,10 @@ type update[T kernel.Float] struct {
 	sums      trainer.Sums // of the batches since the last step
 }
 
-// apply makes the step of trainer.Model.Apply. With several ranks, each rank has the summed
-// gradients of all parameters and makes the same update. With
-// trainer.Options.ShardOptimizer, each rank has those of its own parts, updates
-// these, and all gather the weights (ZeRO-1, Rajbhandari et al. 2020).
+// apply implements trainer.Model.Apply. With several ranks, each rank has the summed
+// gradients of all parameters and makes the same update. With trainer.Options.ShardOptimizer,
+// each rank has only the summed gradients of its own parts and updates these parts; then
+// the weights are gathered on all ranks (ZeRO-1, Rajbhandari et al. 2020).
 func (u *update[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	if err := u.ranks.reduce(u.params.g); err != nil {
 		return trainer.StepInfo{}, err
@@ -51,8 +51,8 @@ func (u *update[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	return info, nil
 }
 
-// agree computes the gradient norm and adds up u.sums over all ranks. The step
-// is skipped if the norm is not finite.
+// agree computes the gradient norm over all ranks, and adds up u.sums over all ranks. It
+// reports the step as skipped if the norm is not finite.
 func (u *update[T]) agree() (trainer.StepInfo, error) {
 	squares := make([]float64, len(u.params.parts))
 	u.pool.Do(len(u.params.parts), func(_, i int) { squares[i] = u.set.SumSquares(u.params.g[u.params.parts[i].lo:u.params.parts[i].hi]) })

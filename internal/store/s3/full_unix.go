@@ -4,5 +4,5 @@ package s3
 
 import "syscall"
 
-// full returns the error of a bucket without space.
+// full returns the error for a bucket without free space.
 func full(text string) error { return &answerError{text, syscall.EDQUOT} }

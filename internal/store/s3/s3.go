@@ -1,5 +1,5 @@
-// Package s3 is the client of object stores that speak Amazon's S3: it makes
-// [store.Open] accept s3://bucket/key.
+// Package s3 is a client for object stores with Amazon's S3 API. It makes [store.Open]
+// accept locations of the form s3://bucket/key.
 //
 // Settings come from the environment, as AWS's own tools read them:
 //
@@ -8,8 +8,9 @@
 //	AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL                         a server that is not Amazon's
 //	AWS_REGION, AWS_DEFAULT_REGION                                us-east-1
 //
-// Without credentials there, the role of the machine or container is used (IAM).
-// Requests to a server that is not Amazon's name the bucket in the path.
+// If these have no credentials, the client uses the IAM role of the machine or container.
+// For a server that is not Amazon's, requests have the bucket in the path, not in the host
+// name.
 package s3
 
 import (
@@ -42,7 +43,7 @@ import (
 // Register makes [store.Open] accept locations s3://bucket/key.
 func Register() { store.Register("s3", open) }
 
-// client returns the client of the process, which all buckets share.
+// client returns the process's only client, which all buckets share.
 var client = sync.OnceValues(newClient)
 
 // open returns the client of a bucket.
@@ -79,7 +80,7 @@ func newClient() (*minio.Core, error) {
 		Transport:    transport,
 		Region:       cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
 		BucketLookup: lookup,
-		MaxRetries:   1, // package store retries
+		MaxRetries:   1, // no retries here, because package store retries
 	})
 }
 
@@ -140,7 +141,8 @@ func (b *bucket) Head(ctx context.Context, key string) (store.Object, error) {
 	return describe(info), nil
 }
 
-// conditions returns the options of a write. minio-go's setters quote versions.
+// conditions returns the options of a conditional write. minio-go's setters add the quotes
+// that HTTP requires around a version.
 func conditions(when store.Condition) (o minio.PutObjectOptions) {
 	if when.Absent {
 		o.SetMatchETagExcept("*")
@@ -225,23 +227,23 @@ func (b *bucket) Uploads(ctx context.Context, key string) (uploads []store.Uploa
 	return uploads, explain(err)
 }
 
-// An answerError is an error of a request. Its text has no address with a
-// signature and no credentials.
+// An answerError is the error of a failed request. Its text has neither credentials nor a
+// signed URL.
 type answerError struct {
 	text  string
-	cause error // what it matches
+	cause error // the error that it matches in errors.Is
 }
 
 func (e *answerError) Error() string { return e.text }
 func (e *answerError) Unwrap() error { return e.cause }
 
-// explain returns an error of minio-go as [store.Bucket] wants it.
+// explain converts an error of minio-go to the errors that [store.Bucket] specifies.
 func explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	answer := minio.ToErrorResponse(err)
-	if answer.StatusCode == 0 { // no answer of the server
+	if answer.StatusCode == 0 { // no response from the server
 		return &answerError{plain(err), store.ErrTransient}
 	}
 	text := fmt.Sprintf("%s (%d %s)", strings.TrimSuffix(redact.Text(answer.Message), "."), answer.StatusCode, answer.Code)
@@ -264,8 +266,8 @@ func explain(err error) error {
 
 var errAnswer = failure.Network("the object store refused the request")
 
-// plain returns the cause of a failed connection without the URL, which every
-// message names already.
+// plain returns the cause of a failed connection as text. It omits the URL, which all
+// messages already contain.
 func plain(err error) string {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err

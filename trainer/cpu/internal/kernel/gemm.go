@@ -1,16 +1,16 @@
 package kernel
 
-// Block sizes of the product, in elements. A tile of A (MR×kBlock, packed or in
-// place) stays in the first-level cache while it is multiplied with one panel of
-// B after the other. A packed block of B (kBlock×nBlock) stays in the second. So
-// C is written row by row, which is efficient for main memory.
+// Block sizes of the product, in elements. A tile of A (MR×kBlock, packed or in place)
+// stays in the first-level cache while it is multiplied with all panels of a block of B.
+// The packed block of B (kBlock×nBlock) stays in the second-level cache. So C is written
+// row by row, which is efficient for main memory.
 const (
 	kBlock = 256
 	nBlock = 512
 )
 
-// A Matrix is a view of rows in a slice: element (i, j) is Data[i*Stride+j], or
-// with Trans Data[j*Stride+i].
+// A Matrix is a view of a slice as a matrix. Element (i, j) is Data[i*Stride+j]; if Trans
+// is set, it is Data[j*Stride+i].
 type Matrix[T Float] struct {
 	Data   []T
 	Stride int
@@ -34,8 +34,7 @@ type Gemm[T Float] struct {
 
 type gemmWorker[T Float] struct{ aPack, tile []T }
 
-// NewGemm returns a Gemm that computes with the inner loops of set on the threads of
-// pool.
+// NewGemm returns a Gemm that uses the inner loops of s and the threads of p.
 func NewGemm[T Float](s *Set[T], p *Pool) *Gemm[T] {
 	g := &Gemm[T]{set: s, pool: p, work: make([]gemmWorker[T], max(1, p.Threads))}
 	for i := range g.work {
@@ -44,8 +43,8 @@ func NewGemm[T Float](s *Set[T], p *Pool) *Gemm[T] {
 	return g
 }
 
-// Mul sets c (m×n, rows of ldc elements) to a·b, or adds it to c. a is m×k and b
-// is k×n. With k = 0 it sets c to zero.
+// Mul computes c = a·b, or c += a·b if add is set. a is m×k, b is k×n, and c is m×n with
+// ldc elements from one row to the next. With k = 0 and without add, it clears c.
 func (g *Gemm[T]) Mul(m, n, k int, a, b Matrix[T], c []T, ldc int, add bool) {
 	if m == 0 || n == 0 {
 		return
@@ -85,13 +84,13 @@ func (g *Gemm[T]) Pack(p *Packed[T], b Matrix[T], k, n int) {
 	}
 }
 
-// Width returns n columns rounded up to whole panels. A packed matrix has zeros
-// in the columns from n on; a product may compute these columns too.
+// Width returns the number of columns n, rounded up to whole panels. A packed matrix has
+// zeros in the additional columns; a product may compute these columns too.
 func (g *Gemm[T]) Width(n int) int { return g.panels(n) * g.set.NR }
 
-// MulPacked sets c (m×n, rows of ldc elements) to the first n columns of a·b, or adds
-// them to c. It computes in the calling goroutine; worker is the number of the pool's
-// thread that calls.
+// MulPacked computes the first n columns of a·b and writes them to c, or adds them if add
+// is set. c is m×n with ldc elements from one row to the next. MulPacked runs in the calling
+// goroutine; worker is the goroutine's number in the pool.
 func (g *Gemm[T]) MulPacked(worker, m, n int, a Matrix[T], b *Packed[T], c []T, ldc int, add bool) {
 	for k0 := 0; k0 < b.k; k0 += kBlock {
 		p := product[T]{a: a, b: b.data[k0*b.n:], m: m, k0: k0, kb: min(kBlock, b.k-k0), nb: n, c: c, ldc: ldc, add: add || k0 > 0}
@@ -114,8 +113,7 @@ type product[T Float] struct {
 	add           bool
 }
 
-// tilesAtOnce is the number of vertically adjacent tiles that a thread takes at a
-// time.
+// tilesAtOnce is the number of tiles, one below the other, in a thread's unit of work.
 const tilesAtOnce = 8
 
 // block spreads a product over the threads: by rows, and by columns as well
@@ -137,8 +135,7 @@ func (g *Gemm[T]) block(p product[T]) {
 	})
 }
 
-// tiles computes the tiles of one row of tiles, which begins at row m0, for the
-// panels [first, last) of B.
+// tiles computes one row of tiles of C, from row m0, for the panels [first, last) of B.
 func (g *Gemm[T]) tiles(w *gemmWorker[T], p product[T], m0, first, last int) {
 	mr, nr := g.set.MR, g.set.NR
 	mb := min(mr, p.m-m0)

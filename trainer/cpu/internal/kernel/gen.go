@@ -1,11 +1,11 @@
 //go:build ignore
 
-// Gen writes simd_amd64.s: every function once with AVX2 and FMA, on Y
-// registers of 8 floats, and once with AVX-512, on Z registers of 16. Operands
-// stand in the order of Go's assembler: sources last to first, then the target.
+// Gen writes simd_amd64.s. It writes every function once for AVX2 and FMA, with Y registers
+// of 8 floats, and once for AVX-512, with Z registers of 16. Operands have the order of Go's
+// assembler: sources from last to first, then the destination.
 //
-// It also writes decl_amd64.go: the Go declarations of all functions, and for each
-// function that both instruction sets have a method of level that calls the right one.
+// It also writes decl_amd64.go, the Go declarations of all functions. For each function that
+// both instruction sets have, decl_amd64.go has a method of level that calls the right one.
 package main
 
 import (
@@ -17,13 +17,12 @@ import (
 	"strings"
 )
 
-// An isa describes an instruction set for the generator: how it names registers, and
-// their size.
+// An isa describes an instruction set for the generator: names and sizes of registers.
 type isa struct {
 	suffix     string
 	reg        string // register prefix
 	width      int    // floats in a register
-	rows       int    // rows of a tile of a product; a tile has the columns of two registers
+	rows       int    // rows of a tile of a product; a tile is two registers wide
 	round      string // instruction that rounds to the nearest whole number
 	out        *bytes.Buffer
 	goOut      *bytes.Buffer
@@ -110,18 +109,18 @@ func (s isa) label(name string) { fmt.Fprintf(s.out, "%s:\n", name) }
 // r returns the name of register i.
 func (s isa) r(i int) string { return fmt.Sprintf("%s%d", s.reg, i) }
 
-// text writes the head of a function and loads its arguments into the given registers.
+// text writes the start of a function, which loads the arguments into the given registers.
 func (s isa) text(name, args, registers string) { s.load(s.head(name, args, 0), registers) }
 
-// An argument is an argument of a function: its place in the caller's frame.
+// An argument is the place of a function's argument in the caller's frame.
 type argument struct {
 	name   string
 	offset int
 	bool   bool
 }
 
-// load writes the loads of arguments into registers, separated by spaces. Arguments
-// without one are left out.
+// load writes instructions that load arguments into registers. registers has their names,
+// separated by spaces. Arguments without a register are not loaded.
 func (s isa) load(args []argument, registers string) {
 	for i, r := range strings.Fields(registers) {
 		move := "MOVQ"
@@ -132,8 +131,8 @@ func (s isa) load(args []argument, registers string) {
 	}
 }
 
-// head writes the head of a function with a stack frame, whose comment is its Go
-// declaration, and returns its arguments.
+// head writes the TEXT line of a function with a stack frame of frame bytes, and its Go
+// declaration as a comment. It returns the places of the arguments.
 func (s isa) head(name, args string, frame int) []argument {
 	list := strings.Split(args, ", ")
 	arguments, size := make([]argument, len(list)), 0
@@ -170,7 +169,8 @@ func (s isa) zero(i int) {
 	}
 }
 
-// constant writes the load of a constant into a register; R9 points to the table.
+// constant writes the instruction that loads constant c into register dst. R9 points to the
+// table of constants.
 func (s isa) constant(c, dst int) { s.p("VBROADCASTSS %d(R9), %s", 4*c, s.r(dst)) }
 
 // micro writes the function that computes a tile of rows×(2 registers). Registers 2i
@@ -186,14 +186,14 @@ func (s isa) micro() {
 	s.microEnd()
 }
 
-// microRows writes micro for an A that is not packed: its rows are lda elements
-// apart.
+// microRows writes the variant of micro for an A that is not packed, whose rows are lda
+// elements apart.
 func (s isa) microRows() {
 	s.microBegin("microRows", "k int, a, b, c *float32, ldc int, add bool, lda int")
 	s.p("MOVQ lda+48(FP), R12")
 	s.p("SHLQ $2, R12")
 	s.p("LEAQ (R12)(R12*2), R13")
-	bases := []string{"SI", "BX", "R9"}[:(s.rows+4)/5] // of five rows each
+	bases := []string{"SI", "BX", "R9"}[:(s.rows+4)/5] // each points to a group of five rows
 	for i := range bases[1:] {
 		s.p("LEAQ (%s)(R12*4), %s", bases[i], bases[i+1])
 		s.p("ADDQ R12, %s", bases[i+1])
@@ -210,13 +210,13 @@ func (s isa) microRows() {
 	s.microEnd()
 }
 
-// microLoop writes the loop over the steps, four at a time, then one at a time.
+// microLoop writes the loop over the k steps: four steps at a time, then single steps.
 func (s isa) microLoop(steps func(n int)) {
 	s.p("MOVQ CX, R11")
 	s.p("SHRQ $2, R11")
 	s.p("JEQ rest")
 	s.label("quad")
-	for at := 0; at < 4*8*s.width; at += 64 { // B comes from the second-level cache: eight steps ahead
+	for at := 0; at < 4*8*s.width; at += 64 { // prefetch B from the second-level cache, eight steps ahead
 		s.p("PREFETCHT0 %d(DI)", 8*8*s.width+at)
 	}
 	steps(4)
@@ -232,8 +232,8 @@ func (s isa) microLoop(steps func(n int)) {
 	s.label("done")
 }
 
-// microBegin writes the begin of micro: it loads the arguments, clears the tile, and
-// prefetches the memory that the tile will be written to.
+// microBegin writes the start of micro, which loads the arguments, clears the tile, and
+// prefetches the memory to which the tile will be written.
 func (s isa) microBegin(name, args string) {
 	s.text(name, args, "CX SI DI DX R8 AX")
 	s.p("SHLQ $2, R8")
@@ -265,8 +265,7 @@ func (s isa) microSteps(n int, at func(step, row int) string) {
 	s.p("ADDQ $%d, DI", 8*s.width*n)
 }
 
-// microEnd writes the end of micro, which stores the tile in memory or adds it to the
-// memory.
+// microEnd writes the end of micro, which stores the tile in C or adds it to C.
 func (s isa) microEnd() {
 	s.p("TESTL AX, AX")
 	s.p("JEQ store")

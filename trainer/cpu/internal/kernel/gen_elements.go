@@ -18,8 +18,8 @@ func (s isa) loop(name string, body func(), pointers ...string) {
 	s.label(name + "End")
 }
 
-// exp replaces register x by its exponential, with temporaries n, q and t. The
-// argument is held between the table's low and high; NaN stays.
+// exp writes instructions that replace register x by its exponential, with the temporary
+// registers n, q and t. x is first limited to the table's low and high; NaN stays NaN.
 //
 //	n = round(x·log₂e), f = x − n·ln 2, e^x = 2^n · Σ f^i/i!
 func (s isa) exp(x, n, q, t int) {
@@ -76,8 +76,8 @@ func (s isa) expSums() {
 	s.end()
 }
 
-// expScale writes the function that replaces x by exp(x − shift)·by, element by
-// element, and writes a register of partial sums of the results.
+// expScale writes the function that replaces x by exp(x − shift)·by, element by element.
+// The function returns partial sums of the results, one for each float of a register.
 func (s isa) expScale() {
 	s.text("expScale", "x, shift, by *float32, n int, table *float32, sums *float32", "SI DX DI CX R9 R10")
 	s.zero(6)
@@ -93,8 +93,8 @@ func (s isa) expScale() {
 	s.end()
 }
 
-// addMax writes the function that adds a number to x and sets top to the larger of
-// top and x, element by element.
+// addMax writes the function that adds a number to all elements of x, and replaces each
+// element of top by the larger of itself and the element of x.
 func (s isa) addMax() {
 	s.text("addMax", "x, top *float32, n int, by *float32", "SI DI CX AX")
 	s.p("VBROADCASTSS (AX), %s", s.r(1))
@@ -115,7 +115,7 @@ func (s isa) max() {
 	s.end()
 }
 
-// gelu computes the tanh form of GELU as x·σ with
+// gelu writes the function for the tanh form of GELU. It is computed as x·σ with
 // σ = 1/(1 + exp(−2√(2/π)(x + 0.044715x³))). With grad it multiplies y by the
 // derivative, σ + x·σ(1 − σ)·2√(2/π)(1 + 3·0.044715x²).
 func (s isa) gelu(name string, grad bool) {
@@ -152,10 +152,10 @@ func (s isa) gelu(name string, grad bool) {
 	s.end()
 }
 
-// erf is the exact form x·Φ(x), Φ(x) = ½(1 + erf(x/√2)), with Abramowitz and
-// Stegun's 7.1.26 for erf (error below 1.5e-7): with z = |x|/√2 and
-// t = 1/(1 + p·z), erf(z) = 1 − (a₁t + … + a₅t⁵)·exp(−z²). The derivative,
-// Φ(x) + x·φ(x), is multiplied into y.
+// erf writes the function for the exact form of GELU, x·Φ(x) with Φ(x) = ½(1 + erf(x/√2)).
+// erf is Abramowitz and Stegun's approximation 7.1.26 (error below 1.5e-7): with z = |x|/√2
+// and t = 1/(1 + p·z), erf(z) = 1 − (a₁t + … + a₅t⁵)·exp(−z²). With grad it multiplies y by
+// the derivative, Φ(x) + x·φ(x).
 func (s isa) erf(name string, grad bool) {
 	s.text(name, "y, x *float32, n int, table *float32", "DI SI CX R9")
 	s.loop("next", func() {
@@ -208,11 +208,11 @@ func (s isa) signOf(mask, x, dst int) {
 	s.p("VXORPS %s, %[2]s, %[2]s", s.r(3), s.r(dst))
 }
 
-// adam writes the function that optim.Update describes; c holds Scale, Beta1, Rest1,
-// Beta2, Rest2, C1, C2, Epsilon, Decay and Rate. Moments of rows without a gradient
-// decay into subnormal numbers. Arithmetic with these is a hundred times slower, and
-// rounding never lets them reach zero. So they are flushed to zero (bits 6 and 15 of
-// the control register).
+// adam writes the function that optim.Update describes; c holds Scale, Beta1, Rest1, Beta2,
+// Rest2, C1, C2, Epsilon, Decay and Rate. The function makes the processor flush subnormal
+// numbers to zero (bits 6 and 15 of the control register). Without a gradient, moments decay
+// to subnormal numbers, with which arithmetic is a hundred times slower, and because of
+// rounding they would never reach zero.
 func (s isa) adam() {
 	args := s.head("adam", "c, w, m, v, q *float32, n int, direction bool", 8)
 	s.p("STMXCSR saved-4(SP)")
@@ -316,14 +316,15 @@ func (s isa) scale() {
 	s.end()
 }
 
-// strides turns the strides of transpose and copyRows into bytes.
+// strides writes instructions that convert the strides of transpose and copyRows from
+// elements to bytes.
 func (s isa) strides() {
 	s.p("SHLQ $2, R9")
 	s.p("SHLQ $2, R8")
 }
 
-// transpose writes the function that turns 8 rows of k columns, a multiple of 8, into
-// k rows of 8. It stores each row of the result whole, in order.
+// transpose writes the function that transposes 8 rows of k columns to k rows of 8 columns;
+// k is a multiple of 8. It stores the rows of the result one after another, each at once.
 func (s isa) transpose() {
 	s.text("transpose", "dst *float32, dstStride int, src *float32, srcStride int, k int", "DI R9 SI R8 CX")
 	s.strides()
@@ -333,7 +334,7 @@ func (s isa) transpose() {
 		for i, at := range []string{"(SI)", "(SI)(R8*1)", "(SI)(R8*2)", "(SI)(R10*1)", "(R12)", "(R12)(R8*1)", "(R12)(R8*2)", "(R12)(R10*1)"} {
 			s.p("VMOVUPS %s, %s", at, s.r(i))
 		}
-		for i := 0; i < 8; i += 2 { // pairs of rows, then of pairs, then of fours
+		for i := 0; i < 8; i += 2 { // interleave pairs of rows, then pairs of pairs, then groups of four
 			s.p("VUNPCKLPS %s, %s, %s", s.r(i+1), s.r(i), s.r(8+i))
 			s.p("VUNPCKHPS %s, %s, %s", s.r(i+1), s.r(i), s.r(9+i))
 		}

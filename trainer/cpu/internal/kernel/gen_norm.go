@@ -1,10 +1,10 @@
 //go:build ignore
 
-// The functions of gen.go for LayerNorm and the gradients of it and of softmax.
+// The functions of gen.go for LayerNorm, its gradient, and the gradient of softmax.
 
 package main
 
-// sum writes a register of partial sums of x.
+// sum writes the function that returns partial sums of x, one for each float of a register.
 func (s isa) sum() {
 	s.text("sum", "x *float32, n int, sums *float32", "SI CX R10")
 	s.zero(0)
@@ -13,7 +13,7 @@ func (s isa) sum() {
 	s.end()
 }
 
-// dot writes a register of partial sums of x·y.
+// dot writes the function that returns partial sums of x·y, as sum does of x.
 func (s isa) dot() {
 	s.text("dot", "x, y *float32, n int, sums *float32", "SI DX CX R10")
 	s.zero(0)
@@ -25,8 +25,8 @@ func (s isa) dot() {
 	s.end()
 }
 
-// center writes the function that sets y to x minus a number and writes a register of
-// sums of y².
+// center writes the function that computes y, x minus a number, and returns partial sums of
+// y², as sum does of x.
 func (s isa) center() {
 	s.text("center", "y, x *float32, n int, by, sums *float32", "DI SI CX R9 R10")
 	s.constant(0, 1)
@@ -41,7 +41,8 @@ func (s isa) center() {
 	s.end()
 }
 
-// affine multiplies x by a number and sets y to x·gain + bias.
+// affine writes the function that multiplies x by a number, and then computes
+// y = x·gain + bias.
 func (s isa) affine() {
 	s.text("affine", "y, x, gain, bias *float32, n int, by *float32", "DI SI DX R10 CX R9")
 	s.constant(0, 1)
@@ -55,7 +56,7 @@ func (s isa) affine() {
 	s.end()
 }
 
-// normSums writes registers of sums of dy·gain and of dy·gain·x.
+// normSums writes the function that returns partial sums of dy·gain and of dy·gain·x.
 func (s isa) normSums() {
 	s.text("normSums", "dy, x, gain *float32, n int, sums *float32", "DI SI DX CX R10")
 	s.zero(0)
@@ -71,7 +72,7 @@ func (s isa) normSums() {
 	s.end()
 }
 
-// normGrad sets dx to c0·(dy·gain − c1 − x·c2).
+// normGrad writes the function that computes dx = c0·(dy·gain − c1 − x·c2).
 func (s isa) normGrad() {
 	s.text("normGrad", "dx, dy, x, gain *float32, n int, c *float32", "R10 DI SI DX CX R9")
 	for i := range 3 {
@@ -88,7 +89,7 @@ func (s isa) normGrad() {
 	s.end()
 }
 
-// softmaxGrad sets dp to p·(dp − c1)·c0.
+// softmaxGrad writes the function that replaces dp by p·(dp − c1)·c0.
 func (s isa) softmaxGrad() {
 	s.text("softmaxGrad", "dp, p *float32, n int, c *float32", "DI SI CX R9")
 	s.constant(0, 1)

@@ -1,13 +1,13 @@
 // Package kernel holds the inner loops of the CPU backend: matrix products and
 // the element-wise functions that cost most.
 //
-// A [Set] is one implementation of the inner loops for one instruction set;
-// [Plain] in Go is always there and is what the others are tested against. The
-// drivers around a set are shared. Threads come from a [Pool].
+// A [Set] implements the inner loops for one instruction set. The set [Plain] is written
+// in Go and always available; the other sets are tested against it. All sets use the same
+// code around the inner loops. Threads come from a [Pool].
 //
-// Results are the same bits for any number of threads: a product is split over
-// rows and columns and never over the inner dimension, and every other sum is
-// over fixed blocks in a fixed order. Different sets differ by rounding.
+// Results are equal, bit for bit, for any number of threads: a product is divided by rows
+// and columns, never along the inner dimension, and all other sums are over fixed blocks in
+// a fixed order. The results of different sets differ by rounding.
 //
 // Operands and sizes are separate parameters, as in BLAS, because the assembly
 // takes them so.
@@ -52,14 +52,14 @@ type Set[T Float] struct {
 	// the sum of the results.
 	ExpScale func(x, shift, by []T) T
 
-	// AddMax adds by to every element of x, and raises each element of top to
-	// the element of x if that is larger.
+	// AddMax adds by to every element of x, and then replaces each element of top
+	// by the larger of itself and the element of x.
 	AddMax func(x, top []T, by T)
 
 	// Max returns the largest element of x, which must not be empty.
 	Max func(x []T) T
 
-	// GELU sets y to the activation of x; tanh selects the tanh form.
+	// GELU computes y, the activation of x; tanh selects the tanh form.
 	GELU func(y, x []T, tanh bool)
 
 	// GELUGrad multiplies dy by the activation's derivative at x.
@@ -69,7 +69,7 @@ type Set[T Float] struct {
 	// returns 1/σ. x may be y or x̂.
 	Norm func(y, xhat, x, gain, bias []T, eps float64) T
 
-	// NormGrad sets dx to the gradient of a row's input, given 1/σ. dx may be dy.
+	// NormGrad computes dx, the gradient of a row's input; scale is 1/σ. dx may be dy.
 	NormGrad func(dx, dy, xhat, gain []T, scale T)
 
 	// SoftmaxGrad replaces dp, the gradient of the probabilities
@@ -93,7 +93,8 @@ type Set[T Float] struct {
 	Adam func(c optim.Constants[T], w, m, v, g []T)
 }
 
-// Tiles computes tiles of a product of matrices A and B, and packs their operands.
+// Tiles has the inner loops that compute tiles of C, the product of the matrices A and B,
+// and those that pack A and B.
 type Tiles[T Float] struct {
 	MR, NR int // rows and columns of a tile
 
@@ -102,20 +103,21 @@ type Tiles[T Float] struct {
 	// set, it adds to c instead.
 	Micro func(k int, a, b, c []T, ldc int, add bool)
 
-	// MicroRows is Micro for an A that is not packed and whose rows are lda elements
-	// apart: a[i*lda+p] takes the place of a[p*MR+i]. The result has the same bits. It
-	// is nil if packing is as fast.
+	// MicroRows is like Micro, for an A that is not packed. The rows of A are lda elements
+	// apart: a[i*lda+p] replaces a[p*MR+i]. The result has the same bits. MicroRows is nil
+	// if packing is as fast.
 	MicroRows func(k int, a []T, lda int, b, c []T, ldc int, add bool)
 
-	// Transpose8 sets dst[p*dstStride+r] to src[r*srcStride+p] for eight rows r and k
-	// columns p; k is a multiple of 8. CopyEights sets it to src[p*srcStride+r] for r
-	// below 8 and k rows p, CopyPanels for r below NR. All three write in the order of
-	// p, and are nil if a plain loop is as fast.
+	// Transpose8 computes dst[p*dstStride+r] = src[r*srcStride+p] for eight rows r and k
+	// columns p; k is a multiple of 8. CopyEights and CopyPanels compute
+	// dst[p*dstStride+r] = src[p*srcStride+r] for k rows p; CopyEights for r below 8,
+	// CopyPanels for r below NR. All three write in the order of p. A function is nil if
+	// a plain loop is as fast.
 	Transpose8, CopyEights, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
 }
 
-// For returns the inner loops of an instruction set, or an error if the machine lacks
-// it. Double precision has the plain set only.
+// For returns the inner loops for an instruction set. It returns an error if the machine
+// does not have the instruction set. For double precision there is only the plain set.
 func For[T Float](isa ISA) (*Set[T], error) {
 	var zero T
 	if _, single := any(zero).(float32); !single {

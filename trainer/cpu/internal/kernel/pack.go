@@ -63,7 +63,7 @@ func (s *Set[T]) packFast(panel []T, m Matrix[T], a area, width int) bool {
 	return true
 }
 
-// end returns how many elements of m.Data the area needs.
+// end returns the minimum length of m.Data for the area to be inside.
 func (m Matrix[T]) end(a area) int {
 	if m.Trans {
 		return (a.column+a.columns-1)*m.Stride + a.row + a.rows

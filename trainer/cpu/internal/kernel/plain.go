@@ -18,8 +18,8 @@ func plain[T Float]() *Set[T] {
 	}
 }
 
-// plainMicro keeps a 4×4 tile in sixteen variables, so that the compiler can keep
-// them in registers.
+// plainMicro implements Tiles.Micro for tiles of 4×4. It has the tile in sixteen variables,
+// which the compiler can assign to registers.
 func plainMicro[T Float](k int, a, b, c []T, ldc int, add bool) {
 	var c00, c01, c02, c03, c10, c11, c12, c13, c20, c21, c22, c23, c30, c31, c32, c33 T
 	a, b = a[:4*k], b[:4*k]

@@ -15,7 +15,7 @@ func normScale[T Float](square T, n int, eps float64) T {
 	return T(1 / math.Sqrt(float64(square)/float64(n)+eps))
 }
 
-// plainCenter sets y to x minus a number and returns the sum of its squares.
+// plainCenter computes y = x − by and returns the sum of the squares of y.
 func plainCenter[T Float](y, x []T, by T) T {
 	var square T
 	y = y[:len(x)]
@@ -36,7 +36,7 @@ func plainAffine[T Float](y, x, gain, bias []T, by T) {
 	}
 }
 
-// plainNormGrad sets dx to scale·(q − mean(q) − x̂·mean(q·x̂)), where q = dy·gain.
+// plainNormGrad computes dx = scale·(q − mean(q) − x̂·mean(q·x̂)), where q = dy·gain.
 func plainNormGrad[T Float](dx, dy, xhat, gain []T, scale T) {
 	s, t := plainNormSums(dy, xhat, gain)
 	plainNormMove(dx, dy, xhat, gain, [3]T{scale, s / T(len(dx)), t / T(len(dx))})

@@ -22,7 +22,7 @@ var constants = [...]float32{
 	0.5, 0.39894228040143267794, float32(math.Copysign(0, -1)),
 }
 
-// single returns the set of an instruction set for single precision.
+// single returns the inner loops for an instruction set in single precision.
 func single(isa ISA) (*Set[float32], error) {
 	avx2 := cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	avx512 := avx2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
@@ -47,9 +47,9 @@ func single(isa ISA) (*Set[float32], error) {
 	return nil, fmt.Errorf("instruction set %q: not on this machine", isa)
 }
 
-// A level selects the assembly of an instruction set, whose registers hold width
-// floats. It calls functions directly, not through function values, so that the small
-// buffers passed by address stay on the stack.
+// A level selects the assembly functions of an instruction set; width is the number of
+// floats in a register. Its methods call the functions directly, not through function
+// values, so that small buffers passed by address stay on the stack.
 type level struct {
 	isa   ISA
 	width int
@@ -77,7 +77,7 @@ func simd(l level, mr, nr int) *Set[float32] {
 	}
 }
 
-// What is left over at the end of a slice goes through a padded copy.
+// The functions below process the remaining elements at the end of a slice in a padded copy.
 
 func (l level) expSum(x []float32, shift float32) float32 {
 	total := float32(0)
@@ -131,7 +131,7 @@ func (l level) expScale(x, shift, by []float32) float32 {
 		copy(tx[:], x[n:])
 		copy(th[:], shift[n:])
 		copy(tb[:], by[n:])
-		total += l.expScaleFull(tx[:l.width], th[:], tb[:]) // what is past the end is multiplied by zero
+		total += l.expScaleFull(tx[:l.width], th[:], tb[:]) // elements past the end are multiplied by zero
 		copy(x[n:], tx[:])
 	}
 	return total

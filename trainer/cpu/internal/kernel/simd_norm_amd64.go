@@ -1,7 +1,7 @@
 package kernel
 
-// LayerNorm and the gradients of it and of softmax. What is left over at the end
-// of a row is computed in Go.
+// LayerNorm, its gradient, and the gradient of softmax. The remaining elements at the end
+// of a row, less than a register, are computed in Go.
 
 func (l level) norm(y, xhat, x, gain, bias []float32, eps float64) float32 {
 	y, xhat, gain, bias = y[:len(x)], xhat[:len(x)], gain[:len(x)], bias[:len(x)]
