@@ -195,7 +195,7 @@ func (w *wait) next(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(w.pause/2 + rand.N(w.pause)): //nolint:gosec // random to spread the clients; need not be secure
+	case <-time.After(w.pause/2 + rand.N(w.pause)): //nolint:gosec // spreads clients, needs no secrecy
 	}
 	w.pause = min(2*w.pause, patience.longest)
 	return true

@@ -301,7 +301,7 @@ func (b *bucket) probeUpload(ctx context.Context, key string) error {
 		return err
 	}
 	defer func() {
-		try(ctx, b, "probe", key, func() (struct{}, error) { return struct{}{}, b.Cancel(ctx, u) }) //nolint:errcheck // fails if the upload was completed
+		try(ctx, b, "probe", key, func() (struct{}, error) { return struct{}{}, b.Cancel(ctx, u) }) //nolint:errcheck // an upload that was completed is gone
 	}()
 	tag, err := try(ctx, b, "probe", key, func() (string, error) { return b.Upload(ctx, u, 1, []byte("probe\n")) })
 	if err != nil {

@@ -24,13 +24,13 @@ type buffer struct {
 // device.Device.Alloc.
 const alignment = 256
 
-// want requests a buffer of size bytes. place stores the buffer's address in *at;
-// if size is 0, *at stays zero.
+// want requests a buffer of size bytes. A later call of place allocates the buffer and
+// stores its address in *at; if size is 0, *at stays zero.
 func (a *arena) want(name string, at *device.Pointer, size int) {
 	a.buffers = append(a.buffers, buffer{name, at, size})
 }
 
-// size returns the bytes of all buffers.
+// size returns the total size of all buffers in bytes.
 func (a *arena) size() int {
 	total := 0
 	for _, b := range a.buffers {
@@ -39,8 +39,8 @@ func (a *arena) size() int {
 	return total
 }
 
-// place allocates all requested buffers: in one allocation or, if apart is set,
-// each in a named allocation of its own, which only the simulator can make.
+// place allocates all requested buffers in one allocation. If apart is set, each buffer gets
+// a named allocation of its own; only the simulator supports this.
 func (a *arena) place(d device.Device, apart bool) error {
 	if apart {
 		named, _ := d.(interface {
@@ -85,7 +85,7 @@ func (a *arena) free(d device.Device) error {
 	return nil
 }
 
-// requests collects the sizes of all buffers of one model, for one allocation.
+// requests collects the buffers that a model needs, so that one allocation can hold them all.
 type requests struct {
 	arena
 	c       trainer.Config

@@ -12,12 +12,12 @@ import (
 // A Backend opens models on one device. Several models may share it, but only
 // one goroutine at a time may use them.
 type Backend struct {
-	// Transport is how the ranks of later models exchange data.
+	// Transport selects how ranks exchange data. It applies to models opened later.
 	Transport Transport
 
-	// Warn gets messages for people, each once; nil: no messages.
+	// Warn is called with each warning for the user, once; nil: no warnings.
 	Warn   func(message string)
-	warned bool // that there is no NCCL
+	warned bool // the warning about missing NCCL was given
 
 	device  device.Device
 	modules map[kernels.Type]kernelSet // loaded so far
@@ -63,8 +63,8 @@ func (b *Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (tr
 	return m, nil
 }
 
-// types maps a precision to the build of the kernels and to the element type of
-// matrices.
+// types maps a precision to the type for which the kernels are compiled, and to the element
+// type of matrices.
 var types = map[trainer.Precision]struct {
 	kernel  kernels.Type
 	element device.DataType

@@ -10,10 +10,10 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// uploads copies batches to the device, in a stream of its own, so that a copy overlaps with
-// the computation of the batch before. It owns two slots, used in turn.
+// uploads copies batches to the device in its own stream, so that the copy of a batch
+// overlaps with the computation of the previous batch. It has two slots, used in turn.
 type uploads struct {
-	queue  // that copies
+	queue  // the stream for copies
 	packer packer
 	slots  [2]slot
 	next   int // slot of the next batch
@@ -26,9 +26,9 @@ func (u *uploads) request(r *requests) {
 	}
 }
 
-// send queues the copy of a batch to the device; the stream main waits for it. send waits
-// until the slot's last batch was copied; the device waits until main has computed that
-// batch.
+// send queues the copy of a batch to the device, and makes the stream main wait for it.
+// Before send writes to the slot, it waits until the slot's previous batch is copied. The
+// device starts the copy only when main has computed that previous batch.
 func (u *uploads) send(main *queue, b *trainer.Batch, want trainer.Output, train bool) (batch, error) {
 	s := &u.slots[u.next]
 	u.next = 1 - u.next
@@ -43,15 +43,15 @@ func (u *uploads) send(main *queue, b *trainer.Batch, want trainer.Output, train
 	return d, u.err
 }
 
-// done records that all work of main that reads the last batch is queued. Once that work is
-// done, its slot can be used again.
+// done marks the end of main's work on the latest batch: call it when all work that reads
+// this batch is queued. After this work, the batch's slot can be used again.
 func (u *uploads) done(main *queue) { main.record(u.slots[1-u.next].consumed) }
 
 // A slot holds the index arrays of one batch on the host and on the device.
 // There are two: one batch is copied while the other is computed.
 type slot struct {
 	host     []byte         // page-locked
-	base     device.Pointer // of the copy on the device
+	base     device.Pointer // address of the copy on the device
 	uploaded device.Event   // the copy is done: host may be written again
 	consumed device.Event   // the batch is computed: the device's part may be written again
 	n        int            // bytes used
@@ -92,14 +92,15 @@ type batch struct {
 	spans                    device.Pointer // (2, sequences)
 }
 
-// outputRows are the rows of the encoder's output: those that the heads read, or all.
+// outputRows describes the rows of the encoder's output: all rows of the batch, or only
+// those that the heads read.
 type outputRows struct {
 	all    kernels.Rows
 	index  device.Pointer // (all.N) row of the batch for each row of the encoder's output; zero: all rows
 	spread grouped        // rows of the encoder's output by row of the batch
 }
 
-// pooledRows are the rows of the pooler: one for each real sequence, and padding.
+// pooledRows describes the rows of the pooler: one for each real sequence, then padding.
 type pooledRows struct {
 	n                               int
 	first                           device.Pointer // (n) row of the encoder's output with the sequence's first token
@@ -166,8 +167,8 @@ func (p *packer) padded(x []int32, n int, v int32) []int32 {
 	return y
 }
 
-// tokens writes the encoder's input: all tokens of b, then sequences of padding, which
-// consist of token 0.
+// tokens writes the encoder's input: all tokens of b, followed by padding sequences of
+// token 0.
 func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
 	ids, segments := p.padded(b.IDs, d.tokens, 0), p.padded(b.Segments, d.tokens, 0)
 	positions, cu := p.padded(b.Positions, b.Tokens(), 0), p.padded(b.CuSeqlens, b.Sequences()+1, 0)
@@ -206,10 +207,10 @@ func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
 	}
 }
 
-// selection writes the arrays of the rows that the heads read. Dropout masks depend on
-// a row's place in its sequence. The kernels compute the place as row number minus the
-// first row of the sequence, so each selected row i gets a sequence of its own that
-// begins at row i minus its place, which may be negative.
+// selection writes the arrays for the rows that the heads read. The kernels compute a row's
+// position in its sequence, on which dropout depends, as the row number minus the first row
+// of the sequence. So each selected row i gets its own sequence, which begins at i minus the
+// row's true position; this may be negative.
 func (p *packer) selection(s *slot, b *trainer.Batch, d *batch, train bool) {
 	if p.choice.All {
 		d.rows.all = d.all

@@ -23,9 +23,8 @@ func (e *encoder) choiceName() string { return e.prefix + "GELU" }
 // product of a full batch for which choose measures.
 const worthMeasuring = 1 << 33
 
-// choose sets e.choice to fused or plain the first time that it is called. It uses
-// the choice of the resumed run if there is one, and otherwise measures large
-// models; small models use plain.
+// choose sets e.choice to fused or plain at its first call. If the checkpoint has a choice,
+// it uses that. Otherwise it measures both ways for a large model; a small model uses plain.
 func (e *encoder) choose() {
 	if e.choice != "" {
 		return
@@ -45,8 +44,8 @@ func (e *encoder) choose() {
 	}
 }
 
-// measure runs the activation, and in training its gradient, plain and fused on a full
-// batch of zeros and returns the faster one.
+// measure runs the activation, and in training its gradient, on a full batch of zeros, both
+// plain and fused. It returns the faster of the two.
 func (e *encoder) measure() string {
 	var events [2]device.Event
 	for i := range events {
@@ -62,7 +61,7 @@ func (e *encoder) measure() string {
 	best, fastest := plain, time.Duration(0)
 	for _, way := range []string{plain, fused} {
 		for i := range 6 {
-			if i == 1 { // the first one has planned the products
+			if i == 1 { // the first run includes planning the products and is not timed
 				e.record(events[0])
 			}
 			e.up(p, k, n, way)

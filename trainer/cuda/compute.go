@@ -11,21 +11,21 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// compute has the operations on matrices that encoder and heads share. It owns the stream
-// that computes, the plans of products, and memory for sums over rows.
+// compute has the matrix operations shared by encoder and heads. It holds the stream for
+// computations, the plans of matrix products, and memory for sums over rows.
 type compute struct {
 	products
 	config   trainer.Config
-	seed     uint64 // of dropout
-	training bool   // the current pass has dropout and gradients
+	seed     uint64 // seed of dropout
+	training bool   // the current pass uses dropout and computes gradients
 
 	column  device.Pointer // float32 (columnBlocks, widest): partial sums of columns
 	pieces  device.Pointer // float32 (pieces, H): see addRows
 	control device.Pointer // kernels.Control: loss scale and norm of the gradients
 }
 
-// request requests the memory for sums. wide is the largest number of columns that are
-// summed, besides those of the encoder.
+// request requests the memory for sums. wide is the largest number of columns for which sums
+// are computed outside of the encoder.
 func (c *compute) request(r *requests, wide int) {
 	r.want("workspace", &c.workspace, r.s.workspace)
 	r.want("control", &c.control, 64)
@@ -35,7 +35,7 @@ func (c *compute) request(r *requests, wide int) {
 	}
 }
 
-// columnBlocks is the maximum result of columnParts.
+// columnBlocks is the maximum number of parts that columnParts returns.
 const columnBlocks = 64
 
 // products queues matrix products. It plans each shape once and keeps the plan.
@@ -43,9 +43,9 @@ type products struct {
 	*queue
 	element   device.DataType
 	workspace device.Pointer
-	bytes     int // size of the workspace
+	bytes     int // size of the workspace in bytes
 	plans     map[device.Matmul]device.Product
-	prefix    string            // of plan names: GPU model, compute capability and library version; devices with the same can use each other's algorithms
+	prefix    string            // prefix of plan names: GPU model, compute capability, library version. Algorithms are valid for an equal prefix.
 	saved     map[string]string // algorithms from the checkpoint by plan name, including other devices
 }
 
@@ -55,8 +55,8 @@ func (p *products) planName(m device.Matmul) string {
 		p.prefix, m.M, m.N, m.K, m.TransA, m.TransB, m.LDA, m.LDB, m.LDD, m.Type, m.Result, m.Epilogue)
 }
 
-// plan returns the plan for the shape m and creates it at first use, with the saved
-// algorithm if there is one.
+// plan returns the plan for the shape m. It creates the plan at the first use, with the
+// saved algorithm if there is one.
 func (p *products) plan(m device.Matmul) (device.Product, error) {
 	if plan, ok := p.plans[m]; ok {
 		return plan, nil
@@ -87,7 +87,7 @@ func (p *products) multiply(m device.Matmul, x device.Operands) {
 	}
 }
 
-// algorithms returns the saved algorithms and those of all plans, by plan name.
+// algorithms returns the saved algorithms and the algorithms of all plans, by plan name.
 func (p *products) algorithms() map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, p.saved)
@@ -97,7 +97,7 @@ func (p *products) algorithms() map[string]string {
 	return all
 }
 
-// replan frees all plans; later products use the saved algorithms.
+// replan frees all plans and replaces the saved algorithms, which later plans use.
 func (p *products) replan(saved map[string]string) {
 	if p.sync() == nil {
 		p.try("free plans", p.forget())
@@ -105,7 +105,7 @@ func (p *products) replan(saved map[string]string) {
 	p.saved = maps.Clone(saved)
 }
 
-// forget frees all plans. The stream must be idle.
+// forget frees all plans. The stream must have no work.
 func (p *products) forget() error {
 	for _, plan := range p.plans {
 		if err := p.device.FreeProduct(plan); err != nil {
@@ -116,20 +116,20 @@ func (p *products) forget() error {
 	return nil
 }
 
-// linear sets y (rows, out) to x (rows, in) · Wᵀ, without the bias.
+// linear computes y = x·Wᵀ, without the bias; y is (rows, out), x (rows, in).
 func (p *products) linear(y, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element}
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y})
 }
 
-// affine sets y (rows, out) to x (rows, in) · Wᵀ + b.
+// affine computes y = x·Wᵀ + b; y is (rows, out), x (rows, in).
 func (p *products) affine(y, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element, Epilogue: device.Bias}
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y, Bias: d.b})
 }
 
-// geluLinear sets u (rows, out) to x (rows, in) · Wᵀ + b, and g to GELU(u) in the
-// tanh form.
+// geluLinear computes u = x·Wᵀ + b and g = GELU(u) in the tanh form; g and u are
+// (rows, out), x is (rows, in).
 func (p *products) geluLinear(g, u, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{
 		M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element,
@@ -138,15 +138,15 @@ func (p *products) geluLinear(g, u, x device.Pointer, rows int, d dense) {
 	p.multiply(m, device.Operands{A: d.w, B: x, D: g, Bias: d.b, Aux: u})
 }
 
-// geluInputGrad sets du (rows, in) to (dy · W) ⊙ GELU'(u), where dy is (rows, out)
-// and GELU' is the derivative of the tanh form.
+// geluInputGrad computes du = (dy·W) ⊙ GELU'(u), where GELU' is the derivative of the tanh
+// form; du is (rows, in), dy (rows, out).
 func (p *products) geluInputGrad(du, dy, u device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.in, N: rows, K: d.out, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: p.element, Epilogue: device.DGELU, AuxLD: d.in}
 	p.multiply(m, device.Operands{A: d.w, B: dy, D: du, Aux: u})
 }
 
-// logits sets y (rows, out), which is float32, to x (rows, in) · Wᵀ without the bias.
-// All heads but masked LM use it.
+// logits computes y = x·Wᵀ in float32, without the bias; y is (rows, out), x (rows, in).
+// All heads except masked LM use it.
 func (p *products) logits(y, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: device.Float32}
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y})
@@ -158,8 +158,8 @@ func (p *products) linearGrad(dy, x device.Pointer, rows int, d dense) {
 	p.multiply(m, device.Operands{A: x, B: dy, D: d.dw, Beta: 1})
 }
 
-// inputGrad sets dx (rows, in) to dy · W if beta is 0, and adds dy · W to dx if beta
-// is 1; dy is (rows, out).
+// inputGrad computes dx = dy·W + beta·dx, where beta is 0 or 1; dx is (rows, in), dy
+// (rows, out).
 func (p *products) inputGrad(dx, dy device.Pointer, rows int, d dense, beta float32) {
 	m := device.Matmul{M: d.in, N: rows, K: d.out, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: p.element}
 	p.multiply(m, device.Operands{A: d.w, B: dy, D: dx, Beta: beta})
@@ -169,20 +169,20 @@ func (p *products) inputGrad(dx, dy device.Pointer, rows int, d dense, beta floa
 // and four rows per block.
 func rowsGrid(n int) device.Dim { return device.Dim{X: blocks(n, 4)} }
 
-// gather sets row i of y (n, H) to row index[i] of x.
+// gather copies row index[i] of x to row i of y (n, H), for all i.
 func (c *compute) gather(y, x, index device.Pointer, n int) {
 	h := c.config.HiddenSize
 	c.each("gather_rows", n*h, y, x, index, int32(n), int32(h))
 }
 
-// norm sets y.y to LN(drop(x + bias) + residual), and y.xhat and y.inverse to the
-// values that the gradient needs.
+// norm computes y.y = LN(drop(x + bias) + residual). It also stores y.xhat and y.inverse,
+// which the gradient needs.
 func (c *compute) norm(y normed, x, bias, residual device.Pointer, p norm, rows kernels.Rows, drop kernels.Dropout) {
 	c.launch("norm_forward", rowsGrid(int(rows.N)), y.y, y.xhat, y.inverse, x, bias, residual, p.gain, p.bias, rows, drop,
 		int32(c.config.HiddenSize), float32(c.config.LayerNormEps))
 }
 
-// gelu adds the bias to u (rows, width) in place and sets g to GELU(u).
+// gelu adds the bias to u (rows, width) in place and computes g = GELU(u).
 func (c *compute) gelu(g, u, bias device.Pointer, rows, width int) {
 	c.each("gelu_forward", rows*width, g, u, bias, int64(rows*width), int32(width), c.tanh())
 }
@@ -196,8 +196,8 @@ func (c *compute) tanh() int32 {
 	return 0
 }
 
-// dropping returns the kernels' argument for dropout with probability p at a place
-// in the model, given by kind and layer; keepAll in evaluation.
+// dropping returns the kernels' argument for dropout with probability p. kind and layer
+// identify the place in the model. In evaluation it returns keepAll.
 func (c *compute) dropping(p float64, kind dropout.Kind, layer int) kernels.Dropout {
 	if !c.training {
 		return keepAll
@@ -232,10 +232,10 @@ func (c *compute) denseGrad(dy, x device.Pointer, rows int, d dense) {
 // normGrad computes the gradients of y = LN(drop(x + bias) + residual) from dy,
 // the gradient of y:
 //
-//   - dz is set to the gradient of the LayerNorm's input, hence of the residual;
-//   - dx, unless it is the zero pointer, is set to the gradient of x;
-//   - p.dsums gets the gradients of gain and bias added, and with dx those of the
-//     bias before the LayerNorm.
+//   - dz becomes the gradient of the LayerNorm's input, and so of the residual;
+//   - dx, unless it is the zero pointer, becomes the gradient of x;
+//   - the gradients of gain and bias are added to p.dsums, and, if dx is not zero,
+//     also the gradient of the bias before the LayerNorm.
 func (c *compute) normGrad(dz, dx, dy device.Pointer, y normed, p norm, rows kernels.Rows, drop kernels.Dropout) {
 	h, n, sums := c.config.HiddenSize, int(rows.N), 2
 	c.launch("norm_backward", rowsGrid(n), dz, dx, dy, y.xhat, y.inverse, p.gain, rows, drop, int32(h))

@@ -4,24 +4,23 @@
 //	backend := cuda.New(gpu)
 //	model, err := backend.Open(cfg, trainer.PretrainHeads(), opts)
 //
-// It computes the same results as trainer/cpu, with the same names and the same
-// dropout masks, on any implementation of trainer/cuda/device: a GPU, or the simulator
-// that tests use. The kernels are in trainer/cuda/kernels; cuBLASLt computes matrix
-// products.
+// It computes the same results as trainer/cpu, with the same tensor names and dropout masks.
+// It runs on any implementation of trainer/cuda/device: a GPU, or the simulator that tests
+// use. The kernels are in trainer/cuda/kernels; cuBLASLt computes matrix products.
 //
-// # What it supports
+// # Supported models
 //
 // A head size of 64, a hidden size of up to 1024, an intermediate size that is a
 // multiple of 8, sequences of up to 512 tokens, any vocabulary, both forms of
-// GELU. Open refuses other models and says why.
+// GELU. For other models Open returns an error with the reason.
 //
 // # Types
 //
 // Weights, moments, gradients, statistics, losses and sums are fp32 or wider.
-// Activations have the type of the precision, and so has a copy of the weights that
-// each update writes. fp16 multiplies the loss by a scale. If gradients overflow, the
-// scale is halved and the update is skipped; after 2,000 updates without an overflow
-// the scale doubles. The device decides both.
+// Activations have the type of the precision. So does a second copy of the weights, which
+// each update writes. fp16 multiplies the loss by a scale. If gradients overflow, the scale
+// is halved and the update is skipped; after 2,000 updates without an overflow the scale
+// is doubled. The device makes both decisions.
 //
 // # Batches
 //
@@ -33,10 +32,10 @@
 //
 // # Streams and memory
 //
-// Two streams: one copies the next batch while the other computes; with several
-// ranks, a third one exchanges gradients. All device memory is one allocation, made by
-// Open; a step allocates nothing. Accumulate returns as soon as the work is queued;
-// Apply waits for it once.
+// There are two streams: one copies the next batch while the other computes. With
+// several ranks, a third stream exchanges gradients. Open makes a single allocation of
+// device memory; a step allocates nothing. Accumulate returns as soon as its work is
+// queued. Apply waits once, for all work of the step.
 //
 // # Determinism
 //
@@ -66,21 +65,21 @@
 // Gradients are summed over the ranks in buckets: those of the heads, of each layer
 // from the last to the first, and of the embeddings. In the last micro-batch of a
 // step, each bucket is summed in a stream of its own as soon as the backward pass has
-// queued its gradients, while the pass goes on. The word embedding, which the
+// queued its gradients, while the pass continues. The word embedding, which the
 // masked-LM head shares, is complete at the end. A rank without a micro-batch makes
-// the same calls in Apply. Every rank then makes the same update.
+// the same collective calls in Apply. Every rank then makes the same update.
 //
-// With [trainer.Options.ShardOptimizer] each rank owns an equal part of each bucket
-// and has the moments of these only: gradients are reduce-scattered, each rank updates
-// its parts, and the weights are gathered (ZeRO-1). The squares of gradients, and for
-// LAMB of weights and directions, are added up over the ranks for each 4,096 elements,
-// so that norms span the parts. Per step and rank, the gradients and weights of n
-// parameters take 8·n·(ranks-1)/ranks bytes on the wire either way. A snapshot gathers
-// the moments on rank 0.
+// With [trainer.Options.ShardOptimizer] each rank updates an equal part of each bucket
+// and has only the moments of its parts: gradients are reduce-scattered, each rank
+// updates its parts, and the weights are gathered (ZeRO-1). Norms need sums over all
+// ranks: the sums of squares of gradients (for LAMB also of weights and directions) of
+// each 4,096 elements are exchanged. With or without ShardOptimizer, each rank sends
+// 8·n·(ranks-1)/ranks bytes of gradients and weights per step for n parameters. A
+// snapshot gathers the moments on rank 0.
 //
 // The collectives are those of [device.Collectives] (NCCL). If a rank lacks them, all
 // ranks exchange through host memory and trainer.Comm, after the backward pass. When
-// the Comm reports that a rank is lost, or a collective fails, the communicator is
-// aborted, so that the device stops waiting; the error is that of the Comm, which
-// names the rank.
+// the Comm reports a lost rank, or a collective fails, the communicator is aborted, so
+// that the device stops waiting. The model then returns the error of the Comm, which
+// names the lost rank.
 package cuda

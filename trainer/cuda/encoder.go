@@ -10,9 +10,9 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// encoder computes the embeddings and the encoder layers, forward and backward. It owns
-// their activations and their gradients, and the choice between ways to compute the
-// activation of the feed-forward block. Dimensions in comments: tokens (T), with the capacity
+// encoder computes the embeddings and the encoder layers, forward and backward. It holds
+// the activations and gradients, and the choice of how to compute the activation function of
+// the feed-forward block. Dimensions in comments: tokens (T), with the capacity
 // in type shape; hidden size (H), feed-forward size (F), attention heads (A). A buffer
 // without a type in its comment holds elements, which have the type of the model's
 // precision.
@@ -31,7 +31,7 @@ type encoder struct {
 	forced string // choice set by a test; "": none
 }
 
-// kept is what a layer keeps for the backward pass.
+// kept is what a layer stores for the backward pass.
 type kept struct {
 	x          device.Pointer // (T, H) its input
 	qkv        device.Pointer // (T, 3H)
@@ -103,15 +103,15 @@ func (e *encoder) forward(d *batch) {
 	}
 }
 
-// embed sets embedded.y to drop(LN(word + position + segment)).
+// embed computes embedded.y = drop(LN(word + position + segment)).
 func (e *encoder) embed(d *batch) {
 	y, p := e.embedded, e.p
 	e.launch("embed_forward", rowsGrid(d.tokens), y.y, y.xhat, y.inverse, p.Word.w, p.Position.w, p.Segment.w, d.ids, d.positions, d.segments,
 		p.EmbedNorm.gain, p.EmbedNorm.bias, d.all, e.dropping(e.config.HiddenDropout, dropout.Embeddings, 0), int32(e.config.HiddenSize), float32(e.config.LayerNormEps))
 }
 
-// last reports whether layer is the last one and the heads read only selected
-// rows. Behind its attention, such a layer is computed for these rows only.
+// last reports whether layer is the last one and the heads read only selected rows. The part
+// of such a layer after its attention is computed for these rows only.
 func (e *encoder) last(d *batch, layer int) bool {
 	return d.rows.index != 0 && layer == e.config.Layers-1
 }
@@ -139,8 +139,8 @@ func (e *encoder) layer(d *batch, i int) {
 // the heads read.
 func (e *encoder) output() device.Pointer { return e.kept(e.config.Layers - 1).final.y }
 
-// up computes the first half of the feed-forward block for n rows: it sets k.u to
-// mid.y · W1ᵀ + b and k.g to GELU(k.u). choice is fused or plain.
+// up computes the first half of the feed-forward block for n rows: k.u = mid.y·W1ᵀ + b and
+// k.g = GELU(k.u). choice is fused or plain.
 func (e *encoder) up(p *bert.Layer[dense, norm], k kept, n int, choice string) {
 	if choice == fused {
 		e.geluLinear(k.g, k.u, k.mid.y, n, p.Up)
@@ -150,8 +150,8 @@ func (e *encoder) up(p *bert.Layer[dense, norm], k kept, n int, choice string) {
 	e.gelu(k.g, k.u, p.Up.b, n, e.config.IntermediateSize)
 }
 
-// upGrad sets d.u to the gradient of k.u, given d.o, the gradient of g · W2ᵀ.
-// choice is fused or plain.
+// upGrad computes d.u, the gradient of k.u, from d.o, the gradient of g·W2ᵀ. choice is fused
+// or plain.
 func (e *encoder) upGrad(p *bert.Layer[dense, norm], k kept, n int, choice string) {
 	if choice == fused {
 		e.geluInputGrad(e.d.u, e.d.o, k.u, n, p.Down)
@@ -229,8 +229,8 @@ func (e *encoder) spread(y, x device.Pointer, d *batch) {
 	e.addRows("add_rows_elem", y, x, d.rows.spread)
 }
 
-// attendGrad sets d.qkv, the gradient of layer i's queries, keys and values, from
-// dctx, the gradient of the attention's output ctx.
+// attendGrad computes d.qkv, the gradient of layer i's queries, keys and values, from dctx,
+// the gradient of the attention's output ctx.
 func (e *encoder) attendGrad(d *batch, i int, k kept, dctx device.Pointer) {
 	t, a := d.tokens, e.config.AttentionHeads
 	e.launch("attention_delta", rowsGrid(t*a), e.d.delta, k.ctx, dctx, int32(t), int32(a))

@@ -11,7 +11,7 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// A Transport is how ranks exchange gradients and weights.
+// A Transport is the method by which ranks exchange gradients and weights.
 type Transport string
 
 // The transports.
@@ -31,11 +31,11 @@ type exchange interface {
 	join()
 
 	// overlaps reports whether collect returns before the collectives are done, so
-	// that the backward pass may go on.
+	// that the backward pass can continue meanwhile.
 	overlaps() bool
 
-	// close frees what the exchange holds. If abort is set, it does not wait for
-	// queued collectives.
+	// close frees the resources of the exchange. If abort is set, it does not wait
+	// for queued collectives.
 	close(abort bool) error
 }
 
@@ -88,15 +88,16 @@ func (r *ranks) connect(b *Backend) error {
 	return r.reason(err)
 }
 
-// A failing comm tells when the run has failed on any rank; comm.Group does.
+// failing is implemented by a trainer.Comm, such as comm.Group, that can report failures.
+// The channel is closed when the run has failed on any rank.
 type failing interface{ Failed() <-chan struct{} }
 
-// errLost is the cause for which a communicator is aborted when another rank fails.
+// errLost is the cause passed to Abort when another rank fails.
 var errLost = errors.New("another rank has ended")
 
-// reason returns the error of the comm in place of err if err is that of a
-// collective, because the comm names the rank that failed. It waits a moment for
-// that, since the device may be the first to notice.
+// reason returns the error to report for err. For the error of a collective this is the
+// error of the Comm, which names the failed rank. reason waits a moment for that error,
+// because the device may notice a failure before the Comm does.
 func (r *ranks) reason(err error) error {
 	var e *device.Error
 	f, ok := r.comm.(failing)
@@ -125,8 +126,8 @@ type ncclExchange struct {
 	stopped     chan struct{} // closed: watch has ended
 }
 
-// newNCCL connects the ranks that have the same id. It returns what it has made even
-// if it fails.
+// newNCCL connects the ranks that have the same id. If it fails, it also returns the
+// incomplete exchange, which the caller must close.
 func newNCCL(r *ranks, id []byte) (*ncclExchange, error) {
 	x := &ncclExchange{r: r, collectives: r.device.(device.Collectives), stream: queue{device: r.device}}
 	var err error
@@ -157,11 +158,11 @@ func newNCCL(r *ranks, id []byte) (*ncclExchange, error) {
 	return x, nil
 }
 
-// watchInterval is the time between two questions for errors of queued collectives.
+// watchInterval is the time between two checks for errors of queued collectives.
 const watchInterval = time.Second
 
-// watch aborts the communicator when another rank fails or a collective does: the
-// device would wait for it without end.
+// watch aborts the communicator if another rank or a collective fails. Otherwise the device
+// would wait forever.
 func (x *ncclExchange) watch() {
 	defer close(x.stopped)
 	var failed <-chan struct{}
@@ -230,8 +231,8 @@ func (x *ncclExchange) close(abort bool) error {
 	return errors.Join(errs...)
 }
 
-// A hostExchange computes collectives by trainer.Comm on copies in host memory. They
-// are done when collect returns.
+// A hostExchange computes collectives on copies in host memory, with trainer.Comm. When
+// collect returns, the collectives are done.
 type hostExchange struct {
 	r      *ranks
 	values []float32
@@ -250,7 +251,7 @@ func (x *hostExchange) collect(list ...device.Collective) {
 	}
 }
 
-// one computes one collective.
+// one computes the collective c.
 func (x *hostExchange) one(c device.Collective) error {
 	comm := x.r.comm
 	rank, ranks := comm.Rank(), comm.Size()

@@ -3,11 +3,11 @@ package cuda
 import "pretext/trainer/cuda/device"
 
 // grouped assigns rows of a matrix to target rows of a table, to which they are
-// added in a fixed order. Example: the gradients of all tokens with one word ID
-// are added to one row of the word embedding. A thread sums the rows of one target
-// (add_rows in kernels/elementwise.cu), which is slow for a target with many rows.
-// The rows of such a frequent target are divided into pieces; each piece is summed
-// first, then the sums are added.
+// added in a fixed order. Example: the gradients of all tokens with the same word ID
+// are added to one row of the word embedding. One thread adds all rows of a target
+// (add_rows in kernels/elementwise.cu), which is slow for a frequent target, one with
+// many rows. So the rows of a frequent target are divided into pieces; each piece is
+// summed first, then the sums are added.
 type grouped struct {
 	whole    runs       // the targets that are not frequent
 	pieces   runs       // pieces of frequent targets; runs.target holds the piece's number
@@ -54,10 +54,9 @@ func (g *grouper) group(s *slot, list []int32, limit, max int) grouped {
 	return d
 }
 
-// wholes gives each target with up to max rows a range of g.order. It expects the
-// number of rows of each target in g.start, and replaces it by the start of the
-// range or, for a frequent target, by minus the number of rows. It returns the end
-// of the last range.
+// wholes assigns a range of g.order to each target with up to max rows. g.start has the
+// number of rows of each target. wholes replaces this number by the start of the range; for
+// a frequent target it negates the number. It returns the end of the last range.
 func (g *grouper) wholes(max int) (at int32) {
 	g.target, g.bounds = g.target[:0], g.bounds[:0]
 	for v, n := range g.start {
@@ -74,9 +73,9 @@ func (g *grouper) wholes(max int) (at int32) {
 	return at
 }
 
-// divide gives each frequent target, one with a negative value in g.start, a range
-// of g.order, beginning at index at, and divides the range into pieces of up to max
-// rows.
+// divide assigns a range of g.order to each frequent target, which has a negative value in
+// g.start. The ranges begin at index at. divide returns the frequent targets with their
+// pieces of up to max rows.
 func (g *grouper) divide(at int32, max int) (all []frequent) {
 	g.target, g.bounds = g.target[:0], g.bounds[:0]
 	for v, n := range g.start {

@@ -10,8 +10,8 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// heads computes all heads on the encoder's output: their losses, outputs and gradients. It
-// owns the sums of losses on the device and the memory of the masked-LM head, the pooler and
+// heads computes all heads on the encoder's output: losses, outputs and gradients. It
+// holds the sums of losses on the device and the memory of the masked-LM head, the pooler and
 // the logits. Dimensions in comments: rows of the pooler (S), masked tokens in a chunk (M),
 // vocabulary (V), with the capacities in type shape; hidden size (H). A buffer without a type
 // in its comment holds elements.
@@ -27,7 +27,7 @@ type heads struct {
 	loss, hit device.Pointer // float32: loss of each row, and 1 if its prediction is right; sized for the largest head
 	mlm       maskedBuffers
 	pooler    poolerBuffers
-	raw       device.Pointer // float32: logits of every head but masked LM, which run in turn
+	raw       device.Pointer // float32: logits of all heads except masked LM; the heads run one after another
 	dlogits   device.Pointer // gradients of raw as elements; equals raw in fp32
 }
 
@@ -80,10 +80,10 @@ func (s *heads) request(r *requests) {
 type pass struct {
 	d      *batch
 	hidden device.Pointer   // the encoder's output: d.rows
-	dy     device.Pointer   // in training: gets the gradient of hidden
+	dy     device.Pointer   // in training: receives the gradient of hidden
 	coef   trainer.Coef     // coefficients of the loss terms; zero in evaluation
 	out    *trainer.Outputs // gets the outputs selected by out.Want
-	tokens int              // of the batch without padding
+	tokens int              // tokens of the batch without padding
 }
 
 // Indexes of the sums on the device. Each sum has three values: Σ weight·loss,
@@ -131,9 +131,9 @@ func (s *heads) forward(p pass) {
 	}
 }
 
-// crossEntropy computes the loss of each row of logits (n, width) and adds it to
-// the sum t.sum. Only the first classes columns are logits; the others are padding.
-// logits are elements if prefix is "", float32 if it is single. In training the
+// crossEntropy computes the loss of each row of logits (n, width) and adds it to the sum
+// t.sum. Only the first columns, as many as classes, are logits; the others are padding. If
+// prefix is "", logits has elements; if prefix is single, it has float32. In training the
 // logits are replaced by their gradients.
 func (s *heads) crossEntropy(prefix string, logits device.Pointer, t targets, n, classes, width int) {
 	s.launch(prefix+"cross_entropy", device.Dim{X: n}, logits, t.bias, t.labels, t.weights, s.lossScale(), s.loss, s.hit, t.best,
@@ -150,8 +150,8 @@ type targets struct {
 	sum                         int            // index of the sum to add to: sumMLM, …
 }
 
-// sumLosses adds the losses in loss, the weights and the hits of n rows to the
-// sum with index sum. Rows without a label do not count.
+// sumLosses adds the losses in s.loss, the weights and the hits of n rows to the sum with
+// index sum. Rows without a label are ignored.
 func (s *heads) sumLosses(sum int, hit, weights, labels device.Pointer, n int) {
 	s.launch("sum_losses", device.Dim{X: 1}, s.sum(sum), s.loss, hit, weights, labels, int32(n))
 }
@@ -183,9 +183,9 @@ func (s *heads) pool(p pass) {
 	s.addRows("add_rows_elem", p.dy, b.dx, p.d.pooled.firsts)
 }
 
-// logitsGrad adds the gradients of a head's weight and bias, given the head's input
-// x. It first rounds the gradients of the logits, which crossEntropy left in
-// raw, to dlogits.
+// logitsGrad adds the gradients of a head's weight and bias, given the head's input x. It
+// first rounds the gradients of the logits from raw, where crossEntropy has written them, to
+// elements in dlogits.
 func (s *heads) logitsGrad(x device.Pointer, rows int, head dense) {
 	if n := rows * head.out; s.dlogits != s.raw {
 		s.each("round_down", n, s.dlogits, s.raw, int64(n))
@@ -219,7 +219,7 @@ func (s *heads) classify(p pass) {
 	}
 	if s.h.Regression {
 		s.launch(single+"squared_error", device.Dim{X: blocks(n, 256)}, x, head.master, p.d.pooled.scores, s.lossScale(), s.loss, int32(n), float32(p.coef.Label), s.gradient())
-		s.sumLosses(sumLabel, s.loss, 0, p.d.pooled.scoreLabel, n) // hits do not count
+		s.sumLosses(sumLabel, s.loss, 0, p.d.pooled.scoreLabel, n) // the hits of a regression have no meaning
 	} else {
 		s.crossEntropy(single, x, targets{bias: head.master, labels: p.d.pooled.labels, coef: p.coef.Label, sum: sumLabel}, n, head.out, head.out)
 	}
@@ -243,7 +243,7 @@ func (s *heads) span(p pass) {
 	s.launch(single+"span_entropy", device.Dim{X: n, Y: 2}, x, head.master, uint64(p.d.all.Cu), p.d.spans, s.lossScale(), s.loss, s.hit, float32(p.coef.Label/2), s.gradient())
 	ends := s.hit.Add(4 * n)
 	s.sumLosses(sumLabel, s.hit, 0, p.d.spans, 2*n)
-	s.sumLosses(sumSpanHits, ends, s.hit, p.d.spans, n) // Σ hit·hit: both ends are right
+	s.sumLosses(sumSpanHits, ends, s.hit, p.d.spans, n) // the product of both hits is 1 if both ends are right
 	if s.training {
 		s.logitsGrad(p.hidden, t, head)
 		s.inputGrad(p.dy, s.dlogits, t, head, 1)

@@ -12,9 +12,9 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// model implements trainer.Model. It owns the allocations; all other state belongs to its
-// parts, which have the names of those in trainer/cpu. The parts queue their work in one
-// stream, and a failure in one of them, in queue.err, stops all.
+// model implements trainer.Model. It holds the allocations; all other state is in its parts,
+// which have the same names as in trainer/cpu. The parts queue their work in one stream. The
+// first error is stored in queue.err, and after it no part does anything.
 type model struct {
 	c        trainer.Config
 	h        trainer.Heads
@@ -153,7 +153,7 @@ func (m *model) usable() error {
 	return m.compute.err
 }
 
-// begin sends a batch that the model can compute to the device.
+// begin checks that the model can compute the batch, and sends the batch to the device.
 func (m *model) begin(b *trainer.Batch, want trainer.Output, train bool) (batch, error) {
 	m.compute.training = train
 	m.encoder.choose()
@@ -325,7 +325,7 @@ func (m *model) Close() error {
 	d, slots := m.compute.device, &m.uploads.slots
 	var errs []error
 	if m.ranks.exchange != nil {
-		// In a step that did not end, other ranks may never make the calls of this one.
+		// If the step did not end, other ranks may never make this rank's collective calls.
 		errs = append(errs, m.ranks.exchange.close(m.compute.err != nil || m.ranks.reduced > 0))
 	}
 	errs = append(errs, d.Sync(), m.arena.free(d), m.compute.forget())
@@ -349,8 +349,8 @@ func (m *model) Close() error {
 	return m.newErrors(errs)
 }
 
-// newErrors joins errs without those whose lines are in m.compute.err or in earlier ones: a
-// device that has failed returns the same error from every call.
+// newErrors joins errs. It omits errors whose lines are already in m.compute.err or in an
+// earlier error, because a failed device returns the same error from every call.
 func (m *model) newErrors(errs []error) error {
 	said := ""
 	if m.compute.err != nil {

@@ -7,8 +7,8 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// parameters owns the flat buffers of weights, gradients and moments. Moments may be
-// divided over the ranks; all else is whole on every rank.
+// parameters holds the flat buffers of weights, gradients and moments. Moments may be
+// divided over the ranks; every rank has all weights and gradients.
 type parameters struct {
 	layout layout
 	views  bert.Parameters[dense, norm, table]
@@ -44,8 +44,8 @@ func (l *layout) moments() int {
 	return l.Size
 }
 
-// parts divides the tensors into the units of work of the optimizer, of one rank
-// each. Tensors are numbered in the order of l.Flat; the parts of tensor t are
+// parts divides the tensors into parts, the optimizer's units of work. Each part belongs to
+// one rank. Tensors are numbered in the order of l.Flat; the parts of tensor t are
 // bounds[t] to bounds[t+1]-1.
 func (l *layout) parts() (parts []kernels.Part, bounds []int32) {
 	for t, i := range l.Flat {
@@ -53,7 +53,7 @@ func (l *layout) parts() (parts []kernels.Part, bounds []int32) {
 		n := l.Specs[i].Size()
 		for at := 0; at < n; {
 			size := min(kernels.PartSize, n-at)
-			if l.sharded { // up to the end of what one rank owns
+			if l.sharded { // a part ends where the slice of its rank ends
 				b := l.Buckets[1+l.Specs[i].Layer]
 				each := b.N / l.ranks
 				size = min(size, each-(l.Offset[i]+at-b.First)%each)

@@ -24,9 +24,9 @@ var modules = []module{
 	{"optim", 256, []string{"sum_squares", "begin_update", "adamw", "lamb_direction", "lamb_ratios", "lamb_move"}},
 }
 
-// single is the prefix of the names of the fp32 build's loss kernels. Every
-// precision uses them for all heads but masked LM, because 16-bit logits would
-// double the error of the losses.
+// single is the name prefix of the loss kernels compiled for fp32. In every precision all
+// heads except masked LM use these kernels, because 16-bit logits would double the error of
+// the losses.
 const single = "single "
 
 // A kernelSet maps names to the kernels built for one element type.
@@ -52,7 +52,7 @@ func (b *Backend) load(t kernels.Type) (kernelSet, error) {
 			}
 		}
 		if m.name == "flash" && t == kernels.F32 {
-			continue // tensor cores have 16-bit types
+			continue // the tensor-core kernels exist for 16-bit types only
 		}
 		if err := b.loadModule(set, "", t, m); err != nil {
 			return nil, err

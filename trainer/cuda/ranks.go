@@ -8,14 +8,14 @@ import (
 	"pretext/trainer/cuda/kernels"
 )
 
-// ranks sums gradients over the ranks that train the model together, and gathers what is
-// divided over them. It owns the exchange between their devices and the progress of the
-// step's sums.
+// ranks sums gradients over the ranks that train the model together, and gathers values that
+// are divided among the ranks. It holds the exchange between their devices, and the progress
+// of this step's sums.
 type ranks struct {
 	*staging
 	comm     trainer.Comm
 	params   *parameters
-	slices   []slice        // of each bucket: what this rank updates
+	slices   []slice        // for each bucket, the slice that this rank updates
 	exchange exchange       // between the ranks' devices; nil for a single rank
 	gathered device.Pointer // float32 (ranks, layout.gather): a piece of the ranks' moments
 	final    bool           // the current pass is that of the step's last micro-batch on this rank
@@ -65,9 +65,9 @@ func (l *layout) slices(rank int, parts []kernels.Part) []slice {
 // errReducing is returned if gradients are used while ranks sum them.
 var errReducing = errors.New("the gradients of this step are being summed over the ranks: Apply must come next")
 
-// complete is called when the backward pass has queued all gradients of a bucket. In
-// the last micro-batch of a step it begins to sum them over the ranks, beside the
-// rest of the pass.
+// complete is called when the backward pass has queued all gradients of bucket i. In the
+// last micro-batch of a step it starts to sum the bucket over the ranks, while the rest of
+// the pass runs.
 func (r *ranks) complete(i int) {
 	if !r.final || r.exchange == nil || !r.exchange.overlaps() {
 		return
@@ -78,8 +78,9 @@ func (r *ranks) complete(i int) {
 	r.reduceNext()
 }
 
-// reduceNext sums the gradients of the next bucket over the ranks, from the heads to
-// the embeddings. With a divided optimizer each rank gets the sums of its slice.
+// reduceNext sums the gradients of the next bucket over the ranks, in the order from the
+// heads to the embeddings. If the optimizer's state is divided, each rank gets only the sums
+// of its slice.
 func (r *ranks) reduceNext() {
 	i := len(r.params.layout.Buckets) - 1 - r.reduced
 	r.reduced++
@@ -92,8 +93,8 @@ func (r *ranks) reduceNext() {
 	r.exchange.collect(c)
 }
 
-// reduce sums those buckets over the ranks that complete did not: all of them on a
-// rank without a micro-batch. The main stream then waits for the sums.
+// reduce sums the remaining buckets, which complete did not sum: on a rank without a
+// micro-batch, all buckets. It makes the main stream wait for the sums.
 func (r *ranks) reduce() {
 	if r.exchange == nil {
 		return
@@ -124,8 +125,8 @@ func (r *ranks) gatherWeights() {
 	r.params.round(r.queue)
 }
 
-// gatherMoment returns a moment of all ranks, which p holds this rank's slices of. Rank 0
-// gets the values; the others take part and get nil.
+// gatherMoment gathers a moment from all ranks; p has this rank's slices. All ranks must call
+// it. It returns the whole moment on rank 0, and nil on other ranks.
 func (r *ranks) gatherMoment(p device.Pointer) []float32 {
 	var all []float32
 	if r.comm.Rank() == 0 {
@@ -143,6 +144,6 @@ func (r *ranks) gatherMoment(p device.Pointer) []float32 {
 			}
 		}
 	}
-	r.sync() // also on the other ranks: what they do next may wait for rank 0
+	r.sync() // also on other ranks, whose next operation may wait for rank 0
 	return all
 }

@@ -11,9 +11,9 @@ import "context"
 //	err = d.Disconnect(c)
 //
 // Every rank has its own device. All ranks must queue the same collectives on a
-// communicator, in the same order. In a stream, a collective begins when the work
-// before it is done, and ends when all ranks have queued it and the data has
-// arrived.
+// communicator, in the same order. In a stream, a collective begins when the
+// previous work is done. It ends when all ranks have queued the collective and the
+// data has arrived.
 type Collectives interface {
 	// Supported returns why the device has no collectives here; nil if it has. If
 	// the library is missing or too old, the error wraps trainer.ErrUnavailable and
@@ -38,9 +38,9 @@ type Collectives interface {
 	// goroutine.
 	AsyncError(c Communicator) error
 
-	// Abort ends a communicator's queued collectives without their results, as other
-	// ranks may never take part in them. Waiting for their streams then ends with
-	// an error. cause is the error of all later calls with c. Abort may be called
+	// Abort ends a communicator's queued collectives without results, because other
+	// ranks may never take part in them. A call that waits for their streams then
+	// returns an error, and all later calls with c return cause. Abort may be called
 	// at any time, by any goroutine.
 	Abort(c Communicator, cause error)
 
@@ -52,7 +52,7 @@ type Collectives interface {
 // UniqueIDBytes is the length of an ID that [Collectives.UniqueID] returns.
 const UniqueIDBytes = 128
 
-// A Communicator connects a device with those of other ranks. Zero is none.
+// A Communicator connects a device with the devices of other ranks. Zero is no communicator.
 type Communicator uintptr
 
 // A CollectiveKind is a kind of collective.
@@ -81,5 +81,5 @@ type Collective struct {
 	Type          DataType
 	Send, Receive Pointer
 	N             int // elements; see the kinds
-	Root          int // of Broadcast
+	Root          int // rank whose data Broadcast sends
 }

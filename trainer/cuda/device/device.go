@@ -5,10 +5,10 @@ import "time"
 // A Device is one GPU. Methods may be called from any goroutine, but only from
 // one at a time.
 //
-// Methods with a [Stream] argument queue work and return; everything else has
-// taken effect when it returns. Queued work that fails reports its error from
-// the next SyncStream, SyncEvent or Sync, or from any later call. After such an
-// error the device is unusable: every call but Close returns it again.
+// Methods with a [Stream] argument queue work and return; all other methods have
+// taken effect when they return. If queued work fails, the next SyncStream,
+// SyncEvent or Sync, or any later call, returns the error. After such an error the
+// device is unusable: every call except Close returns the same error.
 type Device interface {
 	// Properties describes the device.
 	Properties() Properties
@@ -82,9 +82,9 @@ type Device interface {
 	// Function returns an entry point of a module and its limits.
 	Function(m Module, name string) (Function, Limits, error)
 
-	// AllowShared allows launches of f to use this many bytes of dynamic shared
-	// memory. Without it the limit is 48 KiB; with it the limit is
-	// Properties.SharedMemory minus the kernel's static shared memory.
+	// AllowShared allows launches of f to use the given number of bytes of dynamic
+	// shared memory; at most Properties.SharedMemory minus the kernel's static
+	// shared memory. Without this call the limit is 48 KiB.
 	AllowShared(f Function, bytes int) error
 
 	// Launch queues a kernel. args holds the parameters as C lays out a struct
@@ -93,8 +93,8 @@ type Device interface {
 	Launch(s Stream, f Function, c Config, args []byte) error
 
 	// Plan prepares products of a shape and chooses an algorithm that needs at
-	// most workspace bytes. algorithm is "" or a string from Algorithm; one that
-	// this device or library version cannot run is ignored. The product lives
+	// most workspace bytes. algorithm is "" or a string from Algorithm. It is
+	// ignored if this device or library version cannot run it. The product lives
 	// until FreeProduct or Close.
 	Plan(m Matmul, workspace int, algorithm string) (Product, error)
 
@@ -102,7 +102,7 @@ type Device interface {
 	// string. Another run can pass it to Plan on a device with equal Properties.
 	Algorithm(p Product) string
 
-	// FreeProduct frees a plan. Work that was queued with it still runs.
+	// FreeProduct frees a plan. Products that are already queued still run.
 	FreeProduct(p Product) error
 
 	// Matmul queues a product.
@@ -113,7 +113,7 @@ type Device interface {
 	Close() error
 }
 
-// Handles of objects that a device created. Zero is no object.
+// Handles of objects that a device created. Zero means no object.
 type (
 	Stream   uintptr
 	Event    uintptr

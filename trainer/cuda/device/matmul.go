@@ -22,16 +22,16 @@ func (t DataType) Size() int {
 //
 //	D = epilogue(Alpha·op(A)·op(B) + Beta·C)
 //
-// as cublasLtMatmul computes it: matrices are stored by columns, sums are at
-// least single precision. op(A) is (M, K), op(B) (K, N), C and D (M, N); op
-// transposes where TransA or TransB is set, so A is stored as (M, K) or, with
-// TransA, as (K, M). A matrix that is row-major in our names, (rows, width), is
-// (width, rows) here: y = x·Wᵀ is M = out, N = rows, K = in, A = W with TransA,
-// B = x.
+// as cublasLtMatmul computes it: matrices are column-major, and sums have at least
+// single precision. op(A) is (M, K), op(B) is (K, N), C and D are (M, N). op
+// transposes if TransA or TransB is set: A is stored as (M, K), or as (K, M) with
+// TransA. The rest of this module describes matrices as row-major; a row-major
+// (rows, width) matrix is (width, rows) here. So y = x·Wᵀ has M = out, N = rows,
+// K = in, A = W with TransA, and B = x.
 type Matmul struct {
 	M, N, K        int
 	TransA, TransB bool
-	LDA, LDB, LDD  int      // elements from one stored column to the next; C has LDD
+	LDA, LDB, LDD  int      // elements from one stored column to the next; LDD applies to C too
 	Type           DataType // of A and B
 	Result         DataType // of C and D: Type or Float32
 	Epilogue       Epilogue
@@ -59,7 +59,7 @@ const (
 type Operands struct {
 	A, B        Pointer
 	C           Pointer // read only if Beta is not 0; zero means D
-	D           Pointer // overlaps C fully or not at all, and no other operand
+	D           Pointer // equals C or does not overlap it; never overlaps another operand
 	Bias, Aux   Pointer // zero if the epilogue does not use them
 	Alpha, Beta float32
 	Workspace   Pointer // scratch memory of at least the size passed to Plan; in use until the product is done

@@ -7,8 +7,8 @@
 //	}
 //
 // For each GPU, it compiles all kernels, copies data to the GPU and back, and
-// measures the time of a copy and of a matrix product. This takes seconds, most of
-// them for compiling, whose result the driver caches.
+// measures the time of a copy and of a matrix product. This takes seconds. Most of the
+// time is for compiling; the driver caches the compiled kernels.
 package doctor
 
 import (
@@ -29,7 +29,7 @@ type Report struct {
 	Problem   string    `json:"problem,omitempty"` // why no GPU can be used, and what to do; empty if one can be used
 	CUDA      string    `json:"cuda_version,omitempty"`
 	Libraries []Library `json:"libraries,omitempty"`
-	NCCL      string    `json:"nccl_problem,omitempty"` // why several ranks cannot use NCCL; empty if they can, and if Problem was found first
+	NCCL      string    `json:"nccl_problem,omitempty"` // why several ranks cannot use NCCL; empty if they can, or if Problem is set
 	GPUs      []GPU     `json:"gpus,omitempty"`         // all GPUs, by ordinal
 }
 
@@ -47,7 +47,7 @@ type GPU struct {
 	Capability      string   `json:"compute_capability"` // e.g. "9.0"
 	Multiprocessors int      `json:"multiprocessors"`
 	Problem         string   `json:"problem,omitempty"` // why this GPU cannot be used; other fields are then incomplete
-	Kernels         int      `json:"kernels"`           // number of compiled kernels; each type counts
+	Kernels         int      `json:"kernels"`           // number of compiled kernels, counted once for each type
 	CompileSeconds  float64  `json:"compile_seconds"`
 	Spilling        []string `json:"spilling,omitempty"` // kernels that need a stack for spilled registers, which is slow
 	Copy            float64  `json:"copy_bytes_per_second"`
@@ -124,8 +124,8 @@ func (g *GPU) compile(d device.Device) error {
 	return nil
 }
 
-// A bench holds what a measurement needs: a stream, two events, and three matrices
-// of size × size in bf16.
+// A bench has the objects of a measurement: a stream, two events, and three matrices of
+// size × size in bf16.
 type bench struct {
 	device.Device
 	size     int

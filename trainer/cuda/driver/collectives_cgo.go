@@ -30,9 +30,9 @@ const farewell = 5 * time.Second
 
 // A communicator is NCCL's communicator of this rank.
 type communicator struct {
-	mu      sync.Mutex // for the fields below, and held in calls of NCCL, which do not wait
+	mu      sync.Mutex // guards the fields below; locked during calls of NCCL, which do not wait
 	handle  C.ncclComm_t
-	failed  error         // why it cannot be used; nil if it can
+	failed  error         // why the communicator cannot be used; nil if it can
 	aborted chan struct{} // closed once ncclCommAbort has returned; nil if it was not called
 }
 
@@ -77,8 +77,8 @@ var ncclNames = map[C.ncclResult_t]string{
 	C.ncclRemoteError:        "ncclRemoteError",
 }
 
-// ncclError converts r, the result of the NCCL function named call, to an error.
-// Success, and work in progress, are nil.
+// ncclError converts r, the result of the NCCL function named call, to an error. It returns
+// nil for success and for work in progress.
 func (g *gpu) ncclError(call string, r C.ncclResult_t) error {
 	if r == C.ncclSuccess || r == C.ncclInProgress {
 		return nil
@@ -143,8 +143,8 @@ func (g *gpu) communicator(c device.Communicator) *communicator {
 	return known
 }
 
-// settle waits until NCCL has finished the call on c that it began, unless ctx ends
-// before or c is aborted.
+// settle waits until NCCL has finished its call in progress on c. It returns an error if
+// ctx is done or c is aborted before.
 func (g *gpu) settle(ctx context.Context, c *communicator, call string) error {
 	for i := 0; ; i++ {
 		state, err := c.state(g)
@@ -161,8 +161,8 @@ func (g *gpu) settle(ctx context.Context, c *communicator, call string) error {
 	}
 }
 
-// pause waits before attempt i to ask again: not at all for the first ones, then
-// 50 microseconds.
+// pause waits before the poll number i: not at all for the first polls, then for 50
+// microseconds.
 func pause(i int) {
 	if i < 20 {
 		runtime.Gosched()
@@ -171,8 +171,8 @@ func pause(i int) {
 	time.Sleep(50 * time.Microsecond)
 }
 
-// state asks NCCL for the state of c: success, in progress, or the code of an error.
-// Its error is that of the question, or why c was aborted.
+// state asks NCCL for the state of c and returns it: success, in progress, or an error code.
+// The error is set if NCCL could not answer, or if c was aborted.
 func (c *communicator) state(g *gpu) (C.ncclResult_t, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,8 +184,8 @@ func (c *communicator) state(g *gpu) (C.ncclResult_t, error) {
 	return state, err
 }
 
-// abort begins to end c because of cause. NCCL may wait for other ranks in it, so it
-// runs on its own.
+// abort starts to abort c because of cause. NCCL may wait for other ranks meanwhile, so it
+// runs on a goroutine of its own.
 func (c *communicator) abort(g *gpu, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +206,7 @@ func (c *communicator) abort(g *gpu, cause error) {
 	}()
 }
 
-// gone waits until c is freed, and reports whether it is.
+// gone waits a limited time until c is freed, and reports whether it is.
 func (c *communicator) gone() bool {
 	select {
 	case <-c.aborted:
@@ -281,8 +281,8 @@ func (g *gpu) Disconnect(c device.Communicator) error {
 	return err
 }
 
-// leave finalizes and destroys c, or aborts it if that fails or takes too long. A
-// communicator that was aborted before is no error.
+// leave finalizes and destroys c. If this fails or takes too long, it aborts c. If c was
+// already aborted, leave returns nil.
 func (c *communicator) leave(g *gpu) error {
 	c.mu.Lock()
 	if c.failed != nil {
@@ -306,12 +306,12 @@ func (c *communicator) leave(g *gpu) error {
 	return g.ncclError("ncclCommDestroy", C.pt_ncclCommDestroy(g.c, c.handle))
 }
 
-// errStuck is returned when work on the GPU does not end. The process can only exit.
+// errStuck is returned if work on the GPU does not end. The process must then exit.
 var errStuck = fmt.Errorf("the GPU did not stop within %v after its collectives were aborted", farewell)
 
-// await waits for work that query asks for, in the driver's function named call. If
-// an aborted communicator's work does not end, it gives up: where collectives are
-// queued, the driver's own functions could wait forever.
+// await polls query, which calls the driver function named call, until the work is done. It
+// polls because the driver's waiting functions could wait forever for a collective. If the
+// work of an aborted communicator does not end, await returns an error.
 func (g *gpu) await(call string, query func() C.CUresult) error {
 	var since time.Time
 	for i := 0; ; i++ {

@@ -32,12 +32,12 @@
 //
 // # Lost ranks
 //
-// A collective waits for all ranks, and so does the GPU that runs it. Therefore no
-// call here waits inside NCCL (its communicators are non-blocking), and while there
-// is a communicator the package asks the driver again and again whether work is done,
-// instead of waiting inside the driver. So [device.Collectives.Abort] from another
-// goroutine ends every wait. If the GPU does not stop even then, its Close returns an
-// error and frees nothing: the process can exit.
+// A collective waits for all ranks, and so does the GPU that runs it. A lost rank must
+// not block the process, so no call here waits inside NCCL (its communicators are
+// non-blocking). While there is a communicator, the package polls the driver for the end
+// of work, instead of waiting inside the driver. So [device.Collectives.Abort] from
+// another goroutine ends every wait. If the GPU does not stop even after that, Close
+// returns an error and frees nothing, so that the process can exit.
 //
 // # Declarations
 //

@@ -20,8 +20,8 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// gpu implements [device.Device] and [device.Collectives], whose methods are most of its own:
-// the handles below are valid in one context of the driver, so one type owns them all.
+// gpu implements [device.Device] and [device.Collectives]. One type implements both, because
+// all handles below are valid in the same context of the driver only.
 type gpu struct {
 	c          *C.pt_gpu // allocated by C
 	ordinal    C.CUdevice

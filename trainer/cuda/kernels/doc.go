@@ -4,7 +4,7 @@
 //	args := kernels.Pack(y, x, rows, kernels.Dropout{…}) // argument bytes of a launch
 //
 // A module is a source file compiled for one type: norm.cu compiled with -DDT_BF16
-// is norm.bf16.ptx. The type is that of weights and activations in a step. Sums,
+// is norm.bf16.ptx. Weights and activations in a step have this type. Sums,
 // statistics, losses, gradients of weights and the optimizer are in single
 // precision in all modules. In the source, a comment above each kernel gives its
 // arguments and their shapes.
@@ -34,11 +34,11 @@
 //
 //   - a whole step of BERT, forward and backward with dropout on sequences of
 //     different lengths, has the losses and gradients of trainer/cpu;
-//   - faults that are planted in the kernels are found (mutants_test.go);
-//   - a test fails without what any kernel stores last (coverage_test.go);
+//   - tests find artificial faults in the kernels (mutants_test.go);
+//   - some test fails if the last store of a kernel is removed (coverage_test.go);
 //   - bank conflicts and sectors of global memory stay below limits.
 //
 // Sums have a fixed order and use no atomics, so every run gives the same bits. The
-// only exception is flash_backward; flash_backward_queries and flash_backward_keys
-// replace it where equal bits are needed.
+// only exception is flash_backward. flash_backward_queries and flash_backward_keys
+// replace it if equal bits are required.
 package kernels

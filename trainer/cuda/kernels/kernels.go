@@ -17,14 +17,14 @@ var files embed.FS
 // A Type is the floating-point type that a module uses for weights and activations.
 type Type string
 
-// The types that modules are compiled for.
+// The types for which modules are compiled.
 const (
 	F32  Type = "f32"
 	BF16 Type = "bf16"
 	F16  Type = "f16"
 )
 
-// Types returns all types that modules are compiled for.
+// Types returns all types for which modules are compiled.
 func Types() []Type { return []Type{F32, BF16, F16} }
 
 // Size returns the size of one element in bytes.

@@ -24,7 +24,7 @@
 //	  ret;
 //	}
 //
-// The package knows only the grammar; trainer/cuda/sim executes instructions.
+// The package parses only the grammar; trainer/cuda/sim executes instructions.
 // Constructs that NVRTC does not write for pretext's kernels are errors: functions
 // and calls, local memory (a kernel with a stack), textures, nested scopes. Global
 // variables are skipped, because NVRTC puts some constants into every module;

@@ -27,8 +27,8 @@ func Parse(text string) (*Module, error) {
 	return p.module, nil
 }
 
-// A parser reads tokens one after the other. After an error, which stays in err, it is at
-// the end of the text for all its methods, so that every loop over tokens ends.
+// A parser reads tokens one after the other. After the first error, which is stored in err,
+// all methods behave as at the end of the text, so that every loop over tokens ends.
 type parser struct {
 	tokens  []token
 	next    int
@@ -218,7 +218,7 @@ func (p *parser) shared(list []Variable) []Variable {
 	return place(list, v)
 }
 
-// place appends v to list, with the first offset behind the last variable that has
+// place appends v to list. The offset of v is the end of the last variable, rounded up to
 // the alignment of v.
 func place(list []Variable, v Variable) []Variable {
 	end := 0

@@ -10,8 +10,8 @@
 //
 // Environment variables describe the fake machine: FAKE_DEVICES, FAKE_VERSION (of
 // CUDA, such as 12080), FAKE_MAJOR (compute capability) and FAKE_MEMORY_MB.
-// FAKE_FAULTY flips a bit of the memory. FAKE_BUSY and FAKE_NCCL_BUSY say how many
-// questions are answered by "not yet". See testdata/fake.c.
+// FAKE_FAULTY flips a bit of the memory. FAKE_BUSY and FAKE_NCCL_BUSY are the number of
+// polls that the fakes answer with "not ready". See testdata/fake.c.
 package drivertest
 
 import (
@@ -25,8 +25,8 @@ import (
 	"testing"
 )
 
-// A Fake is a directory with copies of the fake libraries. Every test loads its own
-// copies, so no state of earlier tests is left.
+// A Fake is a directory with copies of the fake libraries. Each test loads its own copies,
+// so that it does not see the state of earlier tests.
 type Fake struct {
 	Dir string // directory with libcuda.so.1, libcublasLt.so.12 and libnccl.so.2
 	t   *testing.T
