@@ -45,7 +45,7 @@ type products struct {
 	workspace device.Pointer
 	bytes     int // size of the workspace in bytes
 	plans     map[device.Matmul]device.Product
-	prefix    string            // prefix of plan names: GPU model, compute capability, library version. Algorithms are valid for an equal prefix.
+	prefix    string            // prefix of plan names: GPU model, compute capability and library version
 	saved     map[string]string // algorithms from the checkpoint by plan name, including other devices
 }
 

@@ -6,10 +6,10 @@ import "pretext/trainer"
 // of a quantum, so that matrix products have few different shapes and each is
 // planned once:
 //
-//   - tokens: by adding sequences of padding, which have no target, so their
+//   - tokens: with padding sequences, which have no targets, so that their
 //     gradients are exactly zero;
-//   - rows that the heads read: by repeating row 0, with zero gradients;
-//   - masked tokens: to whole chunks, by adding tokens without labels.
+//   - rows that the heads read: with copies of row 0, whose gradients are zero;
+//   - masked tokens: to whole chunks, with tokens without labels.
 type shape struct {
 	tokens, tokenQuantum int // capacity, a multiple of the quantum
 	sequences            int // capacity, including sequences of padding
@@ -19,7 +19,7 @@ type shape struct {
 	workspace            int // bytes of scratch memory for matrix products
 	vocabulary           int // rounded up to 64; the added words have zero weights and no logits
 
-	ranks   int  // that train the model together
+	ranks   int  // number of ranks that train the model together
 	sharded bool // the ranks divide the optimizer's state
 }
 
@@ -62,8 +62,7 @@ func newShape(c trainer.Config, o trainer.Options, most limits) shape {
 	return s
 }
 
-// quantum returns the power of two to a multiple of which batches of up to n rows are
-// padded.
+// quantum returns the quantum, a power of two, for batches of up to n rows.
 func quantum(n int) int {
 	q := minQuantum
 	for q < maxQuantum && 2*q <= n/padShare {

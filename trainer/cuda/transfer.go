@@ -15,13 +15,13 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
-// transfer copies weights, moments and gradients out of the device and into it, as tensors
-// with names. (Batches have a way of their own: uploads.)
+// transfer copies weights, moments and gradients, as named tensors, from the device and to
+// the device. (For batches see uploads.)
 type transfer struct {
 	*staging
 	params *parameters
 	ranks  *ranks
-	state  *trainer.State // has the loss scale, which the gradients are multiplied by
+	state  *trainer.State // has the loss scale, by which the gradients are multiplied
 }
 
 // source returns the flat buffer that holds the tensors of kind k. It returns an
@@ -64,7 +64,8 @@ func unscale(x []float32, scale float32) {
 	}
 }
 
-// load implements Model.Load. Of divided moments it keeps those in this rank's slices.
+// load implements Model.Load. If the moments are divided over the ranks, it loads only this
+// rank's slices of them.
 func (t *transfer) load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (trainer.LoadReport, error) {
 	dst, err := t.source(k)
 	if err != nil {
@@ -102,7 +103,7 @@ type snapshot struct {
 	state  trainer.State
 
 	mu     sync.Mutex
-	values [3][]float32 // weights, first and second moment, flat; nil if the model has none, and once closed
+	values [3][]float32 // weights, first and second moments, flat; nil if the model has none, and after Close
 }
 
 // snapshot implements Model.Snapshot. It waits for the device.

@@ -9,9 +9,9 @@ import (
 	"pretext/trainer/cuda/kernels"
 )
 
-// update ends a step: it queues the optimizer's kernels on what belongs to this rank, and
-// reads the sums of the step. It owns the optimizer's tables, the loss scale and the model's
-// counters.
+// update ends a step: it queues the optimizer's kernels for the parameters that this rank
+// updates, and reads the sums of the step. It holds the optimizer's tables, the loss scale
+// and the model's counters.
 type update struct {
 	*compute
 	staging *staging
@@ -87,8 +87,8 @@ func packAll[T any](x []T) []byte {
 	return b
 }
 
-// apply makes the step of trainer.Model.Apply. The loss scale and whether the step is skipped
-// are decided on the device; the host waits once, for the results.
+// apply implements trainer.Model.Apply. The device decides the loss scale, and whether the
+// step is skipped; the host waits once, for the results.
 func (u *update) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	u.ranks.reduce()
 	rate := s.Rate(u.state.Step)
@@ -123,9 +123,9 @@ func (u *update) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	return info, err
 }
 
-// optimize queues the kernels that update all weights by AdamW or LAMB. If the ranks divide
-// the optimizer, each updates its slices. The sums of squares of other ranks' slices are
-// then zero until share adds them.
+// optimize queues the kernels that update the weights by AdamW or LAMB. If the optimizer is
+// divided over the ranks, each rank updates only its slices. The sums of squares of other
+// ranks' slices are then zero until share adds them.
 func (u *update) optimize(rate float64) {
 	o := u.o.Optimizer
 	r := kernels.Rule{
@@ -170,17 +170,18 @@ func (u *update) optimize(rate float64) {
 	}
 }
 
-// An updated holds the arguments of the optimizer's kernels for a range of parts.
-// Kernels find a part's weights, gradients and moments by one index, that of the flat
-// buffers; so m and v may lie before the moments' buffer.
+// updated has the arguments of the optimizer's kernels for a range of parts. The kernels use
+// the same index, that of the flat buffers, for a part's weights, gradients and moments. If
+// this rank has only slices of the moments, m and v are shifted accordingly, so they may
+// point before the moments' buffer.
 type updated struct {
 	grid                  device.Dim
 	parts, squares, moved device.Pointer
 	m, v                  device.Pointer
 }
 
-// eachSlice calls f for the parts that this rank updates: for each of its slices or,
-// if the optimizer is not divided, once for all.
+// eachSlice calls f for the parts that this rank updates: once for each of its slices, or
+// once for all parts if the optimizer is not divided.
 func (u *update) eachSlice(f func(updated)) {
 	p := u.params
 	if !p.layout.sharded {

@@ -43,16 +43,16 @@ func typeOf(op string) (elementType, error) {
 	return e, nil
 }
 
-// Flags in instr.extra of loads and stores; the first two are for values that are
-// smaller than the register.
+// Flags in instr.extra of loads and stores. The first two apply to values that are smaller
+// than the register.
 const (
 	toLong   = 1 << 17 // the destination registers have 64 bits
 	withSign = 1 << 18 // extend the sign to the width of the register; otherwise extend with zeros
 	inShared = 1 << 19 // a load or a store of shared memory; otherwise of global memory
 )
 
-// space returns the state space of an opcode: "global" for "ld.global.f32". It
-// returns "" for an opcode that names none.
+// space returns the state space in an opcode: "global" for "ld.global.f32"; "" if there is
+// none.
 func space(op string) string {
 	for _, part := range strings.Split(op, ".") {
 		switch part {
@@ -63,8 +63,8 @@ func space(op string) string {
 	return ""
 }
 
-// memoryAccess decodes what loads, stores and atomics have in common: the size of an element
-// and the state space, one of spaces, which it also returns.
+// memoryAccess decodes the common properties of loads, stores and atomics: the type of an
+// element, and the state space, which must be one of spaces. It returns both.
 func memoryAccess(in *instr, from *ptx.Instruction, operands int, spaces ...string) (e elementType, where string, err error) {
 	e, err = typeOf(from.Op)
 	where = space(from.Op)
@@ -89,7 +89,7 @@ func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 	}
 	for _, o := range elements(from.Args[0]) {
 		b := e.bank
-		if r, ok := p.named[o.Name]; ok && r.bank == longs && e.bank == words { // a register may be wider than what it gets
+		if r, ok := p.named[o.Name]; ok && r.bank == longs && e.bank == words { // a register may be wider than the loaded value
 			b, in.extra = longs, in.extra|toLong
 		}
 		if err := p.sets(in, o, b); err != nil {
@@ -128,9 +128,9 @@ func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
 	return errors.Join(p.address(in, from.Args[0]), each(p.reads, in, elements(from.Args[1]), e.bank))
 }
 
-// global returns the n bytes of global memory at the address at. It raises a
-// fault if the lane may not access them in the way that how says: because of the
-// bounds, the alignment or a race.
+// global returns the n bytes of global memory at the address at. how is the kind of access.
+// It raises a fault if the lane may not access these bytes: because they are out of bounds
+// or misaligned, or because of a race.
 func (w *warp) global(in *instr, lane int, at uint64, n int, how access) []byte {
 	m := w.near
 	if m == nil || !m.holds(at, n) {
@@ -193,8 +193,8 @@ func (w *warp) load(in *instr, lane int, b []byte) {
 	}
 }
 
-// store encodes the source registers of one lane into b, in.size bytes each. The
-// first source register holds the address and is left out.
+// store encodes the source registers of one lane into b, in.size bytes each. It skips the
+// first source register, which holds the address.
 func (w *warp) store(in *instr, lane int, b []byte) {
 	for i, s := range in.s[1:] {
 		switch in.size {
@@ -230,7 +230,7 @@ var atomics = map[string]func(old, v uint64) uint64{
 func decodeAtomic(p *program, in *instr, from *ptx.Instruction) error {
 	parts := strings.Split(from.Op, ".")
 	args, n := from.Args, 3
-	if parts[0] == "red" { // no destination
+	if parts[0] == "red" { // red has no destination
 		args, n = append([]ptx.Operand{{Kind: ptx.Sink}}, args...), 2
 	}
 	e, _, err := memoryAccess(in, from, n, "global", "shared")

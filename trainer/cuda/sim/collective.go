@@ -10,8 +10,8 @@ import (
 	"pretext/trainer/cuda/ptx"
 )
 
-// together raises a fault unless the lanes that execute a collective instruction
-// are all lanes of its mask (named) that have not returned.
+// together checks a collective instruction: all lanes of its mask (named) must execute it
+// together, except lanes that have returned. Otherwise it raises a fault.
 func (w *warp) together(in *instr, lanes, named uint32) {
 	if lanes != named&w.live {
 		w.fault(in, Divergent, bits.TrailingZeros32(lanes), "executed by lanes %08x, but its mask is %08x and lanes %08x have not returned", lanes, named, w.live)
@@ -133,8 +133,8 @@ func (w *warp) shuffle(in *instr, lanes uint32, source func(lane, b, c int) (int
 	}
 }
 
-// acrossLanes holds the instructions that combine values of all lanes, except for those
-// with operands of other kinds.
+// acrossLanes holds the instructions that combine values of all lanes and whose operands are
+// only registers and constants.
 var acrossLanes = map[string]form{
 	"activemask.b32":       {"w", func(w *warp, in *instr, lanes uint32) { w.spread(in, lanes, lanes) }},
 	"vote.sync.ballot.b32": vote("wpw", func(w *warp, in *instr, v, lanes uint32) { w.spread(in, lanes, v) }),
@@ -157,8 +157,8 @@ func (w *warp) spread(in *instr, lanes, v uint32) {
 	}
 }
 
-// vote returns the form of an instruction that calls f with the lanes that execute it, and
-// with v, those of them whose predicate is true.
+// vote returns the form of an instruction that calls f. lanes are the lanes that execute the
+// instruction; v are the lanes among them whose predicate is true.
 func vote(registers string, f func(w *warp, in *instr, v, lanes uint32)) form {
 	return form{registers, func(w *warp, in *instr, lanes uint32) {
 		w.together(in, lanes, w.member(in, lanes, 1))
@@ -222,7 +222,7 @@ func decodePack(p *program, in *instr, from *ptx.Instruction) error {
 	return fmt.Errorf("operands of a mov")
 }
 
-// value returns a register of one lane, extended with zeros to 64 bits.
+// value returns the value of register r in one lane, extended with zeros to 64 bits.
 func (w *warp) value(b bank, r int32, lane int) uint64 {
 	if b == longs {
 		return w.l[r][lane]
@@ -306,10 +306,9 @@ func decodeMMA(p *program, in *instr, from *ptx.Instruction) error {
 	return nil
 }
 
-// multiply executes mma.m16n8k16: D (16×8) = A (16×16) · B (16×8) + C. unpack
-// converts a register to its two 16-bit floats. The PTX manual says which lane
-// holds which elements. Sums are in single precision; their order differs from
-// that of the hardware.
+// multiply executes mma.m16n8k16: D (16×8) = A (16×16) · B (16×8) + C. unpack converts a
+// register to its two 16-bit floats. The PTX manual defines which lane holds which elements.
+// Sums are in single precision; the hardware adds in another order.
 func (w *warp) multiply(in *instr, unpack func(v uint32) (lo, hi float32)) {
 	var a [16][16]float32
 	var b [8][16]float32 // transposed

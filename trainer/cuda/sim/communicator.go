@@ -155,8 +155,8 @@ func (g *GPU) Disconnect(c device.Communicator) error {
 	return err
 }
 
-// A collecting is a piece of work that is a call of Collect. It begins, and ends when
-// all ranks have begun theirs; in between, other streams run.
+// A collecting is one call of Collect as a piece of work in a stream. It ends when all ranks
+// have begun the same call. Between its beginning and its end, other streams run.
 type collecting struct {
 	c      *communicator
 	number uint32
@@ -170,8 +170,8 @@ func (s *Stream) collect(c *communicator, list []device.Collective) {
 	s.add(&work{name: list[0].Kind.String(), collecting: x, run: func() error { return x.begin(s.device) }})
 }
 
-// begin accesses the memory of the collectives and makes the call. Nobody may access
-// that memory until the end, which races show.
+// begin accesses the memory of the collectives and makes the call. An access by another
+// stream before the end is a race, so the race detector reports it.
 func (x *collecting) begin(d *Device) error {
 	sent := make([][]byte, len(x.list))
 	for i, one := range x.list {

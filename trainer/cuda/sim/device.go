@@ -17,8 +17,8 @@ type Options struct {
 	Memory          int64  // bytes of global memory; 0: 1 GiB
 	MaxInstructions int    // a block that executes more is reported as a [Hang]; 0: 1<<26
 
-	// Network connects the GPU with those of other ranks. Nil: it has no
-	// collectives, as a machine without NCCL.
+	// Network connects the GPU with the GPUs of other ranks. If it is nil, there
+	// are no collectives, as on a machine without NCCL.
 	Network *Network
 }
 
@@ -33,10 +33,10 @@ type Device struct {
 	interval uint32 // see cell
 
 	streams   []*Stream
-	known     clock   // the work that the host has waited for
+	known     clock   // work that is done, because the host has waited for it
 	history   []*work // work that ran since all streams were synchronized, in order
-	now       *work   // work that runs now
-	unordered uint32  // first interval of the oldest work that may run at the same time as now; 0: there is none
+	now       *work   // work that is running
+	unordered uint32  // first interval of the oldest work that may run at the same time as the field now; 0: none
 	failed    error   // the first fault of queued work; the device stays unusable
 	looked    lookedUp
 }
@@ -55,8 +55,8 @@ func New(o Options) *Device {
 // A Pointer is an address in the global memory of a device. 0 is the null pointer.
 type Pointer = device.Pointer
 
-// guardBytes is the smallest distance between two allocations. Thus an access
-// just past the end of one allocation does not fall into the next.
+// guardBytes is the minimum distance between two allocations. It ensures that an access just
+// past the end of an allocation is not inside the next one.
 const guardBytes = 1 << 12
 
 // Alloc allocates n bytes of global memory. Reading them before they are written
@@ -143,7 +143,7 @@ type Module struct{ kernels map[string]*Kernel }
 // A Kernel is a kernel (PTX .entry) of a module, with the counts of its launches.
 type Kernel struct {
 	program *program
-	optIn   int // bytes of shared memory allowed beyond what every launch may have
+	optIn   int // bytes of shared memory allowed in addition to the default limit
 }
 
 // Load parses and compiles PTX text. It returns an error that names the
@@ -183,7 +183,7 @@ func (k *Kernel) AllowShared(bytes int) error {
 	return nil
 }
 
-// Counts holds what a kernel executed, summed over all its launches.
+// Counts holds counts of a kernel's work, summed over all its launches.
 type Counts struct {
 	Instructions uint64 // instructions, counted once per warp
 	Conflicts    uint64 // cycles lost to bank conflicts in shared memory

@@ -15,9 +15,9 @@
 // # What it finds
 //
 // A launch with a bug returns a [*Fault] with the line of the CUDA source, the
-// block and the thread, even if its results are right. A shadow of all memory
-// (see cell) records which thread accessed it last, so a race is found whatever
-// order the threads ran in. These are faults:
+// block and the thread, even if its results are right. A shadow of all memory (see
+// cell) records which threads accessed each place last. So a race is found even if
+// the threads happened to run in a harmless order. These are faults:
 //
 //   - an address that is misaligned or outside of every allocation;
 //   - reading memory or registers that were never written;
@@ -45,9 +45,9 @@
 // the same memory, one of them writes, and no event orders them, that is a fault.
 //
 // [GPU]s with one [Network] are ranks, each with its own goroutine: collectives have
-// the semantics of NCCL. From its beginning to its end, when all ranks have begun it,
-// a collective owns its memory: an access by another stream is a race. Ranks whose
-// calls differ in kind, size, type or order get a fault.
+// the semantics of NCCL. A collective ends when all ranks have begun it. Until then an
+// access to its memory by another stream is a race. If the calls of ranks differ in
+// kind, size, type or order, they get a fault.
 //
 // [GPU] implements device.Device, the interface of trainer/cuda/device, so the
 // CUDA backend runs on the simulator unchanged.
@@ -57,11 +57,11 @@
 //   - Time, occupancy and the number of registers.
 //   - The last bits of approximate instructions (ex2, lg2, rsqrt and tanh are
 //     rounded correctly here) and of the sums inside an mma.
-//   - What the driver's compiler makes of the PTX.
+//   - Effects of the driver's compiler, which translates the PTX.
 //   - The memory model beyond barriers: fences are accepted and have no effect, so
 //     a kernel that passes data between blocks by a flag is reported as a race.
-//   - Blocks at the same time: they run one after the other, so a block that waits
-//     for another never ends, which is reported as a fault.
+//   - Blocks that run at the same time. Here they run one after the other. A block
+//     that waits for another one never ends, which is reported as a fault.
 //
 // # How it works
 //

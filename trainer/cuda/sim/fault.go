@@ -9,7 +9,7 @@ type Kind string
 // in streams, even if the results are right.
 const (
 	OutOfBounds     Kind = "out of bounds"             // address outside of every allocation, or outside of shared memory
-	Misaligned      Kind = "misaligned"                // address that is not a multiple of the size of the access
+	Misaligned      Kind = "misaligned"                // address that is not a multiple of the access size
 	Unwritten       Kind = "never written"             // read of memory that was never written
 	UnsetRegister   Kind = "register never set"        // read of a register that was never set
 	AsyncPending    Kind = "cp.async not waited for"   // access to memory before a cp.async into it was waited for
@@ -22,7 +22,7 @@ const (
 	BarrierMismatch Kind = "barriers differ"           // warps of a block wait at different barriers
 	BadLaunch       Kind = "bad launch"                // shape, shared memory or arguments that a driver refuses
 	Hang            Kind = "does not end"              // a block executed more than Options.MaxInstructions, or never ends
-	BadCollective   Kind = "bad collective"            // buffers that NCCL refuses, or another call than that of another rank
+	BadCollective   Kind = "bad collective"            // buffers that NCCL refuses, or a call that differs from another rank's call
 	BadMatmul       Kind = "bad matrix multiplication" // shapes, layouts or an epilogue that cuBLASLt refuses
 )
 
@@ -33,12 +33,12 @@ type Fault struct {
 	Source string // file:line of the CUDA source; "" if unknown
 	Op     string // opcode of the PTX instruction; "" for faults of a launch
 	Block  int
-	Thread int // inside the block
+	Thread int // index of the thread in its block
 	Detail string
 }
 
-// Error returns the kernel, source line, instruction, kind, block, thread and
-// detail. For a fault of no instruction it returns kernel, kind and detail.
+// Error returns a message with the kernel, source line, instruction, kind, block, thread and
+// detail. If the fault is not caused by an instruction, it has only kernel, kind and detail.
 func (f *Fault) Error() string {
 	if f.Op == "" {
 		return fmt.Sprintf("%s: %s: %s", f.Kernel, f.Kind, f.Detail)

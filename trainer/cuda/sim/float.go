@@ -26,12 +26,12 @@ func fma32(a, b, c float32) float32 {
 	return fmaOdd(p, float64(c), s)
 }
 
-// fmaOdd returns p + c, with s the rounded sum, with a single rounding to float32. It
-// makes the last bit of s odd if the sum is not exact: then s is neither half way
-// between two float32 nor one of them.
+// fmaOdd returns p + c with a single rounding to float32; s is p + c rounded to float64. If
+// s is not exact, fmaOdd makes its last bit odd. Then s is neither a float32 nor half way
+// between two float32, so that rounding it to float32 is correct.
 func fmaOdd(p, c, s float64) float32 {
 	t := s - p
-	rest := (p - (s - t)) + (c - t) // s + rest is the exact sum; NaN if that is no number
+	rest := (p - (s - t)) + (c - t) // s + rest is the exact sum; NaN if the sum is infinite or NaN
 	u := b64(s)
 	switch {
 	case u&1 == 1 || rest == 0 || rest != rest:

@@ -7,7 +7,7 @@ import (
 
 // A form implements an instruction whose operands are all registers or constants.
 type form struct {
-	registers string // a letter per operand, the destination first: w 32 bits, l 64 bits, p a predicate
+	registers string // one letter for each operand, destination first: w: 32 bits, l: 64 bits, p: predicate
 	run       execute
 }
 
@@ -27,10 +27,10 @@ var forms = func() map[string]form {
 // full is the lane mask with all 32 lanes.
 const full = ^uint32(0)
 
-// A lane is the part of a register that one thread has.
+// A lane is the value of a register in one thread.
 type lane interface{ uint32 | uint64 }
 
-// registers returns the registers of warp w with lanes of type T.
+// registers returns the registers of warp w whose lanes have type T.
 func registers[T lane](w *warp) [][warpSize]T {
 	if all, ok := any(&w.w).(*[][warpSize]T); ok {
 		return *all
@@ -46,8 +46,9 @@ func letter[T lane]() string {
 	return "w"
 }
 
-// oneSource, twoSources and threeSources return the form of an instruction that sets each
-// lane of the destination to what f returns for the same lane of its sources.
+// oneSource, twoSources and threeSources return the form of an instruction that applies f to
+// each lane: the arguments are the lane's values in the sources, and the result is stored in
+// the same lane of the destination.
 
 func oneSource[D, A lane](f func(a A) D) form {
 	return form{letter[D]() + letter[A](), func(w *warp, in *instr, lanes uint32) {
@@ -207,8 +208,8 @@ var integers = map[string]form{
 	"abs.s32": oneSource(func(a uint32) uint32 { return uint32(max(int32(a), -int32(a))) }),
 }
 
-// quotient returns a / b. PTX does not define division by zero. The result here is all
-// ones, as on the hardware, and the remainder is a.
+// quotient returns a / b. PTX does not define division by zero. Here, as on the hardware,
+// all bits of the quotient are then 1; the remainder is a.
 func quotient[T int32 | uint32 | int64 | uint64](a, b T) T {
 	if b == 0 {
 		return ^T(0)
@@ -324,7 +325,7 @@ var bitwise = map[string]form{
 // set copies the bits of v into predicate register p for the given lanes.
 func (w *warp) set(p int32, v, lanes uint32) { w.p[p] = w.p[p]&^lanes | v&lanes }
 
-// compare returns the form of an instruction that sets a predicate to what f returns.
+// compare returns the form of an instruction that sets a predicate to the result of f.
 func compare[T lane](f func(a, b T) bool) form {
 	return form{"p" + letter[T]() + letter[T](), func(w *warp, in *instr, lanes uint32) {
 		a, b, v := &registers[T](w)[in.s[0]], &registers[T](w)[in.s[1]], uint32(0)
@@ -352,9 +353,9 @@ func relations[T number]() map[string]func(a, b T) bool {
 	}
 }
 
-// unordered returns all comparison operators of setp for floats: those of
-// relations, the same with suffix "u" that are true if an operand is NaN, "num"
-// (no operand is NaN) and "nan" (at least one is).
+// unordered returns all comparison operators of setp for floats: those of relations; the
+// same operators with suffix "u", which are also true if an operand is NaN; "num" (no operand
+// is NaN) and "nan" (at least one is).
 func unordered[T float32 | float64]() map[string]func(a, b T) bool {
 	all := relations[T]()
 	for name, f := range relations[T]() {

@@ -43,8 +43,8 @@ func (g *GPU) usable() error {
 	return g.failed
 }
 
-// handle returns the object in list that h is the handle of. It returns an error
-// if there is none or it was freed.
+// handle returns the object in list that has the handle h. It returns an error if h is not a
+// valid handle, or if the object was freed.
 func handle[T any, H ~uintptr](list []*T, h H) (*T, error) {
 	if h == 0 || int(h) > len(list) || list[h-1] == nil {
 		return nil, fmt.Errorf("sim: %T %d does not exist", h, h)
@@ -52,7 +52,7 @@ func handle[T any, H ~uintptr](list []*T, h H) (*T, error) {
 	return list[h-1], nil
 }
 
-// release removes the object in list that h is the handle of.
+// release removes the object with the handle h from list.
 func release[T any, H ~uintptr](list []*T, h H) error {
 	_, err := handle(list, h)
 	if err == nil {
@@ -158,8 +158,8 @@ func (g *GPU) FreeEvent(e device.Event) error {
 	return errors.Join(release(g.events, e), g.usable())
 }
 
-// queue calls f with the simulated stream that s is the handle of. It returns the
-// error of f, or its own if the device or the stream cannot be used.
+// queue calls f with the simulated stream that has the handle s, and returns its error. If
+// the device or the stream cannot be used, it returns an error without calling f.
 func (g *GPU) queue(s device.Stream, f func(*Stream) error) error {
 	if err := g.usable(); err != nil {
 		return err
@@ -283,8 +283,8 @@ func (g *GPU) Load(ptx string) (device.Module, error) {
 	return device.Module(len(g.modules)), g.usable()
 }
 
-// Function implements [device.Device]. In the limits, the number of registers and
-// the stack size are 0: the simulator does not know them.
+// Function implements [device.Device]. In the limits, the number of registers and the stack
+// size are 0, because they are unknown.
 func (g *GPU) Function(m device.Module, name string) (device.Function, device.Limits, error) {
 	module, err := handle(g.modules, m)
 	if err != nil {

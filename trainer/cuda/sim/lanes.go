@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// addresses returns the address that in accesses in each lane. It is valid until the
-// next call. For lanes that do not execute in it is anything.
+// addresses returns, for each lane, the address that the instruction in accesses. Addresses
+// of lanes that do not execute in have no meaning. The result is valid until the next call.
 func (w *warp) addresses(in *instr) *[warpSize]uint64 {
 	at := &w.at
 	if in.extra&wordAddress != 0 {
@@ -21,8 +21,8 @@ func (w *warp) addresses(in *instr) *[warpSize]uint64 {
 	return at
 }
 
-// inRow reports whether the lanes are all of a warp and access n bytes each, one
-// behind the other, from an address that is aligned to n.
+// inRow reports whether lanes are all lanes of a warp and access adjacent memory: n bytes
+// for each lane, in the order of the lanes, from an address that is aligned to n.
 func inRow(at *[warpSize]uint64, lanes uint32, n int) bool {
 	if lanes != full || at[0]%uint64(n) != 0 {
 		return false
@@ -35,7 +35,7 @@ func inRow(at *[warpSize]uint64, lanes uint32, n int) bool {
 	return true
 }
 
-// inOnePlace reports whether the lanes are all of a warp and access the same bytes.
+// inOnePlace reports whether lanes are all lanes of a warp and access the same bytes.
 func inOnePlace(at *[warpSize]uint64, lanes uint32) bool {
 	for _, a := range at {
 		if a != at[0] {
@@ -45,8 +45,8 @@ func inOnePlace(at *[warpSize]uint64, lanes uint32) bool {
 	return lanes == full
 }
 
-// row returns the bytes that the lanes access, n each, if they lie in a row, and
-// otherwise nil. It raises a fault if a lane may not access them.
+// row returns the bytes that the lanes access if these are adjacent, n for each lane;
+// otherwise nil. It raises a fault if a lane may not access its bytes.
 func (w *warp) row(in *instr, lanes uint32, n int, how access) []byte {
 	if !inRow(&w.at, lanes, n) {
 		return nil
@@ -72,7 +72,8 @@ func (w *warp) row(in *instr, lanes uint32, n int, how access) []byte {
 	return m.data[first : first+all]
 }
 
-// bytes returns the n bytes that a lane accesses. It raises a fault if it may not.
+// bytes returns the n bytes that a lane accesses. It raises a fault if the lane may not
+// access them.
 func (w *warp) bytes(in *instr, lane, n int, how access) []byte {
 	if in.extra&inShared != 0 {
 		return w.shared(in, lane, w.at[lane], n, how)
@@ -89,7 +90,8 @@ func loadLanes(w *warp, in *instr, lanes uint32) {
 		return
 	}
 	if inOnePlace(at, lanes) {
-		// What the first and the last lane may read, all may; the shadow holds the last.
+		// If the first and the last lane may read the bytes, all lanes may. The shadow
+		// records only the last reader.
 		w.bytes(in, 0, n, reads)
 		b := w.bytes(in, warpSize-1, n, reads)
 		for l := range warpSize {
@@ -121,7 +123,7 @@ func storeLanes(w *warp, in *instr, lanes uint32) {
 	w.count(in, lanes, n)
 }
 
-// loadRow loads the registers of all lanes from bytes that lie in a row.
+// loadRow loads the registers of all lanes from adjacent bytes.
 func (w *warp) loadRow(in *instr, b []byte) {
 	if in.size != 4 || in.extra&toLong != 0 {
 		n := in.size * len(in.d)
@@ -138,8 +140,8 @@ func (w *warp) loadRow(in *instr, b []byte) {
 	}
 }
 
-// countRow adds an access of n bytes by each lane, in a row, to the counts of in. It
-// has no bank conflicts.
+// countRow adds an access of all lanes to n adjacent bytes each to the counts of in. Such an
+// access has no bank conflicts.
 func (w *warp) countRow(in *instr, n int) {
 	if in.extra&inShared != 0 {
 		return
@@ -158,11 +160,11 @@ func (w *warp) count(in *instr, lanes uint32, n int) {
 	}
 }
 
-// countSectors adds to the counts of in how many 32-byte sectors of global memory
-// the lanes touch with n bytes each, and the smallest number of sectors that
+// countSectors adds two numbers to the counts of in: the number of 32-byte sectors of global
+// memory that the lanes access with n bytes each, and the minimum number of sectors that
 // could hold these bytes.
 func countSectors(in *instr, at *[warpSize]uint64, lanes uint32, n int) {
-	var seen [2 * warpSize]uint64 // a hash table of sectors, each plus 1
+	var seen [2 * warpSize]uint64 // a hash table of sector numbers plus 1; 0: empty
 	var last [2]uint64            // the addresses that were counted last
 	sectors, distinct := uint64(0), 0
 	for rest := lanes; rest != 0; rest &= rest - 1 {
@@ -193,7 +195,7 @@ func (w *warp) countConflicts(in *instr, lanes uint32, n int) {
 	at, step := &w.at, warpSize*4/max(n, 4)
 	for first := 0; first < warpSize; first += step {
 		words := &w.words
-		var count [banks]int // of distinct words in each bank
+		var count [banks]int // number of distinct words in each bank
 		most := 0
 		for l := first; l < first+step; l++ {
 			if lanes>>l&1 == 0 {

@@ -19,8 +19,8 @@ func count(d Dim) int { return d.X * d.Y * d.Z }
 // whole returns d with each dimension that is 0 replaced by 1.
 func whole(d Dim) Dim { return Dim{X: max(d.X, 1), Y: max(d.Y, 1), Z: max(d.Z, 1)} }
 
-// A block holds the state of the block of threads that runs now. The blocks of a
-// launch run one after the other and reuse one value.
+// A block holds the state of the block of threads that is running. The blocks of a launch
+// run one after the other and use the same block value.
 type block struct {
 	program  *program
 	device   *Device
@@ -35,12 +35,12 @@ type block struct {
 	unordered uint32   // first interval of the launch, or of the oldest work in another stream that may run at the same time
 	first     uint32   // first interval of this block
 	interval  uint32   // current interval; see cell
-	calm      lookedUp // intervals that were found to be of work that is done before this launch
+	calm      lookedUp // cached range of intervals that belong to work done before this launch
 	begun     []begun
 }
 
-// past reports whether what was done in interval i is certain to be done: by work that
-// is ordered before this launch, or by this block before its last barrier.
+// past reports whether the accesses of interval i are certain to be complete: they belong to
+// work that is ordered before this launch, or to this block before its last barrier.
 func (b *block) past(i uint32) bool {
 	return i < b.unordered || i-b.first < b.interval-b.first || i-b.calm.first < b.calm.end-b.calm.first
 }
@@ -48,7 +48,7 @@ func (b *block) past(i uint32) bool {
 // begun records the interval at which a block of the launch began.
 type begun struct {
 	interval uint32
-	index    int // of the block in the grid
+	index    int // index of the block in the grid
 }
 
 // blockOf returns the index of the block of this launch that ran in the given
@@ -98,9 +98,9 @@ func (k *Kernel) check(c Config, args []byte) error {
 	return nil
 }
 
-// Launch runs k until all its threads have returned: its blocks one after the other in
-// random order, of which the warps take turns, also in random order. args holds the bytes of
-// the kernel's parameters, each aligned to its size. The error is a [*Fault], the first.
+// Launch runs k until all its threads have returned. The blocks run one after the other in
+// random order; the warps of a block take turns, also in random order. args holds the bytes
+// of the kernel's parameters, each aligned to its size. The error is the first [*Fault].
 func (d *Device) Launch(k *Kernel, c Config, args []byte) (err error) {
 	c.Grid, c.Block = whole(c.Grid), whole(c.Block)
 	if err := k.check(c, args); err != nil {
@@ -183,8 +183,8 @@ func (b *block) ready() []*warp {
 	return ready
 }
 
-// pass releases all warps from the barrier that they wait at. It returns false if
-// all warps have ended, so that none waits. Waiting at different barriers is a fault.
+// pass releases all warps from the barrier at which they wait. It returns false if all warps
+// have ended. If warps wait at different barriers, it raises a fault.
 func (b *block) pass() bool {
 	at := -1
 	for _, w := range b.warps {

@@ -23,7 +23,7 @@ type Matrix struct {
 	At         Pointer
 	Type       DataType
 	Rows, Cols int
-	LD         int // elements from the start of a column (RowMajor: row) to that of the next
+	LD         int // elements from the start of a column (RowMajor: row) to the start of the next
 	RowMajor   bool
 }
 
@@ -204,9 +204,9 @@ func sums(x []float64, rows, cols int) []float64 {
 	return s
 }
 
-// lines calls f for every contiguous line of x in memory: each column or, with
-// RowMajor, each row. b holds the bytes of the line. In a row-major copy of x the
-// elements of the line are at indices first, first + step, first + 2·step, ….
+// lines calls f for every line of x that is contiguous in memory: for each column or, with
+// RowMajor, for each row. b has the bytes of the line. In a row-major copy of x, the elements
+// of the line have the indices first, first + step, first + 2·step, ….
 func (d *Device) lines(x Matrix, how access, f func(b []byte, first, step int)) error {
 	lines, length, first, step := x.Cols, x.Rows, 1, x.Cols
 	if x.RowMajor {

@@ -16,8 +16,8 @@ import (
 // [Options.Network] can be ranks of one communicator. Each GPU needs a goroutine of
 // its own.
 type Network struct {
-	// Wait is how long a collective waits for another rank before that is reported
-	// as a [Hang]; 0: a minute. Set it before the first use.
+	// Wait is the maximum time that a collective waits for another rank; after it
+	// the fault is a [Hang]. 0: a minute. Set it before the first use.
 	Wait time.Duration
 
 	mu      sync.Mutex // for everything below, and for groups and communicators
@@ -33,7 +33,7 @@ func NewNetwork() *Network {
 	return n
 }
 
-// A clique is the shared side of the communicators with one ID.
+// A clique is the state that all communicators with the same ID share.
 type clique struct {
 	ranks     int
 	connected []bool           // by rank
@@ -41,13 +41,13 @@ type clique struct {
 	calls     map[uint32]*call // by number; a call is dropped once every rank has its result
 }
 
-// A call is one call of Collect, as all ranks must make it.
+// A call is one call of Collect, which all ranks must make alike.
 type call struct {
 	list   []device.Collective
-	first  int        // the rank that made it first
-	sent   [][][]byte // what each rank sends in each collective
-	here   int        // ranks that have begun it
-	served int        // ranks that have their result
+	first  int        // the rank that made the call first
+	sent   [][][]byte // bytes that each rank sends in each collective
+	here   int        // number of ranks that have begun the call
+	served int        // number of ranks that have their result
 	failed error
 }
 
@@ -105,7 +105,7 @@ type communicator struct {
 	failed  error  // why it cannot be used; nil: it can
 }
 
-// fail makes c unusable, unless it is.
+// fail makes c unusable because of cause. It does nothing if c is already unusable.
 func (c *communicator) fail(cause error) {
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()
@@ -121,8 +121,8 @@ func (c *communicator) err() error {
 	return c.failed
 }
 
-// begin makes this rank's call with a number: sent is what it sends in each
-// collective of list. If another rank made another call, that is a fault on all.
+// begin makes this rank's call number number. sent has the bytes that the rank sends in each
+// collective of list. If another rank's call of this number differs, all ranks get a fault.
 func (c *communicator) begin(number uint32, list []device.Collective, sent [][]byte) {
 	c.network.mu.Lock()
 	defer c.network.mu.Unlock()
@@ -140,7 +140,7 @@ func (c *communicator) begin(number uint32, list []device.Collective, sent [][]b
 	c.network.changed.Broadcast()
 }
 
-// describe returns what must be equal on all ranks.
+// describe returns, as text, the properties of a call that must be equal on all ranks.
 func describe(list []device.Collective) string {
 	s := ""
 	for i, x := range list {
@@ -155,8 +155,8 @@ func describe(list []device.Collective) string {
 	return s
 }
 
-// end waits until all ranks have begun the call with a number, and returns what this
-// rank receives in each collective.
+// end waits until all ranks have begun the call with the given number. It returns the bytes
+// that this rank receives in each collective.
 func (c *communicator) end(number uint32) ([][]byte, error) {
 	n, wait := c.network, c.network.Wait
 	if wait == 0 {
@@ -194,7 +194,7 @@ func (c *communicator) end(number uint32) ([][]byte, error) {
 	return received, nil
 }
 
-// result returns what a rank receives in collective i.
+// result returns the bytes that a rank receives in collective i.
 func (x *call) result(i int, one device.Collective, rank int) []byte {
 	size := one.N * one.Type.Size()
 	switch one.Kind {
@@ -212,9 +212,9 @@ func (x *call) result(i int, one device.Collective, rank int) []byte {
 	return all
 }
 
-// sum adds up one.N elements from byte first of what all ranks send. Every addition
-// rounds to the elements' type. As in a ring, elements at different places are added
-// in different orders of the ranks.
+// sum adds up the elements that all ranks send: one.N elements from byte first. Every
+// addition rounds to the elements' type. As in a ring, the order in which the ranks' values
+// are added depends on the place of the element.
 func (x *call) sum(i int, one device.Collective, first int) []byte {
 	size, ranks := one.Type.Size(), len(x.sent)
 	out := make([]byte, one.N*size)

@@ -31,7 +31,7 @@ const (
 	straight control = iota
 	branches
 	returns
-	waits // at a barrier of the block
+	waits // the warp waits at a barrier of the block
 )
 
 // An execute function executes the instruction in for the lanes of a mask, which
@@ -62,11 +62,11 @@ type program struct {
 	code      []instr
 	size      [3]int // number of registers in each bank
 	named     map[string]register
-	constants [2]map[uint64]int32 // for each constant the register that holds it, in words and in longs
+	constants [2]map[uint64]int32 // index of the register for each constant, in words and in longs
 	arrays    map[string]int      // addresses of arrays in shared memory, by name
 	params    map[string]ptx.Variable
-	preset    [3][]uint32 // for each bank and register, whether it is set from the start: full or 0
-	warps     []*warp     // those of the launch before, to be used again
+	preset    [3][]uint32 // for each bank and register: full if it is set from the start, otherwise 0
+	warps     []*warp     // warps of the previous launch, for reuse
 }
 
 // sharedBase is the address of the first byte of shared memory. It is not 0, so
@@ -173,7 +173,7 @@ func (p *program) constant(v uint64, b bank) register {
 	return register{b, i}
 }
 
-// reads adds o, an operand of bank b, to the sources of in.
+// reads adds operand o, which must be in bank b, to the sources of in.
 func (p *program) reads(in *instr, o ptx.Operand, b bank) error {
 	r, err := p.operand(o, b)
 	in.s = append(in.s, r.index)
@@ -181,7 +181,7 @@ func (p *program) reads(in *instr, o ptx.Operand, b bank) error {
 	return err
 }
 
-// sets adds o, a register of bank b, to the destinations of in.
+// sets adds register o, which must be in bank b, to the destinations of in.
 func (p *program) sets(in *instr, o ptx.Operand, b bank) error {
 	if o.Kind != ptx.Register && o.Kind != ptx.Sink {
 		return fmt.Errorf("destination %s, want a register", o)
@@ -192,7 +192,7 @@ func (p *program) sets(in *instr, o ptx.Operand, b bank) error {
 	return err
 }
 
-// each calls f, which is p.reads or p.sets, for several operands of bank b.
+// each calls f, p.reads or p.sets, for each operand in list.
 func each(f func(in *instr, o ptx.Operand, b bank) error, in *instr, list []ptx.Operand, b bank) error {
 	for _, o := range list {
 		if err := f(in, o, b); err != nil {
@@ -229,8 +229,8 @@ func (p *program) address(in *instr, o ptx.Operand) error {
 // wordAddress is the flag in instr.extra for an address in a 32-bit register.
 const wordAddress = 1 << 16
 
-// elements returns the elements of a vector operand such as {%r1, %r2}, and o
-// itself if it is no vector.
+// elements returns the elements of a vector operand such as {%r1, %r2}. If o is not a vector,
+// it returns o as the only element.
 func elements(o ptx.Operand) []ptx.Operand {
 	if o.Kind == ptx.Vector {
 		return o.Elements
@@ -263,8 +263,8 @@ func (p *program) decode(in *instr, from *ptx.Instruction) error {
 	return decode(p, in, from)
 }
 
-// operands adds args, the destination first, to in. registers has the letter of a form for
-// each.
+// operands adds args, the destination first, to in. registers has one letter for each
+// argument, as in form.
 func (p *program) operands(in *instr, registers string, args []ptx.Operand) error {
 	if len(args) != len(registers) {
 		return fmt.Errorf("%d operands, want %d", len(args), len(registers))

@@ -7,13 +7,13 @@ const (
 	reads access = iota
 	writes
 	updates // atomic read and write
-	copies  // write by cp.async, which is finished once it was waited for
+	copies  // write by cp.async, which is complete once the lane has waited for it
 )
 
-// touch records in the shadow that a lane accesses the n bytes at offset at, which
-// must be inside of m. It raises a fault for a race, for a read of bytes that were
-// never written, and for bytes of a pending cp.async. Most accesses meet only what is
-// past; the others are looked at by beforeRead and beforeWrite.
+// touch records in the shadow that a lane accesses the n bytes at offset at, which must be
+// inside of m. It raises a fault for a race, for a read of bytes that were never written, and
+// for bytes of a pending cp.async. Usually all earlier accesses are complete (see
+// [block.past]); for the other cases it calls beforeRead and beforeWrite.
 func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 	cells, b := m.cells(at, n), w.block
 	me, mine := uint16(w.id*warpSize+lane), uint32(1)<<w.id
@@ -51,7 +51,7 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 // A place is where a lane accesses memory: n bytes at offset at.
 type place struct{ lane, at, n int }
 
-// beforeRead raises a fault if p must not be read, a cell of which is c.
+// beforeRead raises a fault if p must not be read. c is a cell of p.
 func (m *memory) beforeRead(w *warp, in *instr, p place, c *cell) {
 	m.renew(w.block, c)
 	switch {
@@ -64,7 +64,7 @@ func (m *memory) beforeRead(w *warp, in *instr, p place, c *cell) {
 	}
 }
 
-// beforeWrite raises a fault if p must not be written, a cell of which is c.
+// beforeWrite raises a fault if p must not be written. c is a cell of p.
 func (m *memory) beforeWrite(w *warp, in *instr, p place, c *cell, how access) {
 	b := w.block
 	m.renew(b, c)
@@ -82,8 +82,8 @@ func (m *memory) beforeWrite(w *warp, in *instr, p place, c *cell, how access) {
 	}
 }
 
-// renew forgets what an earlier block of the launch did to a cell of its shared
-// memory, which begins unwritten.
+// renew resets a cell of shared memory that an earlier block of the launch accessed, because
+// the shared memory of a new block is unwritten.
 func (m *memory) renew(b *block, c *cell) {
 	if m == b.shared && c.wrote < b.first && c.read < b.first {
 		*c = cell{}
@@ -99,7 +99,7 @@ func (m *memory) afterWrite(w *warp, in *instr, p place, c *cell) {
 		m.besideOther(w, in, p, c.wrote)
 	case c.wrote < b.first:
 		w.fault(in, RaceInGrid, p.lane, "%s was written by thread %d of block %d", m.place(p.at), writer, b.blockOf(c.wrote))
-	case c.wrote < b.interval: // a barrier is between
+	case c.wrote < b.interval: // a barrier is between the two accesses
 	case writer/warpSize != w.id:
 		w.fault(in, RaceInBlock, p.lane, "%s was written by thread %d, no barrier between", m.place(p.at), writer)
 	case writer%warpSize != p.lane && c.wSync == w.syncs:
@@ -135,7 +135,7 @@ func (m *memory) afterRead(w *warp, in *instr, p place, c *cell) {
 	}
 }
 
-// landed records that a cp.async of a lane into [at, at+n) was waited for.
+// landed records that a lane has waited for its cp.async into [at, at+n).
 func (m *memory) landed(w *warp, lane, at, n int) {
 	cells := m.cells(at, n)
 	for i := range cells {

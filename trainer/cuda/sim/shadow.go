@@ -8,7 +8,7 @@ import (
 // A chunk is the shadow of chunkSize bytes.
 type chunk struct {
 	cells []cell // nil: none of the bytes was ever accessed
-	grain int    // log2 of the bytes that a cell stands for: the size of the smallest access so far, at most 16 bytes
+	grain int    // log2 of the bytes for each cell: the size of the smallest access so far, at most 16 bytes
 }
 
 const (
@@ -18,15 +18,15 @@ const (
 
 // A cell records the last accesses to 1, 2, 4, 8 or 16 bytes of memory.
 //
-// Time is counted in intervals. The current interval is a number that grows when a
-// block begins and when a block passes a barrier. Blocks run one after the other,
-// so the interval of an access shows whether it happened in this launch, in this
-// block, and since the last barrier of this block.
+// Time is counted in intervals. The number of the current interval is increased when a block
+// begins and when a block passes a barrier. Blocks run one after the other, so the interval
+// of an access shows whether it happened in this launch, in this block, and since the last
+// barrier of this block.
 type cell struct {
 	wrote   uint32 // interval of the last write; 0: never
-	wSync   uint32 // how many __syncwarp the warp of the last writer had executed by then
+	wSync   uint32 // number of __syncwarp that the last writer's warp had executed at that time
 	read    uint32 // interval of the last read
-	rSync   uint32 // how many __syncwarp the warp of the last reader had executed by then
+	rSync   uint32 // number of __syncwarp that the last reader's warp had executed at that time
 	readers uint32 // mask of the warps that read in the interval of the last read
 	other   uint32 // interval of an earlier read by another block, or by work of another stream
 	wThread uint16 // last writer
@@ -62,8 +62,8 @@ func (m *memory) written(at, n int) bool {
 	return true
 }
 
-// pieces yields the cells of [at, at+n), those of a chunk at a time, with the offset
-// of the first.
+// pieces yields the cells of [at, at+n), chunk by chunk, with the offset of the first cell in
+// each chunk.
 func (m *memory) pieces(at, n int) iter.Seq2[int, []cell] {
 	return func(yield func(int, []cell) bool) {
 		for n > 0 {
@@ -76,8 +76,8 @@ func (m *memory) pieces(at, n int) iter.Seq2[int, []cell] {
 	}
 }
 
-// cells returns the cells of [at, at+n), which must lie in one chunk. It divides the
-// chunk's cells until some begin and end there.
+// cells returns the cells of [at, at+n), which must be in one chunk. It first divides the
+// chunk's cells if none begins at at or ends at at+n.
 func (m *memory) cells(at, n int) []cell {
 	k := &m.shadow[at/chunkSize]
 	if k.cells == nil || (at|n)&(1<<k.grain-1) != 0 {
@@ -87,7 +87,7 @@ func (m *memory) cells(at, n int) []cell {
 	return k.cells[first>>k.grain : (first+n)>>k.grain]
 }
 
-// refine divides cells until one begins at each multiple of a number of bytes.
+// refine divides cells until bytes is a multiple of the cells' size.
 func (k *chunk) refine(bytes int) {
 	if k.cells == nil {
 		k.grain = min(maxGrain, bits.TrailingZeros(uint(bytes)))

@@ -7,12 +7,12 @@ import (
 	"sort"
 )
 
-// A Stream is a queue of work, which runs in the order in which it was queued.
-// Work in different streams runs in any order that events allow. It begins to run
-// when the host synchronizes; then the streams take turns at random.
+// A Stream is a queue of work, which runs in the order in which it was queued. Work in
+// different streams runs in any order that events allow. Work runs only when the host
+// synchronizes; then the streams take turns at random.
 //
-// Two pieces of work race if no event orders them, both access the same memory,
-// and at least one writes. A race is a fault whatever order they ran in.
+// Two pieces of work race if no event orders them, both access the same memory, and at least
+// one writes. A race is a fault, independent of the order in which the work actually ran.
 type Stream struct {
 	device *Device
 	index  int
@@ -21,11 +21,11 @@ type Stream struct {
 	clock  clock  // clock of the last piece of work that ran
 }
 
-// An Event marks a point in a stream, after the work that was queued before.
+// An Event marks a point in a stream: the end of all work queued before Record.
 type Event struct{ recorded *work }
 
-// A clock (a vector clock) describes what is done at some point: for each stream
-// the number of its pieces of work that are certain to be done by then.
+// A clock is a vector clock. It has, for each stream, the number of its pieces of work that
+// are certain to be done at some point in time.
 type clock []uint32
 
 func (c clock) join(o clock) clock {
@@ -80,7 +80,8 @@ func (s *Stream) Launch(k *Kernel, c Config, args []byte) {
 // must not change b until it has synchronized.
 func (s *Stream) Write(p Pointer, b []byte) { s.write(p, b, b) }
 
-// writeUnchanged is Write, with a fault if the host changes b before the copy runs.
+// writeUnchanged is like Write, but raises a fault if the host changes b before the copy
+// runs.
 func (s *Stream) writeUnchanged(p Pointer, b []byte) { s.write(p, b, bytes.Clone(b)) }
 
 func (s *Stream) write(p Pointer, b, want []byte) {
@@ -138,8 +139,8 @@ func (s *Stream) Record(e *Event) {
 	s.add(e.recorded)
 }
 
-// Wait delays all work that is queued in s from now on until the work that e
-// marks now is done. If e was never recorded, Wait does nothing.
+// Wait delays all later work in s until the work that e marks at the time of the call is
+// done. If e was never recorded, Wait does nothing.
 func (s *Stream) Wait(e *Event) {
 	if e.recorded != nil {
 		s.add(&work{name: "wait", after: e.recorded, run: func() error { return nil }})
@@ -168,9 +169,10 @@ func (d *Device) Synchronize() error {
 	return nil
 }
 
-// step chooses a random stream whose next piece of work need not wait for another
-// stream, and runs that piece. For a collective that has begun it waits for the other
-// ranks: that the choice does not depend on them makes runs repeatable.
+// step chooses a random stream whose next piece of work need not wait for another stream, and
+// runs that piece. If the piece is a collective that has begun, step waits for the other
+// ranks. So the choice does not depend on the progress of other ranks, and runs can be
+// repeated.
 func (d *Device) step() {
 	var ready []*Stream
 	for _, s := range d.streams {
@@ -227,8 +229,8 @@ func (d *Device) begin(w *work) {
 	d.history = append(d.history, w)
 }
 
-// conflict returns the work that ran in the given interval if no event orders it
-// before the running work. Otherwise it returns nil.
+// conflict returns the work that ran in the given interval, unless an event orders it before
+// the running work; then it returns nil.
 func (d *Device) conflict(interval uint32) *work {
 	if d.now == nil || d.unordered == 0 || interval < d.unordered || interval >= d.now.first {
 		return nil
@@ -246,8 +248,8 @@ type lookedUp struct {
 	other      *work
 }
 
-// lookUp returns the range around an interval: of one piece of work that races, or of
-// all work between two such.
+// lookUp returns the range of intervals around the given one for which conflict has the same
+// result: those of one racing piece of work, or those of all work between two such pieces.
 func (d *Device) lookUp(interval uint32) lookedUp {
 	from := sort.Search(len(d.history), func(i int) bool { return d.history[i].first > interval }) - 1
 	to, l := from+1, lookedUp{end: d.now.first}
@@ -274,9 +276,9 @@ func (d *Device) lookUp(interval uint32) lookedUp {
 	return l
 }
 
-// bytes returns the n bytes of global memory at p for an access by a copy or a
-// matrix product, or a [*Fault] if they are out of bounds, race with another
-// stream, or were never written. name is the operation, for faults.
+// bytes returns the n bytes of global memory at p, for an access by a copy or a matrix
+// product. It returns a [*Fault] if they are out of bounds, if the access races with another
+// stream, or if it reads bytes that were never written. name is the operation, for faults.
 func (d *Device) bytes(p Pointer, n int, how access, name string) ([]byte, error) {
 	fault := func(kind Kind, format string, args ...any) error {
 		return &Fault{Kind: kind, Kernel: name, Detail: fmt.Sprintf(format, args...)}

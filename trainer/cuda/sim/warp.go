@@ -12,9 +12,9 @@ const (
 	banks    = 32 // of shared memory
 )
 
-// A warp is 32 threads (lanes) that execute the same instruction together. After a
-// branch that only some lanes take, the lanes with the smallest program counter
-// run until they reach the others. Compilers expect this order.
+// A warp is 32 threads (lanes) that execute the same instruction together. After a branch
+// that only some lanes take, the lanes with the smallest program counter run first, until
+// they reach the other lanes. Compilers expect this order.
 type warp struct {
 	block *block
 	id    int
@@ -74,7 +74,7 @@ func (w *warp) launch(b *block) {
 	}
 }
 
-// fill sets a special register in all lanes to what f returns for their threads.
+// fill sets a special register: each lane gets the result of f for its thread.
 func (w *warp) fill(name string, f func(thread int) int) {
 	r := &w.w[w.block.program.named[name].index]
 	for l := range r {
@@ -114,9 +114,9 @@ func (w *warp) run(n int) {
 	}
 }
 
-// runGroup executes the group with the smallest program counter for at most about
-// most instructions and returns how many it executed. It stops earlier if the
-// group reaches another group, splits at a branch, waits at a barrier or returns.
+// runGroup executes about most instructions of the group with the smallest program counter,
+// and returns the number executed. It stops earlier if the group reaches another group,
+// splits at a branch, waits at a barrier or returns.
 func (w *warp) runGroup(most int) int {
 	code := w.block.program.code
 	meet := math.MaxInt
