@@ -3,7 +3,7 @@
 // machine.
 //
 //	secret, err := trust.MakeSecret(path)      // a file of mode 0600, made if there is none
-//	sum := trust.MAC(secret, "pretext job 1", name) // only processes with the secret can compute it
+//	sum := trust.MAC(secret, "pretext job 1", name) // nobody can compute it without the secret
 //	err = trust.SameUser(conn)                 // without a secret: checks the user at the other end
 //
 // The ranks of a training run ([pretext/trainer/comm]) prove to each other that they have

@@ -210,7 +210,7 @@ func (s isa) microRows() {
 	s.microEnd()
 }
 
-// microLoop writes the loop over the k steps: four steps at a time, then single steps.
+// microLoop writes the loop over the steps: four steps at a time, then single steps.
 func (s isa) microLoop(steps func(n int)) {
 	s.p("MOVQ CX, R11")
 	s.p("SHRQ $2, R11")

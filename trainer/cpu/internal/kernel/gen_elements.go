@@ -77,7 +77,7 @@ func (s isa) expSums() {
 }
 
 // expScale writes the function that replaces x by exp(x − shift)·by, element by element.
-// The function returns partial sums of the results, one for each float of a register.
+// The function stores partial sums of the results, one for each float of a register.
 func (s isa) expScale() {
 	s.text("expScale", "x, shift, by *float32, n int, table *float32, sums *float32", "SI DX DI CX R9 R10")
 	s.zero(6)

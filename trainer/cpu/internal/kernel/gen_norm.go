@@ -4,7 +4,7 @@
 
 package main
 
-// sum writes the function that returns partial sums of x, one for each float of a register.
+// sum writes the function that stores partial sums of x, one for each float of a register.
 func (s isa) sum() {
 	s.text("sum", "x *float32, n int, sums *float32", "SI CX R10")
 	s.zero(0)
@@ -13,7 +13,7 @@ func (s isa) sum() {
 	s.end()
 }
 
-// dot writes the function that returns partial sums of x·y, as sum does of x.
+// dot writes the function that stores partial sums of x·y, as sum does of x.
 func (s isa) dot() {
 	s.text("dot", "x, y *float32, n int, sums *float32", "SI DX CX R10")
 	s.zero(0)
@@ -25,7 +25,7 @@ func (s isa) dot() {
 	s.end()
 }
 
-// center writes the function that computes y, x minus a number, and returns partial sums of
+// center writes the function that computes y, x minus a number, and stores partial sums of
 // y², as sum does of x.
 func (s isa) center() {
 	s.text("center", "y, x *float32, n int, by, sums *float32", "DI SI CX R9 R10")
@@ -56,7 +56,7 @@ func (s isa) affine() {
 	s.end()
 }
 
-// normSums writes the function that returns partial sums of dy·gain and of dy·gain·x.
+// normSums writes the function that stores partial sums of dy·gain and of dy·gain·x.
 func (s isa) normSums() {
 	s.text("normSums", "dy, x, gain *float32, n int, sums *float32", "DI SI DX CX R10")
 	s.zero(0)
