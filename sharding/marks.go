@@ -6,11 +6,13 @@ import (
 	"context"
 	"slices"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/text/unicode/norm"
 
 	"pretext/tokenize"
+	"pretext/tokenize/vocab"
 )
 
 // LostMarks counts the words that an uncased vocabulary changes. With lower-casing,
@@ -99,66 +101,57 @@ func MeasureMarks(ctx context.Context, inputs []DocumentsInput) (LostMarks, erro
 		if err != nil {
 			return LostMarks{}, err
 		}
-		c.add(doc.Text)
+		c.words.Add(doc.Text)
 	}
-	c.lost.Types = int64(len(c.types))
-	c.lost.Merged = c.lost.Types - int64(len(c.stripped))
-	return c.lost, nil
+	return c.lost(), nil
 }
 
 // A markCounter counts the words of a text and their losses.
 type markCounter struct {
-	splitter   *tokenize.WordSplitter // converts words to lower case and keeps their marks
-	lost       LostMarks
-	types      map[uint64]wordLoss // key: hash of a distinct word with its marks
-	stripped   map[uint64]bool     // key: hash of a distinct word without its marks
+	words      *vocab.Counts // of words in lower case with their marks
 	decomposed []byte
 }
-
-// A wordLoss describes whether a word loses marks and, if so, whether it is in Latin
-// script.
-type wordLoss uint8
-
-const (
-	losesNone wordLoss = iota
-	losesLatin
-	losesOther // it has letters of a script other than Latin
-)
 
 func newMarkCounter() (*markCounter, error) {
 	keep := false
 	splitter, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: true, StripAccents: &keep})
-	return &markCounter{splitter: splitter, types: map[uint64]wordLoss{}, stripped: map[uint64]bool{}}, err
+	return &markCounter{words: vocab.CountsOf(splitter)}, err
 }
 
-func (c *markCounter) add(text string) {
-	for word := range c.splitter.Words(text) {
+// lost returns the figures of the words counted so far. A word of ASCII alone is equal to
+// itself without marks, so it need not be put among the stripped ones.
+func (c *markCounter) lost() (lost LostMarks) {
+	stripped := map[uint64]bool{} // key: hash of a word beyond ASCII, without its marks
+	for word, n := range c.words.All() {
 		if !bytes.ContainsFunc(word, unicode.IsLetter) {
 			continue
 		}
-		c.lost.Words++
+		lost.Types++
+		lost.Words += n
 		if string(word) == "the" {
-			c.lost.The++
+			lost.The = n
 		}
-		sum := xxhash.Sum64(word)
-		loss, known := c.types[sum]
-		if !known {
-			if c.strip(word) {
-				loss = losesLatin
-				if bytes.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
-					loss = losesOther
-				}
+		if isASCII(word) {
+			continue
+		}
+		if c.strip(word) {
+			lost.Losing += n
+			if bytes.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }) {
+				lost.Other += n
 			}
-			c.types[sum] = loss
-			c.stripped[xxhash.Sum64(c.decomposed)] = true
 		}
-		if loss != losesNone {
-			c.lost.Losing++
+		sum := xxhash.Sum64(c.decomposed)
+		if stripped[sum] || isASCII(c.decomposed) && c.words.Has(c.decomposed) {
+			lost.Merged++
 		}
-		if loss == losesOther {
-			c.lost.Other++
-		}
+		stripped[sum] = true
 	}
+	return lost
+}
+
+// isASCII reports whether a word is of ASCII alone.
+func isASCII(word []byte) bool {
+	return !bytes.ContainsFunc(word, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // strip sets c.decomposed to the word without its marks, and reports whether it had any.

@@ -25,7 +25,11 @@ func (r *rules) adapt(o Options) {
 	default:
 		lower = r.lower
 	}
-	r.rebuild(func(c rune, was class) class {
+	var changing [256]bool // by the number of a page
+	for i, c := range r.classes.pages {
+		changing[i>>8] = changing[i>>8] || class(c)&lowerMask != lowerSame
+	}
+	r.rebuild(func(_ int, page uint8) bool { return changing[page] }, func(c rune, was class) class {
 		if !o.ideographsAlone() && was&kindMask == kindCJK {
 			was &^= kindMask // becomes kindKeep
 		}

@@ -79,7 +79,7 @@ func newRules(o Options) *rules {
 	r := &rules{classes: classTable{&classPage, classPages[:]}, finalSigma: o.Profile != ProfileHF}
 	switch o.Profile {
 	case ProfileNVIDIA:
-		r.rebuild(func(_ rune, was class) class {
+		r.rebuild(func(int, uint8) bool { return false }, func(_ rune, was class) class {
 			if was&sigmaMask == sigmaUnassigned {
 				return kindRemove
 			}
@@ -95,10 +95,17 @@ func newRules(o Options) *rules {
 // patch assigns the classes of ranges, which must ascend, to their code points.
 func (r *rules) patch(ranges []classRange) {
 	r.lower, r.combining = map[rune]string{}, map[rune]uint8{}
-	r.rebuild(func(c rune, was class) class {
+	skip := func(c rune) { // the ranges before c
 		for len(ranges) > 0 && ranges[0].last < c {
 			ranges = ranges[1:]
 		}
+	}
+	patched := func(block int, _ uint8) bool {
+		skip(rune(block << 8))
+		return len(ranges) > 0 && ranges[0].first>>8 <= rune(block)
+	}
+	r.rebuild(patched, func(c rune, was class) class {
+		skip(c)
 		if len(ranges) == 0 || c < ranges[0].first {
 			return was
 		}
@@ -107,12 +114,24 @@ func (r *rules) patch(ranges []classRange) {
 	})
 }
 
-// rebuild calls change for every code point, in ascending order, and replaces the class by
-// the result.
-func (r *rules) rebuild(change func(c rune, was class) class) {
+// rebuild replaces the class of every code point by the result of change, which depends
+// on the class alone, except in blocks of 256 code points of which single is true. It gets
+// the number of a block and of its page. The code points of these blocks are in ascending
+// order.
+func (r *rules) rebuild(single func(block int, page uint8) bool, change func(c rune, was class) class) {
 	page, pages := new([len(classPage)]uint8), []uint8(nil)
 	known := map[[256]uint8]uint8{}
+	var made [256]struct {
+		ok   bool
+		page uint8
+	} // by the number of the page before, of blocks that are not single
 	for i := range page {
+		old := r.classes.page[i]
+		alone := single(i, old)
+		if !alone && made[old].ok {
+			page[i] = made[old].page
+			continue
+		}
 		var p [256]uint8
 		for j := range p {
 			c := rune(i<<8 | j)
@@ -128,6 +147,9 @@ func (r *rules) rebuild(change func(c rune, was class) class) {
 			pages = append(pages, p[:]...)
 		}
 		page[i] = n
+		if !alone {
+			made[old].ok, made[old].page = true, n
+		}
 	}
 	r.classes = classTable{page, pages}
 }

@@ -23,6 +23,9 @@ type WordSplitter struct {
 	rules   *rules
 	classes classTable // copy of rules.classes, for speed
 
+	cuts  *cuts  // of [WordSplitter.Words]; nil before its first use
+	lower uint64 // 0x20 in every byte if letters become lower-case, else 0
+
 	word  []byte // current word, normalized, valid UTF-8
 	chars int    // number of characters of the current word; word holds only the first limit of them
 	run   []rune // buffer for canonical ordering
@@ -37,11 +40,14 @@ func NewWordSplitter(o Options) (*WordSplitter, error) {
 }
 
 func newWordSplitter(o Options, r *rules) *WordSplitter {
-	changes := kindMask
+	w := &WordSplitter{changes: kindMask, limit: o.maxChars(), rules: r, classes: r.classes}
 	if o.DoLowerCase || o.StripsAccents() {
-		changes |= lowerMask
+		w.changes |= lowerMask
 	}
-	return &WordSplitter{changes: changes, limit: o.maxChars(), rules: r, classes: r.classes}
+	if o.DoLowerCase {
+		w.lower = bytes20
+	}
+	return w
 }
 
 // Words yields the words of text in order. Words of more than
@@ -49,16 +55,55 @@ func newWordSplitter(o Options, r *rules) *WordSplitter {
 // [UNK] for them. The slice is valid until the next word.
 func (w *WordSplitter) Words(text string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		for i := 0; ; {
-			i = nextWord(w, text, i)
-			if w.chars == 0 {
-				return
+		if w.cuts == nil {
+			w.cuts = new(cuts)
+		}
+		for i, ok := 0, true; ok && i < len(text); {
+			parts, length := take(w.cuts, text[i:], w.lower)
+			end := 0
+			if length == 0 { // the first part is longer than a stretch
+				end, ok = w.eachWord(text, i, 0, stretchBytes, yield)
+			} else {
+				end, ok = w.eachPart(text, i, parts, yield)
 			}
-			if w.chars <= w.limit && !yield(w.word) {
-				return
-			}
+			i += max(length, end)
 		}
 	}
+}
+
+// eachPart yields the words of the first parts of w.cuts, whose text begins at text[base],
+// until yield returns false. end is that of eachWord for the last part that is not an
+// ASCII word.
+func (w *WordSplitter) eachPart(text string, base, parts int, yield func([]byte) bool) (end int, ok bool) {
+	c := w.cuts
+	other := c.nextOther(0)
+	for k := range parts {
+		from, to := int(c.starts[k]), int(c.ends[k])
+		if to <= other && end <= from { // a word or a punctuation character, of ASCII alone
+			if to-from <= w.limit && !yield(c.text[from:to]) {
+				return 0, false
+			}
+			continue
+		}
+		if end, ok = w.eachWord(text, base, max(from, end), to, yield); !ok {
+			return 0, false
+		}
+		other = c.nextOther(to)
+	}
+	return end, true
+}
+
+// eachWord yields the words that begin between text[base+from] and text[base+to], until
+// yield returns false. It returns the end of the last word minus base, which may be above
+// to, because deleted characters join words.
+func (w *WordSplitter) eachWord(text string, base, from, to int, yield func([]byte) bool) (end int, ok bool) {
+	for from < to && base+from < len(text) {
+		from = nextWord(w, text, base+from) - base
+		if 0 < w.chars && w.chars <= w.limit && !yield(w.word) {
+			return from, false
+		}
+	}
+	return from, true
 }
 
 // AppendWords appends the words of text to dst.

@@ -3,6 +3,7 @@ package vocab_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"strconv"
@@ -50,6 +51,27 @@ func TestCountsAreThoseOfAMap(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
 		}
 	})
+}
+
+func TestWordsWithTheSameBeginningOrEndAreKeptApart(t *testing.T) {
+	c := newCounts(t, vocab.DefaultOptions())
+	const words = 30_000
+	for range 2 {
+		for i := range words {
+			c.Add(fmt.Sprintf("abcdefgh%05d %05dxxxabcdefg", i, i))
+		}
+	}
+	if c.Len() != 2*words {
+		t.Errorf("%d words, want %d", c.Len(), 2*words)
+	}
+	for word, n := range c.All() {
+		if n != 2 || !c.Has(word) {
+			t.Fatalf("%s: counted %d times, want 2", word, n)
+		}
+	}
+	if c.Has([]byte("abcdefgh")) {
+		t.Error("a word is there that was not counted")
+	}
 }
 
 func TestResetForgetsAllCounts(t *testing.T) {

@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 	"records":           {"internal/failure"},
 	"records/tfrecord":  {"internal/failure"},
 	"records/pretrain":  {"records", "tokenize", "internal/pyrandom"},
-	"sharding":          {"counts", "extract/wiki/facts", "internal/failure", "internal/portable", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/recognize", "internal/store", "internal/extsort"},
+	"sharding":          {"counts", "extract/wiki/facts", "internal/failure", "internal/portable", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "tokenize/vocab", "internal/humanize", "internal/recognize", "internal/store", "internal/extsort"},
 	"sharding/examples": {"internal/failure", "internal/store", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize"},
 	"sharding/verify":   {"counts", "internal/failure", "extract", "records", "records/columns", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/extsort", "internal/store"},
 
