@@ -199,6 +199,9 @@ func (d *decoder) finish() error {
 	if d.want[lengths] {
 		return e.pieces()
 	}
+	if d.want[sentences] {
+		return e.sentences()
+	}
 	if !d.want[inputMask] {
 		return nil
 	}

@@ -35,13 +35,15 @@
 //
 // These are the features of the form [Pairs]. [Masked] has no
 // next_sentence_labels, its segment_ids are all 0, and input_ids are [CLS] text
-// [SEP], where text of several documents has [SEP] between them. The other two
-// have no masks:
+// [SEP], where text of several documents has [SEP] between them. The other
+// forms have no masks:
 //
-//	form    name              type   values  meaning
-//	Tokens  input_ids         int64  any     the ids of a document, without special tokens
-//	Packed  input_ids         int64  S       pieces, each [CLS] text [SEP], then padding
-//	        sequence_lengths  int64  pieces  tokens of each piece; together at most S
+//	form       name              type   values     meaning
+//	Tokens     input_ids         int64  any        the ids of a document, without special tokens
+//	Packed     input_ids         int64  S          pieces, each [CLS] text [SEP], then padding
+//	           sequence_lengths  int64  pieces     tokens of each piece; together at most S
+//	Sentences  input_ids         int64  any        as of Tokens
+//	           sentence_lengths  int64  sentences  tokens of each sentence; together all
 //
 // # Wire format
 //

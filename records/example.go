@@ -10,6 +10,7 @@ const (
 	MaskedLMWeights    = "masked_lm_weights"
 	NextSentenceLabels = "next_sentence_labels"
 	SequenceLengths    = "sequence_lengths"
+	SentenceLengths    = "sentence_lengths"
 )
 
 // A List is one of the features that a record can have; each is a list of values.
@@ -25,6 +26,7 @@ const (
 	weights
 	label
 	lengths
+	sentences
 )
 
 // lists holds, for each list, its name and a description of its values in the form [Pairs].
@@ -37,6 +39,7 @@ var lists = [...]struct{ name, meaning string }{
 	weights:    {MaskedLMWeights, "1 for each prediction, then 0"},
 	label:      {NextSentenceLabels, "0: B follows A; 1: B is from elsewhere"},
 	lengths:    {SequenceLengths, "the number of tokens of each piece"},
+	sentences:  {SentenceLengths, "the number of tokens of each sentence"},
 }
 
 // Name returns the name of the feature.
@@ -65,6 +68,8 @@ func place(name []byte) List {
 		return label
 	case SequenceLengths:
 		return lengths
+	case SentenceLengths:
+		return sentences
 	}
 	return -1
 }
@@ -74,7 +79,7 @@ func place(name []byte) List {
 // padded with zeros to length S = max_seq_length or P = max_predictions_per_seq; lists that
 // the [Form] lacks are empty. The package comment describes the content of each list.
 type Example struct {
-	InputIDs   []int32 // (S); any length in the form Tokens
+	InputIDs   []int32 // (S); any length in the forms Tokens and Sentences
 	InputMask  []int32 // (S)
 	SegmentIDs []int32 // (S)
 
@@ -85,6 +90,7 @@ type Example struct {
 	NextSentenceLabel int32 // 1 if segment B does not follow segment A; NoLabel if the form has no label
 
 	SequenceLengths []int32 // number of tokens of each piece, in order; only in the form Packed
+	SentenceLengths []int32 // number of tokens of each sentence, in order; only in the form Sentences
 }
 
 // NoLabel is the NextSentenceLabel of examples whose form has no label.
@@ -106,6 +112,8 @@ func (e *Example) ints(l List) *[]int32 {
 		return &e.MaskedLMIDs
 	case lengths:
 		return &e.SequenceLengths
+	case sentences:
+		return &e.SentenceLengths
 	}
 	return nil
 }

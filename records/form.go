@@ -15,6 +15,8 @@ const (
 	Masked Form = "masked" // one segment with masks
 	Tokens Form = "tokens" // the ids of a document, of any length, without special tokens
 	Packed Form = "packed" // pieces of several documents in a row of fixed length
+
+	Sentences Form = "sentences" // as Tokens, with the length of each sentence
 )
 
 // shapes describes the records of each form. The first entry also applies to the zero Form.
@@ -22,15 +24,18 @@ var shapes = [...]struct {
 	form    Form
 	lists   []List
 	least   int             // number of tokens of the shortest record
+	bare    bool            // documents of any length, without special tokens
 	meaning map[List]string // descriptions that differ from those in lists
 }{
 	{form: Pairs, lists: []List{inputIDs, inputMask, segmentIDs, positions, ids, weights, label}, least: 5}, // [CLS] a [SEP] b [SEP]
 	{form: Masked, lists: []List{inputIDs, inputMask, segmentIDs, positions, ids, weights}, least: leastPiece,
 		meaning: map[List]string{inputIDs: "[CLS] text [SEP] with masks, then padding", segmentIDs: "0"}},
-	{form: Tokens, lists: []List{inputIDs}, least: 1,
+	{form: Tokens, lists: []List{inputIDs}, least: 1, bare: true,
 		meaning: map[List]string{inputIDs: "the ids of a document, without special tokens"}},
 	{form: Packed, lists: []List{inputIDs, lengths}, least: leastPiece,
 		meaning: map[List]string{inputIDs: "pieces, each [CLS] text [SEP], then padding"}},
+	{form: Sentences, lists: []List{inputIDs, sentences}, least: 1, bare: true,
+		meaning: map[List]string{inputIDs: "the ids of a document, without special tokens"}},
 }
 
 // leastPiece is the number of tokens of the shortest piece: [CLS], one token and [SEP].
@@ -64,7 +69,7 @@ func (f Form) Rows() bool { return f.has(lengths) }
 
 // Documents reports whether records of this form are documents of any length without
 // special tokens, which readers cut into sequences.
-func (f Form) Documents() bool { return len(f.Lists()) == 1 }
+func (f Form) Documents() bool { return shapes[f.index()].bare }
 
 // Len returns the number of values of a feature in records of this form, where seq is
 // max_seq_length and predictions is max_predictions_per_seq. 0 means any number, at least
@@ -111,6 +116,8 @@ func FormOf(payload []byte) (Form, error) {
 		return Pairs, nil
 	case has[lengths] && !has[positions]:
 		return Packed, nil
+	case has[sentences] && !has[positions]:
+		return Sentences, nil
 	case has == [len(lists)]bool{inputIDs: true}:
 		return Tokens, nil
 	case has[positions]:
@@ -121,7 +128,8 @@ func FormOf(payload []byte) (Form, error) {
 
 // DecodeForm is [Example.Decode] for a payload of the form f. Fields that f lacks become
 // empty, and NextSentenceLabel becomes [NoLabel], even if the payload has these features.
-// For [Packed] it also checks that the pieces fit in the row.
+// For [Packed] it also checks that the pieces fit in the row, for [Sentences] that the
+// sentences are the document.
 func (e *Example) DecodeForm(f Form, payload []byte) error {
 	d := decoder{e: e, form: f.Lists()}
 	for _, p := range d.form {
@@ -160,18 +168,33 @@ func (e *Example) clear(want *[len(lists)]bool) {
 // pieces checks that every piece of a row has a token, and that all pieces together fit in
 // the row.
 func (e *Example) pieces() error {
-	if len(e.SequenceLengths) == 0 {
-		return &FeatureError{SequenceLengths, "empty"}
+	sum, err := sumOf(lengths, e.SequenceLengths, "piece")
+	if err == nil && sum > int64(len(e.InputIDs)) {
+		err = &FeatureError{SequenceLengths, fmt.Sprintf("the pieces have %d tokens, %s has %d values", sum, InputIDs, len(e.InputIDs))}
 	}
-	sum := int64(0)
-	for i, n := range e.SequenceLengths {
+	return err
+}
+
+// sentences checks that every sentence has a token, and that they are the whole document.
+func (e *Example) sentences() error {
+	sum, err := sumOf(sentences, e.SentenceLengths, "sentence")
+	if err == nil && sum != int64(len(e.InputIDs)) {
+		err = &FeatureError{SentenceLengths, fmt.Sprintf("the sentences have %d tokens, %s has %d values", sum, InputIDs, len(e.InputIDs))}
+	}
+	return err
+}
+
+// sumOf returns the sum of the values of l: the numbers of tokens of parts of a record, of
+// which each must have a token.
+func sumOf(l List, values []int32, part string) (sum int64, err error) {
+	if len(values) == 0 {
+		return 0, &FeatureError{l.Name(), "empty"}
+	}
+	for i, n := range values {
 		if n < 1 {
-			return &FeatureError{SequenceLengths, fmt.Sprintf("value %d is %d: a piece has at least one token", i, n)}
+			return 0, &FeatureError{l.Name(), fmt.Sprintf("value %d is %d: a %s has at least one token", i, n, part)}
 		}
 		sum += int64(n)
 	}
-	if sum > int64(len(e.InputIDs)) {
-		return &FeatureError{SequenceLengths, fmt.Sprintf("the pieces have %d tokens, %s has %d values", sum, InputIDs, len(e.InputIDs))}
-	}
-	return nil
+	return sum, nil
 }

@@ -20,13 +20,15 @@ func smallOf(f Form) *Example {
 		return e
 	case Tokens:
 		return &Example{InputIDs: []int32{7, 300, 20000}, NextSentenceLabel: NoLabel}
+	case Sentences:
+		return &Example{InputIDs: []int32{7, 300, 20000}, SentenceLengths: []int32{1, 2}, NextSentenceLabel: NoLabel}
 	case Packed:
 		return &Example{InputIDs: []int32{101, 7, 102, 101, 300, 20000, 102, 0, 0, 0, 0, 0}, SequenceLengths: []int32{3, 4}, NextSentenceLabel: NoLabel}
 	}
 	return small()
 }
 
-var forms = []Form{Pairs, Masked, Tokens, Packed}
+var forms = []Form{Pairs, Masked, Tokens, Packed, Sentences}
 
 func rulesOf(f Form) Rules {
 	r := smallRules
@@ -91,6 +93,9 @@ func TestPartsOfEachFormAreWrittenAsTheirExample(t *testing.T) {
 			case Packed:
 				want.SequenceLengths = []int32{int32(parts.Tokens), 300}
 				p.Lengths = AppendPacked(nil, want.SequenceLengths)
+			case Sentences:
+				want.InputIDs, want.SentenceLengths = e.InputIDs[:parts.Tokens], []int32{int32(parts.Tokens), 300}
+				p.Lengths = AppendPacked(nil, want.SentenceLengths)
 			}
 			if got, want := enc.For(f).Append([]byte("before"), p), want.AppendForm([]byte("before"), f); !bytes.Equal(got, want) {
 				t.Fatalf("%s: got  %x\nwant %x", f, got, want)
@@ -128,6 +133,10 @@ func TestEachRuleOfTheFormsIsChecked(t *testing.T) {
 		"packed, none":       {Packed, func(e *Example) { e.SequenceLengths = nil }, "feature sequence_lengths: empty"},
 		"packed, length":     {Packed, func(e *Example) { e.InputIDs = e.InputIDs[:10] }, "feature input_ids: 10 values where max_seq_length is 12"},
 		"packed, vocabulary": {Packed, func(e *Example) { e.InputIDs[1] = -1 }, "feature input_ids: value 1 is -1, not an id of a vocabulary of 30522"},
+		"sentences, none":    {Sentences, func(e *Example) { e.SentenceLengths = nil }, "feature sentence_lengths: empty"},
+		"sentences, empty":   {Sentences, func(e *Example) { e.SentenceLengths[0] = 0 }, "feature sentence_lengths: value 0 is 0: a sentence has at least one token"},
+		"sentences, short":   {Sentences, func(e *Example) { e.SentenceLengths[1] = 1 }, "feature sentence_lengths: the sentences have 2 tokens, input_ids has 3 values"},
+		"sentences, words":   {Sentences, func(e *Example) { e.InputIDs[1] = 30522 }, "feature input_ids: value 1 is 30522, not an id of a vocabulary of 30522"},
 		"packed, weights":    {Packed, func(e *Example) { e.MaskedLMWeights = []float32{1} }, "feature masked_lm_weights: 1 values, which the form packed does not have"},
 	} {
 		t.Run(name, func(t *testing.T) {

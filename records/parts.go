@@ -19,7 +19,7 @@ type Parts struct {
 	Positions   []byte // Predictions packed values
 	Labels      []byte // Predictions packed values
 	RandomNext  bool   // segment 1 does not follow segment 0
-	Lengths     []byte // packed sequence_lengths; only in the form Packed
+	Lengths     []byte // packed sequence_lengths or sentence_lengths; only in the forms Packed and Sentences
 }
 
 // AppendPacked appends values to a packed list, a sequence of varints.
@@ -97,6 +97,9 @@ func NewEncoder(maxSeqLength, maxPredictionsPerSeq int, pad int32) *Encoder {
 	return e
 }
 
+// Form returns the form of the records that e encodes.
+func (e *Encoder) Form() Form { return e.form }
+
 // For returns a copy of e that encodes records of the form f.
 func (e *Encoder) For(f Form) *Encoder {
 	other := *e
@@ -165,16 +168,18 @@ func (e *Encoder) appendIDs(dst []byte, p Parts) []byte {
 		padding = e.pads[:(e.seq-p.Tokens)*e.pad]
 	}
 	ids := listLayout(InputIDs, len(p.IDs)+len(padding))
-	pieces := listLayout(SequenceLengths, len(p.Lengths))
 	body := nested(ids.entry)
-	if e.form.Rows() {
-		body += nested(pieces.entry)
+	var parts layout // of the second feature, if the form has one
+	lists := e.form.Lists()
+	if len(lists) > 1 {
+		parts = listLayout(lists[1].Name(), len(p.Lengths))
+		body += nested(parts.entry)
 	}
 	dst = slices.Grow(dst, nested(body))
 	dst = appendTag(dst, tagFirst, body)
 	dst = ids.appendList(dst, p.IDs, padding)
-	if e.form.Rows() {
-		dst = pieces.appendList(dst, p.Lengths, nil)
+	if len(lists) > 1 {
+		dst = parts.appendList(dst, p.Lengths, nil)
 	}
 	return dst
 }

@@ -11,7 +11,7 @@ import (
 // zero Rules checks only the conditions that do not depend on the options of a run.
 type Rules struct {
 	Form                 Form // of the example; "" is [Pairs]
-	MaxSeqLength         int  // number of values of input_ids; the maximum in the form [Tokens]
+	MaxSeqLength         int  // number of values of input_ids; the maximum in the forms [Tokens] and [Sentences]
 	MaxPredictionsPerSeq int  // number of values of masked_lm_positions
 	VocabSize            int  // every id must be below it
 
@@ -34,6 +34,7 @@ type Rules struct {
 //   - The padding is zero, or [Rules.Pad] for input_ids.
 //   - In the form [Packed], each piece begins with [CLS], ends with [SEP] and has
 //     a token between them.
+//   - In the form [Sentences], the sentences are the document.
 //   - Lists that the form lacks are empty.
 //
 // A masked token may have been replaced with any id, special ones included,
@@ -50,6 +51,11 @@ func (r Rules) Check(e *Example) error {
 		c.positions()
 	case r.Form.Rows():
 		c.pieces()
+		c.vocabulary()
+	case r.Form.has(sentences):
+		if err := e.sentences(); err != nil {
+			c.faults = append(c.faults, err)
+		}
 		c.vocabulary()
 	default:
 		c.vocabulary()

@@ -12,7 +12,7 @@ TRAIN, EVAL = "train", "eval"
 
 _SHARD = re.compile(r"(train|eval)(_\d+)?-(\d{5,})-of-(\d{5,})\.tfrecord(\.gz)?$")
 _THIRD_PARTY = re.compile(r".+\.(tfrecords?|tf_records?|records?)(\.gz)?$|.*-\d{5,}-of-\d{5,}(\.gz)?$", re.IGNORECASE)
-_FORMS = {"google": "pairs", "mlm": "masked", "tokens": "tokens", "packed": "packed"}
+_FORMS = {"google": "pairs", "mlm": "masked", "tokens": "tokens", "packed": "packed", "sentences": "tokens"}
 
 
 class Specials(NamedTuple):

@@ -63,7 +63,9 @@ type Maker interface {
 
 // Recipes returns all recipes. The first one is the default. Where only the form of records
 // is known, the first recipe of that form is assumed; see [RecipeOf].
-var Recipes = sync.OnceValue(func() []Recipe { return []Recipe{googleRecipe(), mlmRecipe(), tokensRecipe(), packedRecipe()} })
+var Recipes = sync.OnceValue(func() []Recipe {
+	return []Recipe{googleRecipe(), mlmRecipe(), tokensRecipe(), packedRecipe(), sentencesRecipe()}
+})
 
 // RecipeNames returns the names of the recipes for which has returns true, or of all
 // recipes if has is nil.

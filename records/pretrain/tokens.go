@@ -35,7 +35,9 @@ type Splitter struct {
 	encoder *records.Encoder
 	order   []uint32
 	ids     []int32
+	lengths []int32 // of the sentences of a record
 	packed  []byte
+	ends    []byte // packed lengths
 	payload []byte
 }
 
@@ -76,7 +78,11 @@ func (b *Splitter) Build(ctx context.Context, corpus *Corpus, seed int64, yield 
 			b.ids = slices.Grow(b.ids[:0], part.len())[:part.len()]
 			corpus.read(b.ids, part)
 			b.packed = records.AppendPacked(b.packed[:0], b.ids)
-			b.payload = b.encoder.Append(b.payload[:0], records.Parts{Tokens: part.len(), IDs: b.packed})
+			if b.encoder.Form() == records.Sentences {
+				b.lengths = corpus.sentenceLengths(b.lengths[:0], document, part)
+				b.ends = records.AppendPacked(b.ends[:0], b.lengths)
+			}
+			b.payload = b.encoder.Append(b.payload[:0], records.Parts{Tokens: part.len(), IDs: b.packed, Lengths: b.ends})
 			if err := yield(Record{Payload: b.payload, Tokens: part.len()}); err != nil {
 				return counts, err
 			}
