@@ -197,6 +197,7 @@ func describeRecords(a, b *recordSide) (RecordFault, error) {
 		{records.InputIDs, ea.InputIDs, eb.InputIDs}, {records.InputMask, ea.InputMask, eb.InputMask}, {records.SegmentIDs, ea.SegmentIDs, eb.SegmentIDs},
 		{records.MaskedLMPositions, ea.MaskedLMPositions, eb.MaskedLMPositions}, {records.MaskedLMIDs, ea.MaskedLMIDs, eb.MaskedLMIDs},
 		{records.NextSentenceLabels, label(&ea), label(&eb)}, {records.SequenceLengths, ea.SequenceLengths, eb.SequenceLengths},
+		{records.SentenceLengths, ea.SentenceLengths, eb.SentenceLengths},
 	} {
 		f.Fields = appendFault(f.Fields, list.name, list.a, list.b)
 	}

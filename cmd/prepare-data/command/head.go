@@ -153,6 +153,7 @@ type jsonFormed struct {
 	MaskedLMIDs       []int32   `json:"masked_lm_ids,omitempty"`
 	MaskedLMWeights   []float32 `json:"masked_lm_weights,omitempty"`
 	SequenceLengths   []int32   `json:"sequence_lengths,omitempty"`
+	SentenceLengths   []int32   `json:"sentence_lengths,omitempty"`
 	words
 }
 
@@ -186,7 +187,7 @@ func (p *examplePrinter) printJSON(r loader.Record) error {
 	if e.NextSentenceLabel != records.NoLabel {
 		return enc.Encode(jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}, w})
 	}
-	return enc.Encode(jsonFormed{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, e.SequenceLengths, w})
+	return enc.Encode(jsonFormed{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, e.SequenceLengths, e.SentenceLengths, w})
 }
 
 // shownTokens is the maximum number of tokens shown of one text.

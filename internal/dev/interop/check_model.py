@@ -23,14 +23,15 @@ BATCH = 16
 
 def make(args):
     torch.manual_seed(7)
+    dropout = {"hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0} if args.no_dropout else {}
     with open(args.vocab, encoding="utf-8") as f:
         size = len(f.read().splitlines())
     config = BertConfig(vocab_size=size, hidden_size=96, num_hidden_layers=3, num_attention_heads=4, intermediate_size=200,
-                        hidden_act="gelu", initializer_range=0.2)
+                        hidden_act="gelu", initializer_range=args.range, **dropout)
     model = BertForPreTraining(config)
     with torch.no_grad():  # biases and LayerNorms are no longer 0 and 1, so that a mix-up shows
         for p in model.parameters():
-            p.add_(0.1 * torch.randn_like(p))
+            p.add_(args.range / 2 * torch.randn_like(p))
     model.save_pretrained(args.dir, safe_serialization=True)
     shutil.copy(args.vocab, os.path.join(args.dir, "vocab.txt"))
 
@@ -98,6 +99,8 @@ def main():
     c = commands.add_parser("make")
     c.add_argument("dir")
     c.add_argument("--vocab", required=True)
+    c.add_argument("--no-dropout", action="store_true")
+    c.add_argument("--range", type=float, default=0.2)  # of the weights
     c.set_defaults(run=make)
     c = commands.add_parser("compare")
     c.add_argument("dir")
