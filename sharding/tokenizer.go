@@ -70,13 +70,14 @@ func (o ExamplesOptions) lessNeeded(err error, fits func(ExamplesOptions) bool) 
 		needed = append(needed, r.Specials...)
 		return true
 	})
+	anyOf := strings.Join(names, " or ")
 	switch {
 	case len(names) == 0:
 		return err
 	case len(needed) == 0:
-		return fmt.Errorf("%w; --recipe %s needs no special tokens", err, strings.Join(names, " and "))
+		return fmt.Errorf("%w; --recipe %s needs no special tokens", err, anyOf)
 	}
-	return fmt.Errorf("%w; --recipe %s make no masks and need no [MASK]", err, strings.Join(names, " and "))
+	return fmt.Errorf("%w; --recipe %s makes no masks and needs no [MASK]", err, anyOf)
 }
 
 // ReadVocab reads a vocab.txt. It must contain the special tokens that the recipe needs;

@@ -39,6 +39,7 @@ var workRecipes = []struct {
 	{records.Pairs, "length bins", []string{"--set=length-bins=32,64,128", "--dupe-factor=3"}},
 	{records.Masked, "mlm", []string{"--recipe=mlm", "--dupe-factor=3"}},
 	{records.Tokens, "tokens", []string{"--recipe=tokens"}},
+	{records.Sentences, "sentences", []string{"--recipe=sentences"}},
 	{records.Packed, "packed", []string{"--recipe=packed", "--max-seq-length=256"}},
 }
 
