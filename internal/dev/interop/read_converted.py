@@ -135,9 +135,11 @@ def megatron(folder, split, columns):
     from megatron.core.datasets import indexed_dataset as indexed
     for stem in stems(folder, split):
         dataset = indexed.IndexedDataset(os.path.join(folder, stem))
-        assert len(dataset.document_indices) == len(dataset) + 1
-        for i in range(len(dataset)):
-            yield {"input_ids": dataset[i].astype("int64")}
+        at = dataset.document_indices
+        assert "sentence_lengths" in columns or len(at) == len(dataset) + 1
+        for begin, end in zip(at[:-1], at[1:]):
+            sequences = [dataset[i].astype("int64") for i in range(begin, end)]
+            yield {"input_ids": numpy.concatenate(sequences), "sentence_lengths": numpy.array([len(s) for s in sequences])}
 
 
 def load_megatron():
