@@ -3,7 +3,9 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -97,11 +99,22 @@ func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) err
 		return err
 	}
 	name := w.Examples.TokenFile()
-	bytes, sum, err := sharding.HashFile(ctx, w.Folder, name)
+	raw, err := store.ReadFile(ctx, w.Folder, name)
 	if err != nil {
 		return err
 	}
-	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{{Name: name, Bytes: bytes, SHA256: sum}}})
+	files, err := w.WriteTokenizer(ctx, w.Examples, raw)
+	if err != nil {
+		return err
+	}
+	_, err = w.Folder.Folder(sharding.ImportedFolder).Stat(ctx, sharding.ManifestName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := w.Write(ctx, sharding.ReaderName, sharding.RecordsReader(w.Examples.Splits(), err == nil)); err != nil {
+		return err
+	}
+	return w.Manifest(ctx, results, sharding.Manifest{Files: append(files, sharding.FileEntry{Name: name, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)})})
 }
 
 // build makes the records of one split of a shard. For each name it writes the records,

@@ -57,8 +57,9 @@ type VocabConfig struct {
 // vocabWork contains the options of vocab workers.
 type vocabWork struct {
 	Training VocabOptions
-	Given    string // name of the copied vocabulary or tokenizer; "" if one is trained
-	Tokens   int64  // number of tokens in the copied file
+	Given    string                   // name of the copied vocabulary or tokenizer; "" if one is trained
+	Tokens   int64                    // number of tokens in the copied file
+	Options  sharding.ExamplesOptions // those of the copied file's tokenizer
 }
 
 // Counts of a vocabulary.
@@ -145,7 +146,7 @@ func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manife
 	size := int64(len(tokens.raw))
 	return stage.Run(ctx, r, stage.Config{Target: c.Target, Stage: "vocab", Options: json.RawMessage(`{"given":true}`),
 		Inputs: []sharding.Input{{Name: store.Base(c.path()), Bytes: size, SHA256: sharding.Hash(tokens.raw)}},
-		Work:   vocabWork{Given: c.name(), Tokens: int64(tokens.tokenizer.Vocab.Size)},
+		Work:   vocabWork{Given: c.name(), Tokens: int64(tokens.tokenizer.Vocab.Size), Options: tokens.tokenizer.Options},
 		Tasks:  stage.Tasks([]vocabTask{{}}), Total: size,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
@@ -192,12 +193,16 @@ func (w *vocabWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 // writes the manifest.
 func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error {
 	if w.Given != "" {
-		bytes, sum, err := sharding.HashFile(ctx, w.Folder, w.Given)
+		raw, err := store.ReadFile(ctx, w.Folder, w.Given)
 		if err != nil {
 			return err
 		}
-		return w.Manifest(ctx, nil, sharding.Manifest{Files: []sharding.FileEntry{
-			{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{entries.Key: w.Tokens}}}})
+		files, err := w.WriteTokenizer(ctx, w.Options, raw)
+		if err != nil {
+			return err
+		}
+		return w.Manifest(ctx, nil, sharding.Manifest{Files: append(files, sharding.FileEntry{
+			Name: w.Given, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw), Counts: sharding.Counts{entries.Key: w.Tokens}})})
 	}
 	file, tokens, err := w.train(ctx, results)
 	if err != nil {
@@ -212,15 +217,16 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 		return err
 	}
 	entry.Counts = sharding.Counts{entries.Key: int64(tokens)}
-	files := []sharding.FileEntry{entry}
+	o := sharding.DefaultExamplesOptions()
+	o.DoLowerCase, o.TokenizerProfile = w.Training.DoLowerCase, w.Training.TokenizerProfile
 	if w.Training.TokenizerFile() {
-		config, err := w.Write(ctx, sharding.TokenizerConfigName, vocab.TransformersConfig())
-		if err != nil {
-			return err
-		}
-		files = append(files, config)
+		o.Tokenizer = &sharding.TokenizerInfo{}
 	}
-	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
+	files, err := w.WriteTokenizer(ctx, o, file)
+	if err != nil {
+		return err
+	}
+	return w.Manifest(ctx, results, sharding.Manifest{Files: append(files, entry)})
 }
 
 // train returns the content of the trained vocab.txt or tokenizer.json, and the number of

@@ -15,6 +15,7 @@ import (
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/records/pretrain"
+	"pretext/tokenize/hf"
 )
 
 // A Writer writes a folder of shards in the form of the examples stage, for
@@ -65,7 +66,6 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 		return nil, err
 	}
 	vocab := entry(w.options.TokenFile(), t.raw)
-	w.files = []FileEntry{vocab}
 	recipe := Recipe{FormatVersion: FormatVersion, Stage: StageExamples, Algorithm: 1, Options: options,
 		Inputs: append(slices.Clone(inputs), Input{vocab.Name, vocab.Bytes, vocab.SHA256})}
 	tasks := TaskList{w.options.Shards, func(int) any { return ShardTask{} }} // without blocks of documents
@@ -77,7 +77,19 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 	if err := store.WriteFile(ctx, folder, PlanName, Marshal(w.plan)); err != nil {
 		return nil, err
 	}
-	return w, store.WriteFile(ctx, folder, vocab.Name, t.raw)
+	files, err := w.options.TokenizerFiles(t.raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range append(files, hf.File{Name: vocab.Name, Data: t.raw}, hf.File{Name: ReaderName, Data: RecordsReader(w.options.Splits(), false)}) {
+		if err := store.WriteFile(ctx, folder, f.Name, f.Data); err != nil {
+			return nil, err
+		}
+		if f.Name != ReaderName {
+			w.files = append(w.files, entry(f.Name, f.Data))
+		}
+	}
+	return w, nil
 }
 
 // Shard starts a shard of a split. index must be in [0, [ExamplesOptions.Shards]).

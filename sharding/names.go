@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pretext/tokenize/hf"
 )
 
 // The two splits.
@@ -20,12 +22,19 @@ const (
 	RunName      = "run.json"      // who ran the stage, when and how; readers do not depend on it
 	VocabName    = "vocab.txt"     // the vocabulary used
 
-	// TokenizerName is the tokenizer used, if it is not a BERT vocabulary.
-	TokenizerName = "tokenizer.json"
+	// TokenizerName is the tokenizer used. Beside a vocab.txt it is made from that, for
+	// the library transformers.
+	TokenizerName = hf.FileName
 
-	// TokenizerConfigName is a file for the library transformers, beside a trained
+	// Further files by which the library transformers loads the folder of a vocab.txt or
 	// tokenizer.json.
-	TokenizerConfigName = "tokenizer_config.json"
+	TokenizerConfigName = hf.ConfigName
+	SpecialTokensName   = hf.SpecialsName
+
+	// ReaderName is a file for the Python package datasets. It says which files of a
+	// folder are data, so that load_dataset does not read side-cars. Manifests do not list
+	// it, because copying with * leaves out hidden files.
+	ReaderName = ".huggingface.yaml"
 )
 
 // Suffixes of shard files and documents files.
@@ -36,6 +45,29 @@ const (
 	SideCarSuffix   = ".json"
 	DocumentsSuffix = ".jsonl.zst"
 )
+
+// importedReader is the content of [ReaderName] for a folder of shards with imported
+// documents, which are what load_dataset can read there. A card names them in the same way.
+const importedReader = "configs:\n- config_name: " + ImportedFolder + "\n  data_files:\n  - split: train\n    path: " + ImportedFolder + "/*" + DocumentsSuffix + "\n"
+
+// RecordsReader returns the content of [ReaderName] for a folder of TFRecord shards, with
+// imported documents or without. load_dataset cannot read TFRecord, and says so.
+func RecordsReader(splits []string, imported bool) []byte {
+	if imported {
+		return []byte(importedReader)
+	}
+	return ReaderFile(splits, RecordSuffix+"*")
+}
+
+// ReaderFile returns the content of [ReaderName] for a folder whose shards have the splits.
+// suffix is what follows the names of shards, as a pattern.
+func ReaderFile(splits []string, suffix string) []byte {
+	b := []byte("configs:\n- config_name: default\n  data_files:\n")
+	for _, split := range splits {
+		b = fmt.Appendf(b, "  - split: %s\n    path: \"%s-*%s\"\n", split, split, suffix)
+	}
+	return b
+}
 
 // A ShardName identifies a shard.
 type ShardName struct {
@@ -173,7 +205,7 @@ func IsStageFile(name string) bool {
 		return true
 	}
 	switch name {
-	case ManifestName, PlanName, RunName, VocabName, TokenizerName, TokenizerConfigName:
+	case ManifestName, PlanName, RunName, VocabName, TokenizerName, TokenizerConfigName, SpecialTokensName, ReaderName:
 		return true
 	}
 	stem, isTask := strings.CutSuffix(name, SideCarSuffix)

@@ -89,6 +89,31 @@ func (o ExamplesOptions) ReadVocab(name string, raw []byte) (*tokenize.Vocab, er
 	return tokenize.ReadVocabWith(name, raw, needed...)
 }
 
+// TokenizerFiles returns the files that make the folder of a vocab.txt or tokenizer.json
+// one that AutoTokenizer of the library transformers loads. raw is the content of
+// [ExamplesOptions.TokenFile].
+func (o ExamplesOptions) TokenizerFiles(raw []byte) ([]hf.File, error) {
+	if o.Tokenizer != nil {
+		file, err := loadFile(TokenizerName, raw)
+		if err != nil {
+			return nil, err
+		}
+		return file.Transformers(raw), nil
+	}
+	v, err := tokenize.ReadVocabWith(VocabName, raw, tokenize.UnkToken)
+	if err != nil {
+		return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
+	}
+	return hf.BERTFiles(v, o.wordPiece()), nil
+}
+
+// wordPiece returns the options of the tokenizer of a vocab.txt.
+func (o ExamplesOptions) wordPiece() tokenize.Options {
+	w := tokenize.DefaultOptions()
+	w.DoLowerCase, w.Profile = o.DoLowerCase, o.TokenizerProfile
+	return w
+}
+
 // needsOnly reports whether s contains all special tokens that the recipe needs, even if
 // the tokenizer.json has no [MASK].
 func (o ExamplesOptions) needsOnly(s hf.Specials) bool {
@@ -106,12 +131,12 @@ func (o *ExamplesOptions) CheckTokenFile(name string, raw []byte) error {
 	case name == VocabName:
 		_, err := o.ReadVocab(name, raw)
 		return err
-	case o == nil:
+	case o == nil, o.Tokenizer == nil: // made from vocab.txt
 		_, err := loadFile(name, raw)
 		return err
 	}
 	is, err := TokenizerOptions(name, raw, ExamplesOptions{Recipe: o.Recipe})
-	if err == nil && (o.Tokenizer == nil || *o.Tokenizer != *is.Tokenizer) {
+	if err == nil && *o.Tokenizer != *is.Tokenizer {
 		err = errors.New("it differs from the description of the tokenizer in the manifest's options")
 	}
 	return err
@@ -181,9 +206,7 @@ func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, 
 		}
 		return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, o.lessNeeded(err, fits))
 	}
-	opts := tokenize.DefaultOptions()
-	opts.DoLowerCase, opts.Profile = o.DoLowerCase, o.TokenizerProfile
-	wp, err := tokenize.New(v, opts)
+	wp, err := tokenize.New(v, o.wordPiece())
 	if err != nil {
 		return nil, err
 	}

@@ -71,9 +71,9 @@ func (o Options) ideographsAlone() bool {
 	return o.TokenizeChineseChars == nil || *o.TokenizeChineseChars
 }
 
-// maxChars returns the value of MaxCharsPerWord, or the profile's default if it
+// MaxChars returns the value of MaxCharsPerWord, or the profile's default if it
 // is 0.
-func (o Options) maxChars() int {
+func (o Options) MaxChars() int {
 	switch {
 	case o.MaxCharsPerWord != 0:
 		return o.MaxCharsPerWord

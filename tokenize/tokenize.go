@@ -115,7 +115,7 @@ func New(v *Vocab, o Options) (*Tokenizer, error) {
 // because it takes longer than everything else and a tokenizer that is only validated does
 // not need the tables.
 func (t *Tokenizer) build() {
-	t.trie = newTrie(t.vocab.tokens, t.options.maxChars())
+	t.trie = newTrie(t.vocab.tokens, t.options.MaxChars())
 	t.wide = make([]int32, wideLast-wideFirst+1)
 	for i := range t.wide {
 		t.wide[i] = t.aloneID(wideFirst + rune(i))

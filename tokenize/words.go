@@ -40,7 +40,7 @@ func NewWordSplitter(o Options) (*WordSplitter, error) {
 }
 
 func newWordSplitter(o Options, r *rules) *WordSplitter {
-	w := &WordSplitter{changes: kindMask, limit: o.maxChars(), rules: r, classes: r.classes}
+	w := &WordSplitter{changes: kindMask, limit: o.MaxChars(), rules: r, classes: r.classes}
 	if o.DoLowerCase || o.StripsAccents() {
 		w.changes |= lowerMask
 	}

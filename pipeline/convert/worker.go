@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"path"
+	"slices"
+	"strings"
 
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -239,8 +242,8 @@ func (o *output) Close() error {
 	return nil
 }
 
-// Finish writes the copy of the vocabulary, the index if the format has one, and the
-// manifest.
+// Finish writes the copy of the vocabulary with its files for AutoTokenizer, the index if
+// the format has one, and the manifest.
 func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	var m sharding.Manifest
 	if w.options.Vocabulary != nil {
@@ -252,29 +255,83 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 		if err != nil {
 			return err
 		}
+		if m.Files, err = w.WriteTokenizer(ctx, w.made(v), v.raw); err != nil {
+			return err
+		}
 		m.Files = append(m.Files, entry)
 	}
-	format, _ := formats.Get(w.options.Format)
-	if indexer, ok := format.(columns.Indexer); ok {
-		var files []columns.File
-		for _, r := range results { // in the order of tasks
-			body, err := sharding.ReadConvertBody(ctx, w.Folder, r.SideCar)
-			if err != nil {
-				return err
-			}
-			for _, f := range body.Files {
-				files = append(files, columns.File{Name: f.Name, Info: f.Info})
-			}
-		}
-		name, content, err := indexer.Index(files)
+	var files []columns.File
+	for _, r := range results { // in the order of tasks
+		body, err := sharding.ReadConvertBody(ctx, w.Folder, r.SideCar)
 		if err != nil {
 			return err
+		}
+		for _, f := range body.Files {
+			files = append(files, columns.File{Name: f.Name, Info: f.Info})
+		}
+	}
+	index, err := w.index(ctx, files)
+	if err != nil {
+		return err
+	}
+	m.Files = append(m.Files, index...)
+	return w.Manifest(ctx, results, m)
+}
+
+// index writes the index of the format, and [sharding.ReaderName] unless the index is
+// README.md, which says the same.
+func (w *worker) index(ctx context.Context, files []columns.File) (entries []sharding.FileEntry, err error) {
+	format, _ := formats.Get(w.options.Format)
+	name := ""
+	if indexer, ok := format.(columns.Indexer); ok {
+		var content []byte
+		if name, content, err = indexer.Index(files); err != nil {
+			return nil, err
 		}
 		entry, err := w.Write(ctx, name, content)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m.Files = append(m.Files, entry)
+		entries = append(entries, entry)
 	}
-	return w.Manifest(ctx, results, m)
+	if name != readme {
+		_, err = w.Write(ctx, sharding.ReaderName, readerFile(files))
+	}
+	return entries, err
+}
+
+// readme is the file that says to load_dataset which files are data, with a text for
+// people.
+const readme = "README.md"
+
+// readerFile returns the content of [sharding.ReaderName] for converted files.
+func readerFile(files []columns.File) []byte {
+	var splits []string
+	suffix := ""
+	for _, f := range files {
+		name, _ := sharding.ParseShardName(f.Name)
+		if !slices.Contains(splits, name.Split) {
+			splits = append(splits, name.Split)
+		}
+		suffix = path.Ext(f.Name)
+	}
+	if stem, _, binned := strings.Cut(suffix, "_"); binned {
+		suffix = stem + "_*"
+	}
+	return sharding.ReaderFile(splits, suffix)
+}
+
+// made returns the options with which the examples were tokenized. Without a manifest of
+// the examples, the vocabulary v tells whether text is lower-cased.
+func (w *worker) made(v *vocabulary) (o sharding.ExamplesOptions) {
+	if w.options.Examples != nil && json.Unmarshal(w.options.Examples, &o) == nil {
+		return o
+	}
+	o = sharding.DefaultExamplesOptions()
+	if v.Vocab == nil {
+		o.Tokenizer = &sharding.TokenizerInfo{}
+	} else {
+		o.DoLowerCase = v.LooksUncased()
+	}
+	return o
 }

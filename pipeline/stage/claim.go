@@ -62,6 +62,9 @@ func removeStage(ctx context.Context, folder store.Folder) error {
 	if err := removeOurs(ctx, folder, sharding.PlanName); err != nil {
 		return err
 	}
+	if err := folder.Remove(ctx, sharding.ReaderName); err != nil { // hidden
+		return err
+	}
 	return folder.Remove(ctx, sharding.PlanName)
 }
 

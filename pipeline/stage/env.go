@@ -156,6 +156,24 @@ func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.Fil
 	return sharding.FileEntry{Name: name, Bytes: int64(len(data)), SHA256: sharding.Hash(data)}, nil
 }
 
+// WriteTokenizer writes the files that make the folder of a vocab.txt or tokenizer.json one
+// that AutoTokenizer of the library transformers loads, and returns their entries. raw is
+// the content of [sharding.ExamplesOptions.TokenFile].
+func (s *Env) WriteTokenizer(ctx context.Context, o sharding.ExamplesOptions, raw []byte) (entries []sharding.FileEntry, err error) {
+	files, err := o.TokenizerFiles(raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		e, err := s.Write(ctx, f.Name, f.Data)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
 // Prove writes the side-car car, which proves that the files of a task are complete. It
 // returns the result of the task.
 func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Result, error) {

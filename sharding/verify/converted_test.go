@@ -59,7 +59,7 @@ func damageConverted(t *testing.T, run, format string, form records.Form) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if f.IsDir() || f.Name() == sharding.RunName || strings.HasPrefix(f.Name(), ".lock") {
+		if f.IsDir() || f.Name() == sharding.RunName || f.Name() == sharding.ReaderName || strings.HasPrefix(f.Name(), ".lock") {
 			continue
 		}
 		t.Run(format+" of "+string(form)+"/"+f.Name(), func(t *testing.T) { damageEachWay(t, filepath.Join(out, f.Name())) })

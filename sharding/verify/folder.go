@@ -114,7 +114,7 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 		if err := c.checkTokens(e.Name, raw); err != nil {
 			r.add(sharding.Problem{File: e.Name, Reason: err.Error()})
 		}
-	case e.Name == sharding.TokenizerConfigName: // only its hash is checked
+	case e.Name == sharding.TokenizerConfigName, e.Name == sharding.SpecialTokensName: // only their hashes are checked
 	case c.written != nil && e.Name == c.written.index:
 		return r, c.written.checkIndex(ctx, c.m, &r)
 	case strings.HasSuffix(e.Name, sharding.SideCarSuffix):

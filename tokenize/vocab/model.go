@@ -68,23 +68,6 @@ func (f frame) file(model []byte, added []string) []byte {
 	return b.Bytes()
 }
 
-// TransformersConfig returns the content of tokenizer_config.json.
-// AutoTokenizer.from_pretrained of the library transformers needs this file next to a
-// tokenizer.json of [Trainer.Tokenizer]. It names the class that reads any tokenizer.json,
-// and the special tokens.
-func TransformersConfig() []byte {
-	return []byte(`{
-  "tokenizer_class": "PreTrainedTokenizerFast",
-  "unk_token": "[UNK]",
-  "cls_token": "[CLS]",
-  "sep_token": "[SEP]",
-  "pad_token": "[PAD]",
-  "mask_token": "[MASK]",
-  "clean_up_tokenization_spaces": false
-}
-`)
-}
-
 // Ids of special tokens: their indexes in tokenize.SpecialTokens.
 const (
 	unkID = 1

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"pretext/tokenize"
+	"pretext/tokenize/hf"
 	"pretext/trainer"
 )
 
@@ -96,30 +98,12 @@ func architecture(h trainer.Heads) string {
 	}
 }
 
-// tokenizerConfig returns the content of tokenizer_config.json.
-func tokenizerConfig(c trainer.Config, t Tokenizer) map[string]any {
+// tokenizerConfig returns the description of the tokenizer for transformers.
+func tokenizerConfig(c trainer.Config, t Tokenizer) hf.Config {
 	if t.Vocab == nil {
-		config := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": c.MaxPositions}
-		for name, token := range t.Special {
-			config[name] = token
-		}
-		return config
+		return hf.Config{Class: hf.Generic, Special: t.Special, MaxLength: c.MaxPositions, PrefixSpace: hf.PrefixSpace(t.File)}
 	}
-	config := map[string]any{
-		"tokenizer_class":  "BertTokenizer",
-		"do_lower_case":    t.LowerCase,
-		"model_max_length": c.MaxPositions,
-		"cls_token":        "[CLS]",
-		"mask_token":       "[MASK]",
-		"pad_token":        "[PAD]",
-		"sep_token":        "[SEP]",
-		"unk_token":        "[UNK]",
-	}
-	if t.StripAccents != nil {
-		config["strip_accents"] = *t.StripAccents
-	}
-	if t.TokenizeChineseChars != nil {
-		config["tokenize_chinese_chars"] = *t.TokenizeChineseChars
-	}
-	return config
+	special := map[string]string{"cls_token": tokenize.ClsToken, "mask_token": tokenize.MaskToken, "pad_token": tokenize.PadToken, "sep_token": tokenize.SepToken, "unk_token": tokenize.UnkToken}
+	return hf.Config{Class: "BertTokenizer", Special: special, LowerCase: &t.LowerCase, MaxLength: c.MaxPositions,
+		StripAccents: t.StripAccents, TokenizeChineseChars: t.TokenizeChineseChars}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"pretext/internal/store"
+	"pretext/tokenize/hf"
 	"pretext/trainer"
 )
 
@@ -25,8 +26,7 @@ const (
 	stateFile     = "trainer.json"
 	manifestFile  = "manifest.json"
 	vocabFile     = "vocab.txt"
-	tokenizerJSON = "tokenizer.json"
-	tokenizerFile = "tokenizer_config.json"
+	tokenizerJSON = hf.FileName
 )
 
 // formatVersion is raised when the layout of a checkpoint folder changes.
@@ -287,7 +287,12 @@ func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, sp
 			return err
 		}
 	}
-	return f.writeJSON(tokenizerFile, tokenizerConfig(c, t))
+	for _, file := range tokenizerConfig(c, t).Files() {
+		if err := f.writeBytes(file.Name, file.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // momentKinds are the moments in optimizer.safetensors, in the order of the file.

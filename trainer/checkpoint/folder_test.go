@@ -227,7 +227,7 @@ func TestEqualStateGivesEqualFolders(t *testing.T) {
 			t.Errorf("%s differs: %v", n.Name(), err)
 		}
 	}
-	want := []string{"config.json", "manifest.json", "model.safetensors", "optimizer.safetensors", "tokenizer_config.json", "trainer.json", "vocab.txt"}
+	want := []string{"config.json", "manifest.json", "model.safetensors", "optimizer.safetensors", "special_tokens_map.json", "tokenizer_config.json", "trainer.json", "vocab.txt"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -51,7 +51,8 @@ func isCard(head []byte) bool {
 }
 
 // fixedNames are the files of data sets whose names are always the same.
-var fixedNames = []string{sharding.ManifestName, sharding.PlanName, sharding.RunName, sharding.VocabName, sharding.TokenizerName, sharding.TokenizerConfigName}
+var fixedNames = []string{sharding.ManifestName, sharding.PlanName, sharding.RunName, sharding.VocabName, sharding.TokenizerName, sharding.TokenizerConfigName,
+	sharding.SpecialTokensName, sharding.ReaderName}
 
 // checkName returns a usage error if t has the name of a file of a data set, which writing
 // would corrupt.

@@ -84,7 +84,7 @@ var allowed = map[string][]string{
 	"trainer/comm":                 {"internal/failure", "internal/trust", "trainer", "trainer/comm"},
 	"trainer/optim":                {"trainer"},
 	"trainer/dropout":              {},
-	"trainer/checkpoint":           {"internal/failure", "trainer", "trainer/checkpoint/torchfile", "internal/store"},
+	"trainer/checkpoint":           {"internal/failure", "trainer", "trainer/checkpoint/torchfile", "internal/store", "tokenize", "tokenize/hf"},
 	"trainer/checkpoint/torchfile": {"internal/store"},
 	"trainer/finetune":             {"internal/failure", "trainer", "tokenize", "internal/pyspace"},
 	"trainer/cpu":                  {"trainer", "trainer/dropout", "trainer/internal/bert", "trainer/optim"},

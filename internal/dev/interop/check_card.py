@@ -110,7 +110,22 @@ with open(os.path.join(folder, "own.jsonl"), "w") as f:
 run("examples", os.path.join(folder, "own.jsonl"), "--vocab", os.path.join(demo, "shards", "vocab.txt"), "--out", os.path.join(folder, "imported"), "--quiet")
 check("imported", {"imported": 20}, "imported")
 shutil.copytree(os.path.join(demo, "shards"), os.path.join(folder, "shards"))
+try:  # not the side-cars
+    raise AssertionError(datasets.load_dataset(os.path.join(folder, "shards")))
+except datasets.exceptions.DataFilesNotFoundError:
+    pass
 check("shards", {})
+try:
+    raise AssertionError(datasets.load_dataset(os.path.join(folder, "shards")))
+except datasets.exceptions.DataFilesNotFoundError:
+    pass
+for form, readable in ("npy", False), ("mds/train", False), ("webdataset", True), ("hdf5", True):
+    out = os.path.join(folder, form)
+    run("convert", os.path.join(demo, "shards"), "--to", form.removesuffix("/train"), "--out", out.removesuffix("/train"), "--quiet")
+    try:
+        assert datasets.load_dataset(out, split="train").num_rows == train and readable, form
+    except datasets.exceptions.DataFilesNotFoundError:
+        assert not readable, form
 os.makedirs(os.path.join(folder, "bare"))
 for path in glob.glob(os.path.join(demo, "shards", "train-*.tfrecord")):
     shutil.copy(path, os.path.join(folder, "bare"))

@@ -1,0 +1,83 @@
+package hf_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/tokenize"
+	"pretext/tokenize/hf"
+)
+
+// TestABERTFileHasTheIDsOfItsVocabulary is that of every option of BERT's tokenizer.
+func TestABERTFileHasTheIDsOfItsVocabulary(t *testing.T) {
+	v, err := tokenize.NewVocab([]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "be", "##ta", "Be", "ete", "été", "Ete", "Été", "<a&b>", "中", "##中", "x", "##x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes, no := true, false
+	long := make([]byte, 150)
+	for i := range long {
+		long[i] = 'x'
+	}
+	for _, o := range []tokenize.Options{
+		{DoLowerCase: true}, {}, {DoLowerCase: true, StripAccents: &no}, {StripAccents: &yes}, {DoLowerCase: true, TokenizeChineseChars: &no},
+		{DoLowerCase: true, Profile: tokenize.ProfileHF}, {Profile: tokenize.ProfileNVIDIA},
+	} {
+		file, err := hf.Load("tokenizer.json", hf.BERTFile(v, o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := tokenize.New(v, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"Beta Été中 beta", "a中b été", string(long), ""} {
+			got, want := file.NewEncoder().AppendIDs(nil, text), ours.NewEncoder().AppendIDs(nil, text)
+			if !slices.Equal(got, want) {
+				t.Errorf("%+v: %.20q: got %v, want %v", o, text, got, want)
+			}
+		}
+	}
+}
+
+func TestTheFilesOfAVocabularyNameItsTokens(t *testing.T) {
+	v, err := tokenize.ReadVocabWith("vocab.txt", []byte("a\n[UNK]\n[SEP]\n[CLS]\n"), tokenize.UnkToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]map[string]any{}
+	for _, f := range hf.BERTFiles(v, tokenize.Options{}) {
+		var content map[string]any
+		if err := json.Unmarshal(f.Data, &content); err != nil {
+			t.Fatal(err)
+		}
+		got[f.Name] = content
+	}
+	special := map[string]any{"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+	config := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": false, "clean_up_tokenization_spaces": false,
+		"model_input_names": []any{"input_ids", "token_type_ids", "attention_mask"}}
+	for name, token := range special {
+		config[name] = token
+	}
+	if d := cmp.Diff(special, got[hf.SpecialsName]); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(config, got[hf.ConfigName]); d != "" {
+		t.Error(d)
+	}
+	ids := got[hf.FileName]["post_processor"].(map[string]any)["special_tokens"].(map[string]any)["[CLS]"].(map[string]any)["ids"]
+	if d := cmp.Diff([]any{3.0}, ids); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAPrefixSpaceIsSaid(t *testing.T) {
+	for file, want := range map[string]bool{`{"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":true}}`: true, `{"pre_tokenizer":{"add_prefix_space":false}}`: false, `{"pre_tokenizer":null}`: false, ``: false} {
+		if got := hf.PrefixSpace([]byte(file)); got != want {
+			t.Errorf("%s: got %t", file, got)
+		}
+	}
+}
