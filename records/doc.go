@@ -44,6 +44,7 @@
 //	           sequence_lengths  int64  pieces     tokens of each piece; together at most S
 //	Sentences  input_ids         int64  any        as of Tokens
 //	           sentence_lengths  int64  sentences  tokens of each sentence; together all
+//	Pieces     input_ids         int64  any        [CLS] text [SEP], at most S
 //
 // # Wire format
 //

@@ -79,7 +79,7 @@ func place(name []byte) List {
 // padded with zeros to length S = max_seq_length or P = max_predictions_per_seq; lists that
 // the [Form] lacks are empty. The package comment describes the content of each list.
 type Example struct {
-	InputIDs   []int32 // (S); any length in the forms Tokens and Sentences
+	InputIDs   []int32 // (S); any length in the forms Tokens, Sentences and Pieces
 	InputMask  []int32 // (S)
 	SegmentIDs []int32 // (S)
 

@@ -15,6 +15,7 @@ const (
 	Masked Form = "masked" // one segment with masks
 	Tokens Form = "tokens" // the ids of a document, of any length, without special tokens
 	Packed Form = "packed" // pieces of several documents in a row of fixed length
+	Pieces Form = "pieces" // a piece of a document, of any length, without masks
 
 	Sentences Form = "sentences" // as Tokens, with the length of each sentence
 )
@@ -24,17 +25,20 @@ var shapes = [...]struct {
 	form    Form
 	lists   []List
 	least   int             // number of tokens of the shortest record
-	bare    bool            // documents of any length, without special tokens
+	varies  bool            // input_ids has any length up to max_seq_length
+	bare    bool            // without special tokens
 	meaning map[List]string // descriptions that differ from those in lists
 }{
 	{form: Pairs, lists: []List{inputIDs, inputMask, segmentIDs, positions, ids, weights, label}, least: 5}, // [CLS] a [SEP] b [SEP]
 	{form: Masked, lists: []List{inputIDs, inputMask, segmentIDs, positions, ids, weights}, least: leastPiece,
 		meaning: map[List]string{inputIDs: "[CLS] text [SEP] with masks, then padding", segmentIDs: "0"}},
-	{form: Tokens, lists: []List{inputIDs}, least: 1, bare: true,
+	{form: Tokens, lists: []List{inputIDs}, least: 1, varies: true, bare: true,
 		meaning: map[List]string{inputIDs: "the ids of a document, without special tokens"}},
 	{form: Packed, lists: []List{inputIDs, lengths}, least: leastPiece,
 		meaning: map[List]string{inputIDs: "pieces, each [CLS] text [SEP], then padding"}},
-	{form: Sentences, lists: []List{inputIDs, sentences}, least: 1, bare: true,
+	{form: Pieces, lists: []List{inputIDs}, least: leastPiece, varies: true,
+		meaning: map[List]string{inputIDs: "[CLS] text [SEP], without padding"}},
+	{form: Sentences, lists: []List{inputIDs, sentences}, least: 1, varies: true, bare: true,
 		meaning: map[List]string{inputIDs: "the ids of a document, without special tokens"}},
 }
 
@@ -71,6 +75,14 @@ func (f Form) Rows() bool { return f.has(lengths) }
 // special tokens, which readers cut into sequences.
 func (f Form) Documents() bool { return shapes[f.index()].bare }
 
+// Varies reports whether the length of records of this form differs from one to the next,
+// up to max_seq_length.
+func (f Form) Varies() bool { return shapes[f.index()].varies }
+
+// Alone reports whether each record of this form is one piece of a document: a sequence
+// without masks and padding.
+func (f Form) Alone() bool { return f.Varies() && !f.Documents() }
+
 // Len returns the number of values of a feature in records of this form, where seq is
 // max_seq_length and predictions is max_predictions_per_seq. 0 means any number, at least
 // 1.
@@ -78,7 +90,7 @@ func (f Form) Len(l List, seq, predictions int) int {
 	switch {
 	case l == label:
 		return 1
-	case l == lengths || f.Documents():
+	case l == lengths || f.Varies():
 		return 0
 	case l == positions || l == ids || l == weights:
 		return predictions
@@ -97,8 +109,10 @@ func (f Form) Meaning(l List) string {
 
 // FormOf returns the form of a payload, based on the names of its features. A payload that
 // has only some features of [Pairs] and fits no other form is Pairs, so that Decode reports
-// what is missing. The error, a [*FeatureError], means that the payload is not a
-// tf.train.Example or has no input_ids.
+// what is missing. A payload of input_ids alone is Tokens: [Pieces] have the same feature,
+// and only who knows the ids of [CLS] and [SEP] can tell them apart ([Form.Narrow]).
+// The error, a [*FeatureError], means that the payload is not a tf.train.Example or has no
+// input_ids.
 func FormOf(payload []byte) (Form, error) {
 	var has [len(lists)]bool
 	err := eachFeature(payload, func(name, _ []byte) error {
@@ -150,6 +164,16 @@ func (e *Example) DecodeAny(payload []byte) (Form, error) {
 		return f, err
 	}
 	return f, e.DecodeForm(f, payload)
+}
+
+// Narrow returns the form of e, which has the features of f, in a vocabulary with these ids
+// of [CLS] and [SEP] (below 0: none). It is [Pieces] for [Tokens] that they enclose, else f.
+func (f Form) Narrow(e *Example, cls, sep int32) Form {
+	n := len(e.InputIDs)
+	if f == Tokens && n >= leastPiece && min(cls, sep) >= 0 && e.InputIDs[0] == cls && e.InputIDs[n-1] == sep {
+		return Pieces
+	}
+	return f
 }
 
 // clear empties the fields of the features that are not wanted.

@@ -22,13 +22,15 @@ func smallOf(f Form) *Example {
 		return &Example{InputIDs: []int32{7, 300, 20000}, NextSentenceLabel: NoLabel}
 	case Sentences:
 		return &Example{InputIDs: []int32{7, 300, 20000}, SentenceLengths: []int32{1, 2}, NextSentenceLabel: NoLabel}
+	case Pieces:
+		return &Example{InputIDs: []int32{101, 300, 20000, 102}, NextSentenceLabel: NoLabel}
 	case Packed:
 		return &Example{InputIDs: []int32{101, 7, 102, 101, 300, 20000, 102, 0, 0, 0, 0, 0}, SequenceLengths: []int32{3, 4}, NextSentenceLabel: NoLabel}
 	}
 	return small()
 }
 
-var forms = []Form{Pairs, Masked, Tokens, Packed, Sentences}
+var forms = []Form{Pairs, Masked, Tokens, Packed, Sentences, Pieces}
 
 func rulesOf(f Form) Rules {
 	r := smallRules
@@ -50,14 +52,21 @@ func TestEachFormIsWrittenAndReadBack(t *testing.T) {
 		if diff := cmp.Diff(e, &got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", f, diff)
 		}
-		if of, err := FormOf(payload); err != nil || of != f {
-			t.Errorf("FormOf: got %q, %v, want %s", of, err, f)
+		found := f
+		if f == Pieces { // without the vocabulary they are documents
+			found = Tokens
+		}
+		if of, err := FormOf(payload); err != nil || of != found {
+			t.Errorf("FormOf: got %q, %v, want %s", of, err, found)
+		}
+		if of, without := found.Narrow(&got, 101, 102), found.Narrow(&got, -1, 102); of != f || without != found {
+			t.Errorf("Narrow: got %q, and %q without [CLS], want %s and %s", of, without, f, found)
 		}
 		if err := rulesOf(f).Check(&got); err != nil {
 			t.Errorf("%s: %v", f, err)
 		}
 		for _, other := range forms {
-			if other != f && rulesOf(other).Check(&got) == nil {
+			if other != f && other != found && rulesOf(other).Check(&got) == nil {
 				t.Errorf("an example of the form %s satisfies the rules of %s", f, other)
 			}
 		}
@@ -88,7 +97,7 @@ func TestPartsOfEachFormAreWrittenAsTheirExample(t *testing.T) {
 			switch f {
 			case Masked:
 				p.RandomNext = rapid.Bool().Draw(t, "ignored")
-			case Tokens:
+			case Tokens, Pieces:
 				want.InputIDs = e.InputIDs[:parts.Tokens]
 			case Packed:
 				want.SequenceLengths = []int32{int32(parts.Tokens), 300}
@@ -137,6 +146,11 @@ func TestEachRuleOfTheFormsIsChecked(t *testing.T) {
 		"sentences, empty":   {Sentences, func(e *Example) { e.SentenceLengths[0] = 0 }, "feature sentence_lengths: value 0 is 0: a sentence has at least one token"},
 		"sentences, short":   {Sentences, func(e *Example) { e.SentenceLengths[1] = 1 }, "feature sentence_lengths: the sentences have 2 tokens, input_ids has 3 values"},
 		"sentences, words":   {Sentences, func(e *Example) { e.InputIDs[1] = 30522 }, "feature input_ids: value 1 is 30522, not an id of a vocabulary of 30522"},
+		"pieces, [CLS]":      {Pieces, func(e *Example) { e.InputIDs[0] = 8 }, "feature input_ids: value 0 is 8, want [CLS], 101"},
+		"pieces, [SEP]":      {Pieces, func(e *Example) { e.InputIDs[3] = 8 }, "feature input_ids: value 3 is 8, want [SEP], 102"},
+		"pieces, empty":      {Pieces, func(e *Example) { e.InputIDs = []int32{101, 102} }, "feature input_ids: 2 tokens, want at least 3"},
+		"pieces, too many":   {Pieces, func(e *Example) { e.InputIDs = append(append([]int32{101}, make([]int32, 11)...), 102) }, "feature input_ids: 13 values where max_seq_length is 12"},
+		"pieces, vocabulary": {Pieces, func(e *Example) { e.InputIDs[1] = 30522 }, "feature input_ids: value 1 is 30522, not an id of a vocabulary of 30522"},
 		"packed, weights":    {Packed, func(e *Example) { e.MaskedLMWeights = []float32{1} }, "feature masked_lm_weights: 1 values, which the form packed does not have"},
 	} {
 		t.Run(name, func(t *testing.T) {

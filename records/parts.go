@@ -161,7 +161,7 @@ func (e *Encoder) appendPlain(dst []byte, p Parts) []byte {
 	return append(dst, 0)
 }
 
-// appendIDs appends a payload of the form [Tokens] or [Packed].
+// appendIDs appends a payload of a form without masks.
 func (e *Encoder) appendIDs(dst []byte, p Parts) []byte {
 	var padding []byte
 	if e.form.Rows() {

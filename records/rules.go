@@ -11,7 +11,7 @@ import (
 // zero Rules checks only the conditions that do not depend on the options of a run.
 type Rules struct {
 	Form                 Form // of the example; "" is [Pairs]
-	MaxSeqLength         int  // number of values of input_ids; the maximum in the forms [Tokens] and [Sentences]
+	MaxSeqLength         int  // number of values of input_ids; the maximum in the forms [Tokens], [Sentences] and [Pieces]
 	MaxPredictionsPerSeq int  // number of values of masked_lm_positions
 	VocabSize            int  // every id must be below it
 
@@ -32,8 +32,8 @@ type Rules struct {
 //   - Masked positions ascend, lie within the tokens, and are not those of [CLS]
 //     or [SEP].
 //   - The padding is zero, or [Rules.Pad] for input_ids.
-//   - In the form [Packed], each piece begins with [CLS], ends with [SEP] and has
-//     a token between them.
+//   - In the forms [Packed] and [Pieces], each piece begins with [CLS], ends with
+//     [SEP] and has a token between them.
 //   - In the form [Sentences], the sentences are the document.
 //   - Lists that the form lacks are empty.
 //
@@ -51,6 +51,9 @@ func (r Rules) Check(e *Example) error {
 		c.positions()
 	case r.Form.Rows():
 		c.pieces()
+		c.vocabulary()
+	case r.Form.Alone():
+		c.oneSegment()
 		c.vocabulary()
 	case r.Form.has(sentences):
 		if err := e.sentences(); err != nil {
@@ -79,7 +82,7 @@ func (c *checker) fault(feature, format string, args ...any) {
 
 func (c *checker) lengths() {
 	n, want := len(c.e.InputIDs), c.rules.MaxSeqLength
-	if want != 0 && n != want && (!c.rules.Form.Documents() || n > want) {
+	if want != 0 && n != want && (!c.rules.Form.Varies() || n > want) {
 		c.fault(InputIDs, "%d values where max_seq_length is %d", n, want)
 	}
 	if n, want := len(c.e.MaskedLMPositions), c.rules.MaxPredictionsPerSeq; want != 0 && n != want && c.rules.Form.Masks() {

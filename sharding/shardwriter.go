@@ -15,7 +15,7 @@ import (
 // Counts of records.
 var (
 	Records      = counts.Declare("records", counts.About{Label: "examples", In: counts.Summary, Meaning: "examples"})
-	RecordTokens = counts.Declare("record_tokens", counts.About{Meaning: "their tokens without padding: tokens in the form tokens, tokens + 2 pieces in the form packed"})
+	RecordTokens = counts.Declare("record_tokens", counts.About{Meaning: "their tokens without padding: tokens in the form tokens, tokens + 2 pieces in the form packed, tokens + 2 records in the form pieces"})
 	Masked       = counts.Declare("masked", counts.About{Label: "masked positions", In: counts.Summary, Meaning: "predictions"})
 	RandomNext   = counts.Declare("random_next", counts.About{Label: "random next sentences", In: counts.Summary, Meaning: "labels 1"})
 	Pieces       = counts.Declare("pieces", counts.About{Label: "pieces in rows", In: counts.Summary, Meaning: "pieces of packed rows"})

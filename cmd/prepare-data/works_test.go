@@ -40,6 +40,7 @@ var workRecipes = []struct {
 	{records.Masked, "mlm", []string{"--recipe=mlm", "--dupe-factor=3"}},
 	{records.Tokens, "tokens", []string{"--recipe=tokens"}},
 	{records.Sentences, "sentences", []string{"--recipe=sentences"}},
+	{records.Pieces, "pieces", []string{"--recipe=pieces", "--max-seq-length=256"}},
 	{records.Packed, "packed", []string{"--recipe=packed", "--max-seq-length=256"}},
 }
 

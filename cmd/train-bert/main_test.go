@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 func shards(ts *testscript.TestScript, _ bool, args []string) {
 	o := tinydata.Options{Train: clitest.Number(ts, args[1]), Eval: clitest.Number(ts, args[2]), Vocab: 40}
 	switch {
-	case len(args) > 3 && slices.Contains([]records.Form{records.Masked, records.Tokens, records.Packed}, records.Form(args[3])):
+	case len(args) > 3 && slices.Contains([]records.Form{records.Masked, records.Tokens, records.Packed, records.Pieces}, records.Form(args[3])):
 		o.Form = records.Form(args[3])
 	case len(args) > 3:
 		o.Seed = uint64(clitest.Number(ts, args[3]))

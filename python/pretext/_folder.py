@@ -12,7 +12,7 @@ TRAIN, EVAL = "train", "eval"
 
 _SHARD = re.compile(r"(train|eval)(_\d+)?-(\d{5,})-of-(\d{5,})\.tfrecord(\.gz)?$")
 _THIRD_PARTY = re.compile(r".+\.(tfrecords?|tf_records?|records?)(\.gz)?$|.*-\d{5,}-of-\d{5,}(\.gz)?$", re.IGNORECASE)
-_FORMS = {"google": "pairs", "mlm": "masked", "tokens": "tokens", "packed": "packed", "sentences": "tokens"}
+_FORMS = {"google": "pairs", "mlm": "masked", "tokens": "tokens", "packed": "packed", "pieces": "pieces", "sentences": "tokens"}
 
 
 class Specials(NamedTuple):
@@ -61,7 +61,7 @@ class Folder:
 
     @property
     def form(self) -> Optional[str]:
-        """pairs, masked, tokens or packed; None: the first record shows it."""
+        """pairs, masked, tokens, packed or pieces; None: the first record shows it."""
         return _FORMS[self.options.get("recipe", "google")] if self.finished else None
 
     def _read_manifest(self, split, verify):

@@ -16,6 +16,7 @@ _FEATURES = {
     "pairs": ("input_ids", "input_mask", "segment_ids", "masked_lm_positions", "masked_lm_ids", "masked_lm_weights", "next_sentence_labels"),
     "tokens": ("input_ids",),
     "packed": ("input_ids", "sequence_lengths"),
+    "pieces": ("input_ids",),
 }
 _FEATURES["masked"] = _FEATURES["pairs"][:-1]
 
@@ -67,6 +68,8 @@ class Sequences:
             return self._piece(features["input_ids"], piece, pieces, draw)
         if self.form == "packed":
             return self._row(features, draw)
+        if self.form == "pieces":
+            return self._sequence(features["input_ids"], draw)
         return self._pair(features, draw)
 
     def _features(self, file, record):
@@ -87,7 +90,7 @@ class Sequences:
         length = {name: len(values) for name, values in features.items()}
         if self.form == "packed":
             return None if sum(features["sequence_lengths"]) <= length["input_ids"] else "its pieces are longer than its row"
-        if self.form == "tokens":
+        if self.form in ("tokens", "pieces"):
             return None if length["input_ids"] else "input_ids is empty"
         places = length["masked_lm_positions"]
         if not (length["input_ids"] == length["input_mask"] == length["segment_ids"] and places == length["masked_lm_ids"] == length["masked_lm_weights"]):
@@ -113,7 +116,10 @@ class Sequences:
     def _piece(self, document, piece, pieces, draw):
         """A piece of a document between [CLS] and [SEP], without padding."""
         n = len(document)
-        ids = [self.specials.cls, *document[n * piece // pieces:n * (piece + 1) // pieces], self.specials.sep]
+        return self._sequence([self.specials.cls, *document[n * piece // pieces:n * (piece + 1) // pieces], self.specials.sep], draw)
+
+    def _sequence(self, ids, draw):
+        """A sequence that begins with [CLS] and ends with [SEP], without padding."""
         out = {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": [0] * len(ids)}
         if self.masker:
             out["labels"] = self.masker.mask(ids, len(ids), len(ids), draw)

@@ -17,7 +17,7 @@ class Options:
     """How shards are read.
 
     masking         new tokens to predict in every epoch; None: those of the records,
-                    or none, if the recipe is ``tokens`` or ``packed``
+                    or none, if the recipe is ``tokens``, ``packed`` or ``pieces``
     max_seq_length  of the pieces, with [CLS] and [SEP], into which the documents of
                     the recipe ``tokens`` are cut
     cache           folder for uncompressed copies of compressed shards
@@ -45,7 +45,7 @@ class _Dataset:
 
     @property
     def form(self) -> str:
-        """What a record is: pairs, masked, tokens or packed (docs/file-format.md)."""
+        """What a record is: pairs, masked, tokens, packed or pieces (docs/file-format.md)."""
         return self._sequences.form
 
     @property

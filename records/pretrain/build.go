@@ -16,7 +16,7 @@ type Counts struct {
 	Predictions   int64 `json:"predictions"`             // masked tokens
 	NoPredictions int64 `json:"no_predictions"`          // examples without masked tokens, possible only with whole-word masking
 	Pieces        int64 `json:"pieces,omitempty"`        // pieces in all rows; only by a [Packer]
-	CutDocuments  int64 `json:"cut_documents,omitempty"` // longer than a record or row; only by a [Packer] or [Splitter]
+	CutDocuments  int64 `json:"cut_documents,omitempty"` // longer than a record or row; only by a [Packer], [Splitter] or the recipe pieces
 }
 
 // Add returns the sum of c and d.

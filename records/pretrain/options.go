@@ -51,8 +51,9 @@ type Options struct {
 	// document when a document ends.
 	CrossDocuments bool `json:"cross_documents,omitempty"`
 
-	// PackSlack is the fraction of a row of [NewPacker], in [0, 1), that may stay empty so
-	// that a document can be cut at the end of a sentence.
+	// PackSlack is the fraction of a row of [NewPacker], or of the length of a piece of
+	// the recipe pieces, in [0, 1), that may stay empty so that a document can be cut at the end
+	// of a sentence.
 	PackSlack float64 `json:"pack_slack,omitempty"`
 
 	// NSPNegatives selects the documents from which [NewBuilder] takes random segments: ""
@@ -187,6 +188,9 @@ func (o Options) WholeWords() bool { return o.DoWholeWordMask || o.SpanMask }
 func (o Options) Predictions(n int) int {
 	return min(o.MaxPredictionsPerSeq, o.WantedPredictions(n))
 }
+
+// slack returns the number of tokens of a row or piece that may stay empty at a cut.
+func (o Options) slack() int { return int(o.PackSlack * float64(o.MaxSeqLength)) }
 
 // WantedPredictions returns the number of tokens that [Options.Predictions]
 // would return without the limit MaxPredictionsPerSeq: the fraction

@@ -93,7 +93,7 @@ func NewPacker(o Options, v Vocab) (*Packer, error) {
 	if err := packedRecipe().validate(o, v); err != nil {
 		return nil, err
 	}
-	slack := int(o.PackSlack * float64(o.MaxSeqLength))
+	slack := o.slack()
 	return &Packer{opts: o, vocab: v, rng: pyrandom.New(0), slack: slack,
 		encoder: records.NewEncoder(o.MaxSeqLength, 0, v.Pad).For(records.Packed),
 		counts:  make([]uint32, o.MaxSeqLength+2),

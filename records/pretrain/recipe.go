@@ -64,7 +64,7 @@ type Maker interface {
 // Recipes returns all recipes. The first one is the default. Where only the form of records
 // is known, the first recipe of that form is assumed; see [RecipeOf].
 var Recipes = sync.OnceValue(func() []Recipe {
-	return []Recipe{googleRecipe(), mlmRecipe(), tokensRecipe(), packedRecipe(), sentencesRecipe()}
+	return []Recipe{googleRecipe(), mlmRecipe(), tokensRecipe(), packedRecipe(), piecesRecipe(), sentencesRecipe()}
 })
 
 // RecipeNames returns the names of the recipes for which has returns true, or of all
@@ -109,7 +109,7 @@ var SomeOptions = []Option{
 	{"length_bins", "it pads no examples"},
 	{"cross_documents", "it does not join sentences of documents"},
 	{"nsp_negatives", "it makes no pairs of segments"},
-	{"pack_slack", "it fills no rows"},
+	{"pack_slack", "it fills no rows or pieces"},
 }
 
 // maskOptions are the options of recipes whose records have masks.

@@ -76,6 +76,9 @@ func (g *recipeCase) maker(t *testing.T) (b maker, f records.Form) {
 	case "packed":
 		f = records.Packed
 		b, err = NewPacker(g.Options, v)
+	case "pieces":
+		f = records.Pieces
+		b, err = newSlicer(g.Options, v)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -94,8 +94,9 @@ type Token struct {
 // A recordSurvey reads record files and computes their statistics.
 type recordSurvey struct {
 	opts    Options
-	how     *making // options with which the records were made; nil: unknown
-	tokens  *tokens // the vocabulary; nil: unknown
+	how     *making      // options with which the records were made; nil: unknown
+	form    records.Form // of the records, by their manifest; "": unknown
+	tokens  *tokens      // the vocabulary; nil: unknown
 	files   []recordFile
 	hashes  *extsort.Sorter
 	tallies []*tally
@@ -129,6 +130,8 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 	}
 	if s.how.MaxSeqLength == 0 {
 		s.how = nil // not made by pretext's examples stage
+	} else {
+		s.form = sharding.ExamplesOptions{Recipe: s.how.Recipe}.Form()
 	}
 	parts, err := examples.Of(ctx, f.Stage, f.manifest)
 	if err != nil {
@@ -167,7 +170,7 @@ func collectConverted(ctx context.Context, path string, folders []stage, opts Op
 		return nil, err
 	}
 	o, _ := parts[0].Options()
-	s := &recordSurvey{opts: opts, files: recordFiles(parts)}
+	s := &recordSurvey{opts: opts, files: recordFiles(parts), form: o.Form}
 	if o.Examples != nil {
 		s.how = new(making)
 		if err := json.Unmarshal(o.Examples, s.how); err != nil {
@@ -264,7 +267,7 @@ func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error
 		if err != nil {
 			return file.Fault(r, err)
 		}
-		t.add(&e, form)
+		t.add(&e, s.formOf(&e, form))
 		file.records++
 		file.tokens += int64(e.Tokens())
 		batch = append(batch, extsort.Pair{Key: extsort.Hash(r.Payload), Value: recordNumber(number, r.Index)})
@@ -278,6 +281,18 @@ func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error
 	t.files++
 	t.bytes += file.Bytes
 	return s.hashes.Add(batch)
+}
+
+// formOf returns the form of a record with the features of the form found. Those of pieces
+// are those of documents: if no manifest has the form, [CLS] and [SEP] tell them apart.
+func (s *recordSurvey) formOf(e *records.Example, found records.Form) records.Form {
+	switch {
+	case s.form.Alone() && found.Documents():
+		return s.form
+	case s.form == "" && s.tokens != nil:
+		return found.Narrow(e, int32(s.tokens.cls), int32(s.tokens.sep))
+	}
+	return found
 }
 
 // stats computes the statistics from the counts.

@@ -106,11 +106,11 @@ func (t *tally) add(e *records.Example, f records.Form) {
 	case f.Rows():
 		from := 0
 		for _, size := range e.SequenceLengths {
-			if size > 2 {
-				t.addWords(e.InputIDs[from+1 : from+int(size)-1])
-			}
+			t.addPiece(e.InputIDs[from : from+int(size)])
 			from += int(size)
 		}
+	case f.Alone():
+		t.addPiece(e.InputIDs)
 	default:
 		t.addTokens(e, n, predicted)
 	}
@@ -136,6 +136,13 @@ func (t *tally) formsBesidePairs() []records.Form {
 func (t *tally) addWords(ids []int32) {
 	for _, id := range ids {
 		t.addWord(id)
+	}
+}
+
+// addPiece counts the ids of a piece besides [CLS] and [SEP].
+func (t *tally) addPiece(ids []int32) {
+	if n := len(ids); n > 2 {
+		t.addWords(ids[1 : n-1])
 	}
 }
 

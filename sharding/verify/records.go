@@ -228,6 +228,9 @@ func (s *recordScan) flush() error {
 func (s *recordScan) count(e *records.Example) {
 	n := e.Predictions()
 	s.pieces += int64(len(e.SequenceLengths))
+	if s.rules.Form.Alone() {
+		s.pieces++
+	}
 	s.tokens += int64(e.Tokens())
 	s.masked += int64(n)
 	if e.NextSentenceLabel == 1 {

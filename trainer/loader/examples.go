@@ -105,8 +105,8 @@ func (s *Shards) decode(payload []byte, e *records.Example) error {
 	if s.manifest == nil {
 		return nil
 	}
-	if n := len(e.InputIDs); n != s.made.MaxSeqLength && !s.form.Documents() && !slices.Contains(s.made.LengthBins, n) {
-		return &records.FeatureError{Feature: records.InputIDs, Reason: fmt.Sprintf("%d values, max_seq_length is %d", n, s.made.MaxSeqLength)}
+	if n, most := len(e.InputIDs), s.made.MaxSeqLength; !s.form.Documents() && (n > most || n < most && !s.form.Varies() && !slices.Contains(s.made.LengthBins, n)) {
+		return &records.FeatureError{Feature: records.InputIDs, Reason: fmt.Sprintf("%d values, max_seq_length is %d", n, most)}
 	}
 	if n := len(e.MaskedLMPositions); n != s.made.MaxPredictionsPerSeq && s.form.Masks() {
 		return &records.FeatureError{Feature: records.MaskedLMPositions, Reason: fmt.Sprintf("%d values, max_predictions_per_seq is %d", n, s.made.MaxPredictionsPerSeq)}

@@ -24,7 +24,7 @@ import (
 )
 
 // forms are the forms of records besides pairs.
-var forms = []records.Form{records.Masked, records.Tokens, records.Packed}
+var forms = []records.Form{records.Masked, records.Tokens, records.Packed, records.Pieces}
 
 const formVocab = 100
 
@@ -231,7 +231,7 @@ func writeRecords(t *testing.T, path string, payloads ...[]byte) {
 // The rate follows its schedule; other epochs, records and pieces have other
 // masks; options set what the targets become.
 func TestMasksOfRecordsWithoutMasksFollowTheOptions(t *testing.T) {
-	for _, form := range []records.Form{records.Tokens, records.Packed} {
+	for _, form := range []records.Form{records.Tokens, records.Packed, records.Pieces} {
 		s := open(t, formFolder(t, form, 400), loader.Options{Split: sharding.Train})
 		o := formOptions(form)
 		half := newSource(t, s, o).Len() / 2
@@ -342,6 +342,8 @@ func TestOptionsThatDoNotSuitTheFormAreRefused(t *testing.T) {
 		{records.Packed, func(o *loader.SourceOptions) { o.Masking = nil }, "have no masks: set Masking"},
 		{records.Tokens, func(o *loader.SourceOptions) { o.MaxSeqLength = 0 }, "max_seq_length 0: must be from 3"},
 		{records.Tokens, func(o *loader.SourceOptions) { o.MaxSeqLength = 65 }, "to the 64 tokens of a micro-batch"},
+		{records.Pieces, func(o *loader.SourceOptions) { o.Masking = nil }, "have no masks: set Masking"},
+		{records.Pieces, across, "attend_across: applies only to rows of pieces"},
 		{records.Tokens, across, "attend_across: applies only to rows of pieces"},
 		{records.Masked, across, "attend_across: applies only to rows of pieces"},
 		{records.Packed, func(o *loader.SourceOptions) { o.Masking.Later = []loader.MaskRate{{5, 0.2}, {5, 0.1}} }, "positions must ascend"},

@@ -28,6 +28,7 @@ var formRuns = map[string]struct {
 	"tokens, shorter":        {records.Tokens, func(o *Options) { o.MaxSeqLength = 9 }},
 	"packed":                 {records.Packed, func(o *Options) { o.Masking.MaskedLMProb = MaskRates{{0.3, 0}, {0.15, 4}} }},
 	"packed, attends across": {records.Packed, func(o *Options) { o.AttendAcross = true }},
+	"pieces":                 {records.Pieces, func(o *Options) { o.Masking.MaskedLMProb = MaskRates{{0.3, 0}} }},
 	"pairs without labels":   {records.Pairs, func(o *Options) { o.NoNSP = true }},
 }
 

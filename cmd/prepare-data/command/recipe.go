@@ -35,7 +35,7 @@ func (f *recipeFlags) add(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.BoolVar(&o.CrossDocuments, "cross-documents", false, "when a document ends, fill the example with a [SEP] and the next document"+exceptions("cross_documents", func(o pretrain.Options) any { return o.CrossDocuments }))
 	fs.StringVar(&f.negatives, "nsp-negatives", negativesShard, "documents of random segments: shard (as create_pretraining_data.py does) or corpus (all equally often, never the document itself)"+exceptions("nsp_negatives", func(o pretrain.Options) any { return o.NSPNegatives }))
 	fs.IntSliceVar(&f.bins, "length-bins", nil, "`lengths` to which examples are padded, such as 64,128,256, with separate files for each; one number: the width of the bins; default: pad all to --max-seq-length")
-	fs.Float64Var(&o.PackSlack, "pack-slack", 0, "fraction of a row that may stay empty to cut a document at the end of a sentence"+exceptions("pack_slack", func(o pretrain.Options) any { return o.PackSlack }))
+	fs.Float64Var(&o.PackSlack, "pack-slack", 0, "fraction of a row or piece that may stay empty to cut a document at the end of a sentence"+exceptions("pack_slack", func(o pretrain.Options) any { return o.PackSlack }))
 }
 
 // negativesShard is the default of --nsp-negatives.

@@ -25,7 +25,7 @@ var changes = []struct {
 	traces string
 	in     []string // folders to search; none: the whole module
 }{
-	{section: "A recipe", traces: `records\.(Masked|Tokens|Packed)|Packer|NewPacker|packedRecipe|"packed"|mlmRecipe|NewMLMBuilder|"mlm"|tokensRecipe|NewSplitter`},
+	{section: "A recipe", traces: `records\.(Masked|Tokens|Packed|Pieces)|Packer|NewPacker|packedRecipe|slicer|newSlicer|piecesRecipe|"packed"|mlmRecipe|NewMLMBuilder|"mlm"|tokensRecipe|NewSplitter`},
 	{section: "A count in the manifest", traces: `XMLBytes`},
 	{section: "A learning-rate schedule", traces: `WSD|"wsd"|DecaySteps|"decay-steps"`},
 	{section: "An output format", traces: `webdataset|"webdataset"`},

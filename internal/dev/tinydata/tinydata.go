@@ -149,6 +149,9 @@ func (w *writer) formed() *records.Example {
 			none.InputIDs = append(none.InputIDs, w.repeat(w.rng.IntN(w.vocab-words), 1+w.rng.IntN(10))...)
 		}
 		return none
+	case records.Pieces: // 3 to 24 tokens
+		none.InputIDs = append(append([]int32{cls}, w.repeat(w.rng.IntN(w.vocab-words), 1+w.rng.IntN(maxSeqLength-2))...), sep)
+		return none
 	}
 	none.InputIDs = make([]int32, 0, maxSeqLength)
 	for {

@@ -38,7 +38,7 @@ func (f folder) open(name string) (io.ReaderAt, int64, error) {
 	return bytes.NewReader(f[name].Bytes()), int64(f[name].Len()), nil
 }
 
-var allForms = []records.Form{records.Pairs, records.Masked, records.Tokens, records.Packed, records.Sentences}
+var allForms = []records.Form{records.Pairs, records.Masked, records.Tokens, records.Packed, records.Sentences, records.Pieces}
 
 // examplesOf returns n random examples of a form that a format can hold, of s tokens
 // and p predictions.
@@ -61,7 +61,7 @@ func examplesOf(form records.Form, n, s, p int) (list []*records.Example) {
 	}
 	for i := range n {
 		e := &records.Example{NextSentenceLabel: records.NoLabel, InputIDs: ints(s)}
-		if form.Documents() {
+		if form.Varies() {
 			e.InputIDs = ints(1 + r.IntN(3*s))
 			if i%1000 == 7 {
 				e.InputIDs = ints([]int{255, 256, 65535, 65536}[i/1000%4])
@@ -237,7 +237,7 @@ func TestRowsChecksThePart(t *testing.T) {
 		fewer, more, longer := p, p, p
 		fewer.Rows, more.Rows, longer.Schema = 4, 6, columns.For(form, 9, 2)
 		for what, wrong := range map[string]columns.Part{"fewer rows": fewer, "more rows": more, "longer column": longer} {
-			if what == "longer column" && form.Documents() {
+			if what == "longer column" && form.Varies() {
 				continue // whose columns are lists
 			}
 			if _, err := read(f, form, wrong, names(files), dir); !errors.Is(err, columns.ErrCorrupt) {

@@ -1,4 +1,4 @@
-"""Writes recipes.json: records of the recipes mlm, tokens and packed, made by a
+"""Writes recipes.json: records of the recipes mlm, tokens, packed and pieces, made by a
 second implementation, from docs/recipes.md and the package comments alone, with
 Python's own random. Run it with any Python 3; its output is checked in.
 """
@@ -228,6 +228,20 @@ def packed(documents, o, vocab, seed):
     return out
 
 
+def pieces(documents, o, vocab, seed):
+    most, out = o["max_seq_length"] - 2, []
+    for d in documents:
+        ids, at = sum(d, []), 0
+        while at < len(ids):
+            end = len(ids)
+            if end - at > most:
+                end = cut(ends_of(d), at, most, int(o.get("pack_slack", 0) * o["max_seq_length"]))
+            out.append({"tokens": [CLS] + ids[at:end] + [SEP]})
+            at = end
+    random.Random(seed).shuffle(out)
+    return out
+
+
 def main():
     base = {"max_seq_length": 40, "max_predictions_per_seq": 9, "masked_lm_prob": 0.2, "short_seq_prob": 0.0, "dupe_factor": 2}
     bare = {"dupe_factor": 1}
@@ -245,6 +259,10 @@ def main():
         ("packed", "slack", dict(bare, max_seq_length=96, pack_slack=0.1), 0, 0),
         ("packed", "whole documents", dict(bare, max_seq_length=700, pack_slack=0.01), 0, 0),
         ("packed", "small rows", dict(bare, max_seq_length=10), 0, 0),
+        ("pieces", "no slack", dict(bare, max_seq_length=40), 0, 0),
+        ("pieces", "slack", dict(bare, max_seq_length=60, pack_slack=0.2), 0, 0),
+        ("pieces", "whole documents", dict(bare, max_seq_length=700, pack_slack=0.01), 0, 0),
+        ("pieces", "shortest", dict(bare, max_seq_length=3, pack_slack=0.5), 0, 0),
     ]
     out = []
     for seed, (recipe, name, options, m, r) in enumerate(cases):

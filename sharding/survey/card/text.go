@@ -83,7 +83,7 @@ func features(r *survey.RecordStats) (all []feature) {
 			f.Type = "int32"
 		}
 		switch {
-		case form.Documents():
+		case ragged(form, l) && form.Varies():
 			f.Values = "any"
 		case ragged(form, l):
 			f.Values = "pieces"
