@@ -246,14 +246,14 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			c := examples
 			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, sharding.DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
 			c.Examples.Recipe, c.Examples.Options = name, sharding.RecipeOptions(name).Options
-			if name != "packed" && name != "tokens" {
+			if name != "packed" && name != "tokens" && name != "pieces" {
 				c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.LengthBins = 64, 1, bins
 			}
 			_, err := Examples(ctx, oneWorker, c)
 			return err
 		}}
 	}
-	rows = append(rows, recipe("mlm"), recipe("tokens"), recipe("packed"), recipe("google", 32, 64))
+	rows = append(rows, recipe("mlm"), recipe("tokens"), recipe("packed"), recipe("pieces"), recipe("google", 32, 64))
 	for _, format := range formats.Names() {
 		f, _ := formats.Get(format)
 		if columns.Holds(f, records.Pairs) {

@@ -16,7 +16,7 @@ import (
 )
 
 // A script of its own, in Python alone, finds each token of each document of recipe
-// tokens once in the rows of recipe packed.
+// tokens once in the rows of recipe packed, and in the records of recipe pieces.
 func TestAnIndependentScriptFindsEveryTokenInTheRows(t *testing.T) {
 	realdata.Tool(t, "python3")
 	ctx := context.Background()
@@ -46,8 +46,12 @@ func TestAnIndependentScriptFindsEveryTokenInTheRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	tokens := folder("tokens", 0)
-	for _, seq := range []int{48, 160, 1024} {
-		rows := folder("packed", seq)
+	for _, row := range []struct {
+		recipe string
+		seq    int
+	}{{"packed", 48}, {"packed", 160}, {"packed", 1024}, {"pieces", 3}, {"pieces", 160}, {"pieces", 1024}} {
+		seq := row.seq
+		rows := folder(row.recipe, seq)
 		check := func(sep int32) (string, error) {
 			out, err := exec.Command("python3", filepath.Join("testdata", "check_packed.py"), tokens, rows,
 				strconv.Itoa(int(v.CLS())), strconv.Itoa(int(sep)), "0", strconv.Itoa(seq)).CombinedOutput()
@@ -55,10 +59,10 @@ func TestAnIndependentScriptFindsEveryTokenInTheRows(t *testing.T) {
 		}
 		out, err := check(v.SEP())
 		if err != nil || !strings.Contains(out, "padding") {
-			t.Errorf("rows of %d: %v\n%s", seq, err, out)
+			t.Errorf("%v: %v\n%s", row, err, out)
 		}
 		if out, err := check(v.SEP() + 1); err == nil {
-			t.Errorf("rows of %d: the script accepts another [SEP]: %s", seq, out)
+			t.Errorf("%v: the script accepts another [SEP]: %s", row, out)
 		}
 	}
 }

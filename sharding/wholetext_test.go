@@ -84,7 +84,7 @@ func TestIDsOfDocumentsAreThoseOfTheirTexts(t *testing.T) {
 	}
 	doc := &extract.Document{ID: "x:1", Lang: "en", Text: strings.Repeat("The ferry left at nine; nobody waved.  It's 2000, naïve 世界 😀 and we'll see.\n\nMotivation\nIt ends here, don't it? Yes.\n", 20)}
 	want := file.NewEncoder().AppendIDs(nil, doc.Text)
-	for _, recipe := range []string{"google", "mlm", "tokens", "packed"} {
+	for _, recipe := range []string{"google", "mlm", "tokens", "packed", "pieces"} {
 		o := DefaultExamplesOptions()
 		o.Recipe, o.MaxSeqLength, o.DoWholeWordMask = recipe, 512, recipe == "mlm"
 		if o, err = TokenizerOptions("tokenizer.json", raw, o); err != nil {

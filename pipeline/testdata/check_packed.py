@@ -1,9 +1,10 @@
-"""Checks rows of recipe packed against the documents of recipe tokens, with nothing but Python:
+"""Checks rows of recipe packed, or records of recipe pieces, against the documents of recipe tokens, with nothing but Python:
 
     python3 check_packed.py TOKENS PACKED CLS SEP PAD SEQ
 
 TOKENS and PACKED are folders made from the same documents with the same shards. Each token of each document must be
-in one piece, in order; pieces must be [CLS] text [SEP] and fill a row of SEQ values up to padding. Prints the padding.
+in one piece, in order; pieces must be [CLS] text [SEP] and fill a row of SEQ values up to padding, or be a record of at
+most SEQ values each. Prints the padding.
 """
 import collections, glob, struct, sys
 
@@ -46,13 +47,14 @@ for path in sorted(glob.glob(tokens + "/*.tfrecord")):
     pieces = collections.Counter()
     for r in records(path.replace(tokens, packed, 1)):
         ids, at = r["input_ids"], 0
-        assert set(r) == {"input_ids", "sequence_lengths"} and len(ids) == seq
-        for n in r["sequence_lengths"]:
+        row = set(r) == {"input_ids", "sequence_lengths"} and len(ids) == seq
+        assert row or set(r) == {"input_ids"} and len(ids) <= seq
+        for n in r["sequence_lengths"] if row else [len(ids)]:
             assert n > 2 and ids[at] == cls and ids[at + n - 1] == sep, "a piece is [CLS] text [SEP]"
             pieces[tuple(ids[at + 1:at + n - 1])] += 1
             at += n
         assert all(v == pad for v in ids[at:]), "only padding follows the pieces"
-        rows, padding = rows + 1, padding + seq - at
+        rows, padding = rows + 1, padding + len(ids) - at
     sizes = sorted({len(p) for p in pieces}, reverse=True)
     for d in sorted(documents, key=len):
         if len(d) + 2 <= seq:

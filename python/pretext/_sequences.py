@@ -144,9 +144,19 @@ class Sequences:
                 names = {_OLD_NAMES.get(n, n) for n in self.reader.example(i, 0, 0, index.start(1))}
                 for form in ("pairs", "masked", "packed", "tokens"):
                     if names >= set(_FEATURES[form]):
-                        return form
+                        return "pieces" if form == "tokens" and self._enclosed() else form
                 raise ShardError(self.folder.files[i].path, f"its features {sorted(names)} are not those of BERT", 0, 0)
         raise ShardError(self.folder.path, "has no records")
+
+    def _enclosed(self):
+        """Whether the first record of each file begins with [CLS] and ends with [SEP], as pieces do."""
+        try:
+            specials = self.folder.specials()
+        except ShardError:
+            return False
+        first = [self.reader.example(i, 0, 0, index.start(1)) for i, index in enumerate(self.indexes) if len(index)]
+        ends = [(ids[0], ids[-1], len(ids) > 2) for f in first for ids in [f.get("input_ids", f.get("input_word_ids"))] if len(ids)]
+        return all(end == (specials.cls, specials.sep, True) for end in ends)
 
     def _most(self, max_seq_length):
         if self.form != "tokens":

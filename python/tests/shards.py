@@ -1,6 +1,6 @@
 """What the tests share: the folder PRETEXT_SHARDS, which internal/dev/checks/scripts/release.sh makes.
 
-    NAME/         shards: google, mlm, tokens, packed, bins, gzip, bpe, many, large
+    NAME/         shards: google, mlm, tokens, packed, pieces, bins, gzip, bpe, many, large
     NAME.jsonl    prepare-data head --json -n 0
     NAME.order    positions by the Go reader (internal/dev/interop/order); words: google with whole-word masks
 """

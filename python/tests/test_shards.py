@@ -13,7 +13,7 @@ from pretext import IGNORED, Masking, ShardDataset, ShardError, ShardStream
 
 from shards import LENGTH, Copies, lines, options, path, records
 
-RECIPES = ["google", "mlm", "bins", "gzip", "tokens", "packed", "many"]
+RECIPES = ["google", "mlm", "bins", "gzip", "tokens", "packed", "pieces", "many"]
 
 
 def lists(kind, name, split="train", **more):
@@ -33,6 +33,8 @@ def expected(record, cls, sep):
         yield {"input_ids": ids, "attention_mask": [1] * sum(lengths) + [0] * rest, "token_type_ids": [0] * len(ids),
                "position_ids": sum((list(range(n)) for n in lengths), []) + [0] * rest,
                "sequence_ids": sum(([i] * n for i, n in enumerate(lengths)), []) + [-1] * rest}
+    elif "input_mask" not in record and ids[0] == cls and ids[-1] == sep:
+        yield {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": [0] * len(ids)}
     elif "input_mask" not in record:
         pieces = -(-len(ids) // (LENGTH - 2))
         for i in range(pieces):
@@ -74,7 +76,7 @@ class Values(unittest.TestCase):
             self.assertEqual(list(lists(ShardStream, name, "eval", shuffle=False)), want, name)
 
     def test_order_and_masks_are_those_of_train_bert(self):
-        for name in ["words", "tokens", "packed", "many", "large"]:
+        for name in ["words", "tokens", "packed", "pieces", "many", "large"]:
             masking = Masking(seed=7, whole_word=name == "words")
             folder = "google" if name == "words" else name
             stream = lists(ShardStream, folder, seed=7, masking=masking)
@@ -318,7 +320,7 @@ class Folders(Copies):
             ShardDataset(folder)
 
     def test_files_of_others_are_read_without_a_manifest(self):
-        for name in "google", "gzip", "packed", "tokens":
+        for name in "google", "gzip", "packed", "pieces", "tokens":
             folder = tempfile.mkdtemp()
             self.addCleanup(shutil.rmtree, folder)
             for file in os.listdir(path(name)):

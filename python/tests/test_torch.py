@@ -28,7 +28,7 @@ def keys(batches):
 class Batches(unittest.TestCase):
     def test_tensors_have_the_names_and_types_that_models_take(self):
         names = ["input_ids", "attention_mask", "token_type_ids", "labels"]
-        for name, want in ("google", [*names, "next_sentence_label"]), ("mlm", names), ("packed", names[:3] + ["position_ids", "sequence_ids"]), ("tokens", names[:3]):
+        for name, want in ("google", [*names, "next_sentence_label"]), ("mlm", names), ("packed", names[:3] + ["position_ids", "sequence_ids"]), ("tokens", names[:3]), ("pieces", names[:3]):
             data = ShardDataset(path(name), **options(name))
             batch = next(iter(DataLoader(data, batch_size=4, collate_fn=Collate(data.pad_token_id))))
             self.assertEqual(list(batch), want, name)
@@ -62,7 +62,7 @@ class Batches(unittest.TestCase):
 
 class Workers(Copies):
     def test_two_workers_on_two_ranks_read_every_record_once(self):
-        for name in "google", "mlm", "packed", "tokens":
+        for name in "google", "mlm", "packed", "pieces", "tokens":
             want = collections.Counter(keys(DataLoader(ShardDataset(path(name), **options(name)), batch_size=16, collate_fn=Collate())))
             if name == "google":
                 self.assertEqual(sum(want.values()), len(records(name, "train")))

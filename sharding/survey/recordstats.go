@@ -95,7 +95,7 @@ type Token struct {
 type recordSurvey struct {
 	opts    Options
 	how     *making      // options with which the records were made; nil: unknown
-	form    records.Form // of the records, by their manifest; "": unknown
+	form    records.Form // of the records, by these options; "": unknown
 	tokens  *tokens      // the vocabulary; nil: unknown
 	files   []recordFile
 	hashes  *extsort.Sorter
@@ -130,8 +130,6 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 	}
 	if s.how.MaxSeqLength == 0 {
 		s.how = nil // not made by pretext's examples stage
-	} else {
-		s.form = sharding.ExamplesOptions{Recipe: s.how.Recipe}.Form()
 	}
 	parts, err := examples.Of(ctx, f.Stage, f.manifest)
 	if err != nil {
@@ -170,7 +168,7 @@ func collectConverted(ctx context.Context, path string, folders []stage, opts Op
 		return nil, err
 	}
 	o, _ := parts[0].Options()
-	s := &recordSurvey{opts: opts, files: recordFiles(parts), form: o.Form}
+	s := &recordSurvey{opts: opts, files: recordFiles(parts)}
 	if o.Examples != nil {
 		s.how = new(making)
 		if err := json.Unmarshal(o.Examples, s.how); err != nil {
@@ -207,6 +205,10 @@ func (s *recordSurvey) collect(ctx context.Context, vocabPath string) (_ *Record
 		if s.tokens, err = readTokens(vocabPath); err != nil {
 			return nil, err
 		}
+	}
+	if s.how != nil {
+		recipe, _ := pretrain.RecipeByName(s.how.Recipe)
+		s.form = recipe.Form
 	}
 	s.hashes = extsort.New(s.opts.Temp, s.opts.Memory)
 	defer func() { err = errors.Join(err, s.hashes.Close()) }()
@@ -289,7 +291,7 @@ func (s *recordSurvey) formOf(e *records.Example, found records.Form) records.Fo
 	switch {
 	case s.form.Alone() && found.Documents():
 		return s.form
-	case s.form == "" && s.tokens != nil:
+	case s.how == nil && s.tokens != nil:
 		return found.Narrow(e, int32(s.tokens.cls), int32(s.tokens.sep))
 	}
 	return found

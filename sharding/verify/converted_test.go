@@ -31,7 +31,7 @@ func TestEveryDamageOfConvertedShardsIsNamed(t *testing.T) {
 		every  bool // format
 	}{
 		{records.Pairs, "google", true}, {records.Masked, "mlm", false},
-		{records.Tokens, "tokens", true}, {records.Packed, "packed", false},
+		{records.Tokens, "tokens", true}, {records.Packed, "packed", false}, {records.Pieces, "pieces", false},
 	} {
 		run := smallRun(t, func(c *pipeline.RunConfig) { useRecipe(c, row.recipe) })
 		for _, format := range formats.Names() {

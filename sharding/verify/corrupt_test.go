@@ -28,7 +28,7 @@ import (
 func TestEveryDamageIsNamed(t *testing.T) {
 	for _, made := range []struct{ recipe, compression string }{
 		{"google", sharding.CompressionNone}, {"google", sharding.CompressionGzip},
-		{"mlm", sharding.CompressionNone}, {"tokens", sharding.CompressionNone}, {"packed", sharding.CompressionNone},
+		{"mlm", sharding.CompressionNone}, {"tokens", sharding.CompressionNone}, {"packed", sharding.CompressionNone}, {"pieces", sharding.CompressionNone},
 	} {
 		recipe, compression := made.recipe, made.compression
 		out := smallRun(t, func(c *pipeline.RunConfig) {
@@ -271,9 +271,15 @@ func TestAForgedRecordOfAnyRecipeIsFound(t *testing.T) {
 			n := e.Predictions() - 1
 			e.MaskedLMPositions[n], e.MaskedLMIDs[n], e.MaskedLMWeights[n] = 0, 0, 0
 		}, "masked positions, want"},
-		"mlm, a segment":           {"mlm", func(e *records.Example) { e.SegmentIDs[3] = 1 }, "want 0"},
-		"tokens, one less":         {"tokens", cutOff, "tokens of documents in the records, the manifest says that they have"},
-		"tokens, an id beyond":     {"tokens", func(e *records.Example) { e.InputIDs[0] = 200 }, "not an id of a vocabulary of"},
+		"mlm, a segment":       {"mlm", func(e *records.Example) { e.SegmentIDs[3] = 1 }, "want 0"},
+		"tokens, one less":     {"tokens", cutOff, "tokens of documents in the records, the manifest says that they have"},
+		"tokens, an id beyond": {"tokens", func(e *records.Example) { e.InputIDs[0] = 200 }, "not an id of a vocabulary of"},
+		"pieces, a value less": {"pieces", cutOff, "want [SEP]"},
+		"pieces, a token less": {"pieces", func(e *records.Example) {
+			n := len(e.InputIDs)
+			e.InputIDs = append(e.InputIDs[:n-2], e.InputIDs[n-1])
+		}, "tokens of documents in the records, the manifest says that they have"},
+		"pieces, [CLS] twice":      {"pieces", func(e *records.Example) { e.InputIDs = append([]int32{e.InputIDs[0]}, e.InputIDs...) }, "the manifest says"},
 		"packed, a value less":     {"packed", cutOff, "feature sequence_lengths: the pieces have"},
 		"packed, another boundary": {"packed", func(e *records.Example) { e.SequenceLengths[0]-- }, "piece 0 ends with"},
 		"packed, pieces joined": {"packed", func(e *records.Example) {

@@ -219,8 +219,11 @@ func (s *Shards) DoLowerCase() *bool { return s.lower }
 func (s *Shards) Converted() bool { return s.files[0].part != nil }
 
 // Form returns the form of the records. It is read from the manifest or, for
-// third-party files, found from the first records.
+// third-party files, found from the first records; see also [Shards.As].
 func (s *Shards) Form() records.Form { return s.form }
+
+// As sets the form of the records, for third-party files whose features fit several forms.
+func (s *Shards) As(f records.Form) { s.form = f }
 
 // MaxSeqLength returns the length of each example in tokens, including padding. It
 // returns 0 for third-party TFRecord files and for documents, whose lengths may

@@ -45,6 +45,9 @@ func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error)
 	if err := c.readVocab(ctx, vocab); err != nil {
 		return nil, err
 	}
+	if err = c.narrow(ctx); err != nil {
+		return nil, err
+	}
 	if c.hash, err = c.dataHash(); err != nil {
 		return nil, err
 	}
@@ -245,6 +248,25 @@ func (c *Corpus) sample(ctx context.Context, look func(r loader.Record) error) e
 		}
 	}
 	return nil
+}
+
+// narrow tells pieces from documents, whose records have the same features, where no manifest
+// does: pieces if the first examples begin with [CLS] and end with [SEP].
+func (c *Corpus) narrow(ctx context.Context) error {
+	form, pieces := c.shards.Form(), true
+	if c.shards.Made().Recipe != "" || !form.Documents() {
+		return nil
+	}
+	narrowed := form
+	err := c.sample(ctx, func(r loader.Record) error {
+		narrowed = form.Narrow(r.Example, c.vocab.CLS(), c.vocab.SEP())
+		pieces = pieces && narrowed != form
+		return nil
+	})
+	if err == nil && pieces {
+		c.shards.As(narrowed)
+	}
+	return err
 }
 
 // dataHash returns a hash that identifies the data: the hash of the manifest,

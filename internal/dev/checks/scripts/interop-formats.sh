@@ -11,10 +11,10 @@ trap 'rm -rf "$dir"' EXIT
 go build -o "$dir/" ./cmd/prepare-data
 "$dir/prepare-data" demo --out "$dir/demo" --quiet
 mv "$dir/demo/shards" "$dir/google"
-for recipe in mlm tokens packed sentences; do
+for recipe in mlm tokens packed pieces sentences; do
 	"$dir/prepare-data" examples "$dir/demo/documents" --vocab "$dir/google/vocab.txt" --recipe $recipe --eval-fraction 0.1 --shards 2 --out "$dir/$recipe" --quiet
 done
-for recipe in google mlm tokens packed sentences; do
+for recipe in google mlm tokens packed pieces sentences; do
 	case $recipe in google) more="hdf5 lddl" ;; tokens | sentences) more=megatron ;; *) more= ;; esac
 	"$dir/prepare-data" head "$dir/$recipe" --json -n 0 >"$dir/$recipe.jsonl"
 	"$tensorflow" $read tfrecord "$dir/$recipe" "$dir/$recipe.jsonl"
