@@ -3,12 +3,15 @@ package vocab
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"io"
 	"iter"
+	"math"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 
@@ -25,29 +28,25 @@ type Counts struct {
 	splitter *tokenize.WordSplitter
 	words    *hf.Encoder // used instead of splitter for models other than WordPiece
 	seed     maphash.Seed
+	mix      uint64  // odd, random: a text cannot be made whose words share slots
 	slots    []int32 // open addressing: index of the entry plus 1, 0 if free
+	shift    int     // 64 minus the bits of an index of slots
 	entries  []countsEntry
-	text     []byte // all words, concatenated
-	recent   *[1 << recentBits]recentWord
+	text     []byte // the words of more than shortWord bytes, concatenated
 }
 
-// A recentWord is a word of at most 15 bytes, zero-padded, and the index of its entry.
-// Counts finds most words of a text among them. A word is in the slot of its hash.
-type recentWord struct {
-	lo, hi uint64
-	entry  int32
-}
+// shortWord is the maximum length in bytes of words that an entry holds itself.
+const shortWord = 15
 
-const (
-	recentBits = 14
-	golden     = 0x9e3779b97f4a7c15 // a multiplier that spreads the bits of a word
-)
-
+// A countsEntry is a word and its count. lo and hi are the bytes of a short word,
+// little-endian and zero-padded. For a long one, lo is its offset in Counts.text, and hi
+// has the bit longWord, some bits of a hash, and the length in the lower half.
 type countsEntry struct {
-	count int64
-	start int // offset of the word in Counts.text; it ends where the next entry's word starts
-	hash  uint32
+	count  int64
+	lo, hi uint64
 }
+
+const longWord = 1 << 63
 
 // NewCounts returns an empty counter. Of the options it uses only Model,
 // DoLowerCase and TokenizerProfile.
@@ -66,7 +65,8 @@ func NewCounts(o Options) (*Counts, error) {
 
 // CountsOf returns an empty counter of the splitter's words.
 func CountsOf(splitter *tokenize.WordSplitter) *Counts {
-	return &Counts{splitter: splitter, seed: maphash.MakeSeed(), slots: make([]int32, 1<<12), recent: new([1 << recentBits]recentWord)}
+	const slotBits = 12
+	return &Counts{splitter: splitter, seed: maphash.MakeSeed(), mix: rand.Uint64() | 1, slots: make([]int32, 1<<slotBits), shift: 64 - slotBits}
 }
 
 // Add counts the words of text.
@@ -92,84 +92,114 @@ func (c *Counts) addWords(text string) {
 
 // add counts one occurrence of a word.
 func (c *Counts) add(word []byte) {
-	if len(word) >= 16 || cap(word) < 16 {
-		c.entries[c.entry(word)].count++
-		return
-	}
-	// Reads all of the 16 bytes, so that there is no branch for each length.
-	b := word[:16]
-	lo := binary.LittleEndian.Uint64(b) &^ (^uint64(0) << (8 * len(word)))
-	hi := binary.LittleEndian.Uint64(b[8:]) &^ (^uint64(0) << (8 * (max(len(word), 8) - 8)))
-	r := &c.recent[(lo^bits.RotateLeft64(hi*golden, 32))*golden>>(64-recentBits)]
-	if r.lo != lo || r.hi != hi {
-		*r = recentWord{lo, hi, c.entry(word)}
-	}
-	c.entries[r.entry].count++
-}
-
-// entry returns the index of the word's entry, which it adds if there is none.
-func (c *Counts) entry(word []byte) int32 {
-	at, hash := c.find(word)
-	if n := c.slots[at]; n != 0 {
-		return n - 1
-	}
-	c.entries = append(c.entries, countsEntry{start: len(c.text), hash: hash})
-	c.text = append(c.text, word...)
-	n := int32(len(c.entries))
-	c.slots[at] = n
-	if 4*len(c.entries) > 3*len(c.slots) {
-		c.grow()
-	}
-	return n - 1
-}
-
-// find returns the index of the word's slot, or of the free one where it belongs.
-func (c *Counts) find(word []byte) (at, hash uint32) {
-	hash = uint32(maphash.Bytes(c.seed, word))
-	mask := uint32(len(c.slots) - 1)
-	for at = hash & mask; c.slots[at] != 0; at = (at + 1) & mask {
-		n := int(c.slots[at] - 1)
-		if e := &c.entries[n]; e.hash == hash && bytes.Equal(c.word(n), word) {
-			break
+	lo, hi := c.key(word)
+	at, mask := c.slot(lo, hi), len(c.slots)-1
+	for ; c.slots[at] != 0; at = (at + 1) & mask {
+		if e := &c.entries[c.slots[at]-1]; c.same(e, lo, hi, word) {
+			e.count++
+			return
 		}
 	}
-	return at, hash
+	if hi&longWord != 0 {
+		lo, c.text = uint64(len(c.text)), append(c.text, word...)
+	}
+	c.entries = append(c.entries, countsEntry{1, lo, hi})
+	c.slots[at] = int32(len(c.entries))
+	if 2*len(c.entries) > len(c.slots) {
+		c.grow()
+	}
 }
+
+// key returns the word as in an entry; lo is 0 for a long word.
+func (c *Counts) key(word []byte) (lo, hi uint64) {
+	if len(word) > shortWord {
+		return 0, longWord | maphash.Bytes(c.seed, word)>>1&^math.MaxUint32 | uint64(len(word))
+	}
+	if cap(word) <= shortWord {
+		word = append(make([]byte, 0, shortWord+1), word...)
+	}
+	// All sixteen bytes are read, so that there is no branch for each length.
+	b := word[:shortWord+1]
+	lo = binary.LittleEndian.Uint64(b) &^ (math.MaxUint64 << (8 * len(word)))
+	hi = binary.LittleEndian.Uint64(b[8:]) &^ (math.MaxUint64 << (8 * (max(len(word), 8) - 8)))
+	return lo, hi
+}
+
+// slot returns the index of the slot where the search for a word begins.
+func (c *Counts) slot(lo, hi uint64) int {
+	if hi&longWord != 0 {
+		lo = 0
+	}
+	return int((lo ^ bits.RotateLeft64(hi*c.mix, 32)) * c.mix >> c.shift)
+}
+
+// same reports whether e is the word, whose key is lo and hi.
+func (c *Counts) same(e *countsEntry, lo, hi uint64, word []byte) bool {
+	return e.hi == hi && (e.lo == lo && hi&longWord == 0 || hi&longWord != 0 && bytes.Equal(c.long(e), word))
+}
+
+// long returns the word of an entry that has longWord.
+func (c *Counts) long(e *countsEntry) []byte { return c.text[e.lo:][:uint32(e.hi)] }
 
 // Has reports whether the word was counted.
 func (c *Counts) Has(word []byte) bool {
-	at, _ := c.find(word)
-	return c.slots[at] != 0
+	lo, hi := c.key(word)
+	mask := len(c.slots) - 1
+	for at := c.slot(lo, hi); c.slots[at] != 0; at = (at + 1) & mask {
+		if c.same(&c.entries[c.slots[at]-1], lo, hi, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // All yields the distinct words and their counts, in the order of their first occurrence.
+// A word is valid until the next one.
 func (c *Counts) All() iter.Seq2[[]byte, int64] {
 	return func(yield func([]byte, int64) bool) {
-		for n, e := range c.entries {
-			if !yield(c.word(n), e.count) {
+		var word []byte
+		for n := range c.entries {
+			word = c.appendWord(word[:0], n)
+			if !yield(word, c.entries[n].count) {
 				return
 			}
 		}
 	}
 }
 
-// word returns the word of the entry with index n.
-func (c *Counts) word(n int) []byte {
-	end := len(c.text)
-	if n+1 < len(c.entries) {
-		end = c.entries[n+1].start
+// appendWord appends the word of the entry with index n.
+func (c *Counts) appendWord(dst []byte, n int) []byte {
+	e := &c.entries[n]
+	if e.hi&longWord != 0 {
+		return append(dst, c.long(e)...)
 	}
-	return c.text[c.entries[n].start:end]
+	dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, e.lo), e.hi)
+	unused := bits.LeadingZeros64(e.hi) / 8
+	if e.hi == 0 {
+		unused += bits.LeadingZeros64(e.lo) / 8
+	}
+	return dst[:len(dst)-unused]
+}
+
+// compare compares the words of the entries with the indexes m and n.
+func (c *Counts) compare(m, n int32) int {
+	a, b := &c.entries[m], &c.entries[n]
+	if a.hi&longWord == 0 && b.hi&longWord == 0 {
+		return cmp.Or(cmp.Compare(bits.ReverseBytes64(a.lo), bits.ReverseBytes64(b.lo)),
+			cmp.Compare(bits.ReverseBytes64(a.hi), bits.ReverseBytes64(b.hi)))
+	}
+	var short [2][shortWord + 1]byte
+	return bytes.Compare(c.appendWord(short[0][:0], int(m)), c.appendWord(short[1][:0], int(n)))
 }
 
 // grow doubles the number of slots.
 func (c *Counts) grow() {
 	c.slots = make([]int32, 2*len(c.slots))
-	mask := uint32(len(c.slots) - 1)
+	c.shift--
 	for n, e := range c.entries {
-		at := e.hash & mask
+		at := c.slot(e.lo, e.hi)
 		for c.slots[at] != 0 {
-			at = (at + 1) & mask
+			at = (at + 1) & (len(c.slots) - 1)
 		}
 		c.slots[at] = int32(n + 1)
 	}
@@ -181,14 +211,13 @@ func (c *Counts) Len() int { return len(c.entries) }
 // Size returns the memory in bytes that c uses. To limit it, write the counts to a file and
 // reset them when they become too large; [Merge] adds up the files.
 func (c *Counts) Size() int64 {
-	const entrySize, recentSize = 24, 24
-	return int64(cap(c.text)) + recentSize<<recentBits + int64(cap(c.slots))*4 + int64(cap(c.entries))*entrySize
+	const entrySize = 24
+	return int64(cap(c.text)) + int64(cap(c.slots))*4 + int64(cap(c.entries))*entrySize
 }
 
 // Reset removes all counts but keeps the memory.
 func (c *Counts) Reset() {
 	clear(c.slots)
-	clear(c.recent[:])
 	c.entries, c.text = c.entries[:0], c.text[:0]
 }
 
@@ -200,12 +229,12 @@ func (c *Counts) WriteTo(w io.Writer) (int64, error) {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int32) int { return bytes.Compare(c.word(int(a)), c.word(int(b))) })
+	slices.SortFunc(order, c.compare)
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
 	var written int64
 	for _, n := range order {
-		line = append(append(line[:0], c.word(int(n))...), '\t')
+		line = append(c.appendWord(line[:0], int(n)), '\t')
 		line = append(strconv.AppendInt(line, c.entries[n].count, 10), '\n')
 		k, err := out.Write(line)
 		written += int64(k)
