@@ -68,6 +68,7 @@ package tokenize
 import (
 	"fmt"
 	"sync"
+	"unicode/utf8"
 )
 
 // A Tokenizer is a vocabulary with options, prepared for encoding. It is
@@ -118,22 +119,28 @@ func (t *Tokenizer) build() {
 	t.trie = newTrie(t.vocab.tokens, t.options.MaxChars())
 	t.wide = make([]int32, wideLast-wideFirst+1)
 	for i := range t.wide {
-		t.wide[i] = t.aloneID(wideFirst + rune(i))
+		t.wide[i] = t.alone(wideFirst + rune(i))
+	}
+	for id, token := range t.vocab.tokens {
+		if len(token) != 3 || token[0] < firstWideLead || token[0] > lastWideLead {
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(token)
+		if size == 3 && wideFirst <= r && r <= wideLast && t.wide[r-wideFirst] >= 0 {
+			t.wide[r-wideFirst] = int32(id)
+		}
 	}
 }
 
-// aloneID returns the entry of Tokenizer.wide for r: its id, wideSpace or
-// wideOther.
-func (t *Tokenizer) aloneID(r rune) int32 {
+// alone returns the entry of Tokenizer.wide for r, if the vocabulary lacks r: the id of
+// [UNK], wideSpace or wideOther.
+func (t *Tokenizer) alone(r rune) int32 {
 	c := t.rules.classes.of(r)
 	switch kind := c & kindMask; {
 	case kind == kindSpace:
 		return wideSpace
 	case kind != kindPunct && kind != kindCJK, (t.options.DoLowerCase || t.options.StripsAccents()) && c&lowerMask != lowerSame:
 		return wideOther
-	}
-	if id, ok := t.vocab.ID(string(r)); ok {
-		return id
 	}
 	return t.vocab.unk
 }

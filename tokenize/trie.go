@@ -60,19 +60,18 @@ func newTrie(tokens []string, maxChars int) *trie {
 func newPlainTrie(tokens []string, maxChars int) *trie {
 	var roots [2][]trieKey
 	bytes := 0
-	for id, token := range tokens {
-		root := rootWord
+	for _, id := range sorted(tokens) {
+		root, token := rootWord, tokens[id]
 		if rest, ok := strings.CutPrefix(token, subwordPrefix); ok {
 			root, token = rootSubword, rest
 		}
 		if token != "" && len(token) <= utf8.UTFMax*maxChars {
-			roots[root] = append(roots[root], trieKey{token, int32(id)})
+			roots[root] = append(roots[root], trieKey{token, id})
 			bytes += len(token)
 		}
 	}
 	b := trieBuilder{nodes: make([]trieNode, 0, bytes/2)} // most prefixes are shared
 	for root, keys := range roots {
-		slices.SortFunc(keys, func(a, b trieKey) int { return cmp.Compare(a.text, b.text) })
 		b.take(root, isRoot)
 		b.stack = append(b.stack, trieRange{int32(root), 0, keys})
 	}
@@ -90,6 +89,34 @@ type trieKey struct {
 	id   int32
 }
 
+// sorted returns the indexes of the tokens in the order of their bytes. Most tokens differ
+// in their first eight bytes, which are compared as a number.
+func sorted(tokens []string) []int32 {
+	type key struct {
+		head uint64
+		id   int32
+	}
+	keys := make([]key, len(tokens))
+	for id, token := range tokens {
+		k := key{id: int32(id)}
+		for i := range min(len(token), 8) {
+			k.head |= uint64(token[i]) << (56 - 8*i)
+		}
+		keys[id] = k
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		if a.head != b.head {
+			return cmp.Compare(a.head, b.head)
+		}
+		return cmp.Compare(tokens[a.id], tokens[b.id])
+	})
+	ids := make([]int32, len(keys))
+	for i, k := range keys {
+		ids[i] = k.id
+	}
+	return ids
+}
+
 // A trieRange is a state and the sorted keys that pass through it. All of them
 // share their first depth bytes.
 type trieRange struct {
@@ -104,6 +131,10 @@ type trieBuilder struct {
 	bases []uint64    // one bit for each state: whether it is a base
 	stack []trieRange // states whose children have no place yet
 	bytes []byte      // buffer: labels of the children to place
+
+	// single is where findBase found the last base for one label. Most states have one
+	// child, and before this there is hardly a gap for another.
+	single int
 }
 
 // take marks state as used, as a child of parent.
@@ -156,7 +187,11 @@ const searchStates = 4096
 // findBase returns an unused base at which the states for all labels in b.bytes
 // are free. It tests 64 bases at once. All states after the last used one are free.
 func (b *trieBuilder) findBase() int {
-	for base := max(0, len(b.nodes)-searchStates); ; base += 64 {
+	base, single := max(0, len(b.nodes)-searchStates), len(b.bytes) == 1
+	if single {
+		base = max(base, b.single)
+	}
+	for ; ; base += 64 {
 		fits := ^(b.bases[base/64]>>(base%64) | b.bases[base/64+1]<<(64-base%64))
 		for _, label := range b.bytes {
 			at := base + int(label)
@@ -166,6 +201,9 @@ func (b *trieBuilder) findBase() int {
 			}
 		}
 		if fits != 0 {
+			if single {
+				b.single = base
+			}
 			return base + bits.TrailingZeros64(fits)
 		}
 	}

@@ -63,3 +63,24 @@ func checkTries(t *testing.T, tokens []string, words [][]byte) {
 		}
 	}
 }
+
+func TestTokensAreSortedByTheirBytes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var tokens []string
+	for range 5000 {
+		token := make([]byte, rng.IntN(14))
+		for i := range token {
+			token[i] = []byte{0, 'a', 'b', 0xff}[min(rng.IntN(16), 3)]
+		}
+		tokens = append(tokens, string(token))
+	}
+	slices.Sort(tokens)
+	tokens = slices.Compact(tokens)
+	want := slices.Clone(tokens)
+	rng.Shuffle(len(tokens), func(i, j int) { tokens[i], tokens[j] = tokens[j], tokens[i] })
+	for i, id := range sorted(tokens) {
+		if tokens[id] != want[i] {
+			t.Fatalf("%d: %q, want %q", i, tokens[id], want[i])
+		}
+	}
+}

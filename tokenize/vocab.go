@@ -165,6 +165,9 @@ func (v *Vocab) index(needed []string, problems *problemList) {
 // Len returns the number of tokens.
 func (v *Vocab) Len() int { return len(v.tokens) }
 
+// Sorted returns all ids in the order of the tokens' bytes.
+func (v *Vocab) Sorted() []int32 { return sorted(v.tokens) }
+
 // ID returns the id of a token. If the vocabulary does not contain the token,
 // ok is false.
 func (v *Vocab) ID(token string) (id int32, ok bool) {

@@ -81,3 +81,24 @@ func TestAPrefixSpaceIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// The vocabulary is written without encoding/json, but as that writes it.
+func TestABERTFileIsWrittenAsAnyJSON(t *testing.T) {
+	v, err := tokenize.NewVocab([]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", `"`, `\`, "<", ">", "&", "~", "\x7f",
+		"\u00e9", "\u2028", "\u4e2d", "##a", "a", "abcdefghi", "abcdefgh", "abcdefghia"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := hf.BERTFile(v, tokenize.DefaultOptions())
+	var content map[string]any
+	if err := json.Unmarshal(file, &content); err != nil {
+		t.Fatalf("%v: %s", err, file)
+	}
+	want, err := json.MarshalIndent(content, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want)+"\n", string(file)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
