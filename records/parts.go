@@ -57,6 +57,8 @@ func appendPlain(dst []byte, values []int32) []byte {
 // (max_predictions_per_seq). It is immutable and safe for concurrent use.
 type Encoder struct {
 	form             Form
+	masks, rows      bool   // Masks and Rows of form
+	lists            []List // of form
 	seq, predictions int
 
 	pad int // size in bytes of the varint of the padding id
@@ -77,6 +79,7 @@ func NewEncoder(maxSeqLength, maxPredictionsPerSeq int, pad int32) *Encoder {
 	s, p := maxSeqLength, maxPredictionsPerSeq
 	padding := AppendPacked(nil, []int32{pad})
 	e := &Encoder{
+		masks: true, lists: Pairs.Lists(),
 		seq: s, predictions: p,
 		pad:      len(padding),
 		pads:     bytes.Repeat(padding, s),
@@ -103,7 +106,8 @@ func (e *Encoder) Form() Form { return e.form }
 // For returns a copy of e that encodes records of the form f.
 func (e *Encoder) For(f Form) *Encoder {
 	other := *e
-	if other.form = f; !f.Pairs() {
+	other.form, other.masks, other.rows, other.lists = f, f.Masks(), f.Rows(), f.Lists()
+	if !f.Pairs() {
 		other.label = nil
 		other.template = other.newTemplate()
 	}
@@ -118,7 +122,7 @@ func openEntry(name string, packed int, kind byte) []byte {
 // Append appends the payload of an example to dst. The bytes are those of
 // [Example.Append], or of [Example.AppendForm] after [Encoder.For].
 func (e *Encoder) Append(dst []byte, p Parts) []byte {
-	if !e.form.Masks() {
+	if !e.masks {
 		return e.appendIDs(dst, p)
 	}
 	if out, ok := e.appendMasks(dst, p); ok {
@@ -164,21 +168,20 @@ func (e *Encoder) appendPlain(dst []byte, p Parts) []byte {
 // appendIDs appends a payload of a form without masks.
 func (e *Encoder) appendIDs(dst []byte, p Parts) []byte {
 	var padding []byte
-	if e.form.Rows() {
+	if e.rows {
 		padding = e.pads[:(e.seq-p.Tokens)*e.pad]
 	}
 	ids := listLayout(InputIDs, len(p.IDs)+len(padding))
 	body := nested(ids.entry)
 	var parts layout // of the second feature, if the form has one
-	lists := e.form.Lists()
-	if len(lists) > 1 {
-		parts = listLayout(lists[1].Name(), len(p.Lengths))
+	if len(e.lists) > 1 {
+		parts = listLayout(e.lists[1].Name(), len(p.Lengths))
 		body += nested(parts.entry)
 	}
 	dst = slices.Grow(dst, nested(body))
 	dst = appendTag(dst, tagFirst, body)
 	dst = ids.appendList(dst, p.IDs, padding)
-	if len(lists) > 1 {
+	if len(e.lists) > 1 {
 		dst = parts.appendList(dst, p.Lengths, nil)
 	}
 	return dst

@@ -72,3 +72,31 @@ func BenchmarkBuild(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkWithoutMasks builds and frames the records of the recipes without masks.
+func BenchmarkWithoutMasks(b *testing.B) {
+	corpus := proseCorpus(b, 2000)
+	for _, r := range Recipes() {
+		if r.Form.Masks() {
+			continue
+		}
+		b.Run(r.Name, func(b *testing.B) {
+			maker, err := r.New(r.Defaults, benchVocab(), Scratch{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var frame []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := maker.Build(context.Background(), corpus, 12345, func(r Record) error {
+					frame = tfrecord.AppendFrame(frame[:0], r.Payload)
+					return nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(corpus.Tokens()), "ns/token")
+		})
+	}
+}

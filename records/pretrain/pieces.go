@@ -2,6 +2,7 @@ package pretrain
 
 import (
 	"context"
+	"math"
 
 	"pretext/internal/pyrandom"
 	"pretext/records"
@@ -16,11 +17,19 @@ func piecesRecipe() Recipe {
 		Defaults: Options{MaxSeqLength: 512, DupeFactor: 1, PackSlack: 0.01},
 		Options:  []string{"pack_slack"}, Least: minOneText, Most: records.MaxValues,
 		Specials: []string{tokenize.ClsToken, tokenize.SepToken}, WholeTexts: true,
-		New: func(o Options, v Vocab, _ Scratch) (Maker, error) { return newSlicer(o, v) },
-		Expect: func(o Options, tokens, documents float64) float64 {
-			return max(documents, tokens/float64(o.MaxSeqLength-2))
-		},
+		New:    func(o Options, v Vocab, _ Scratch) (Maker, error) { return newSlicer(o, v) },
+		Expect: expectPieces,
 	}
+}
+
+// expectPieces is the number of pieces if the lengths of documents are distributed
+// exponentially.
+func expectPieces(o Options, tokens, documents float64) float64 {
+	room := float64(o.MaxSeqLength - 2)
+	if documents == 0 || tokens == 0 {
+		return tokens / room
+	}
+	return documents / -math.Expm1(-room*documents/tokens)
 }
 
 // A slicer makes records of the form [records.Pieces]: [CLS] text [SEP], at most

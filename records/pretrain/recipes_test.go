@@ -296,6 +296,30 @@ func plainPieces(document [][]int32, room, slack int) (pieces [][]int32) {
 	return pieces
 }
 
+func TestThePlannedNumberOfPiecesIsNearTheOneMade(t *testing.T) {
+	recipe, _ := RecipeByName("pieces")
+	corpus := proseCorpus(t, 1000)
+	for _, seq := range []int{16, 128, 512, 4096} {
+		o := recipe.Defaults
+		o.MaxSeqLength = seq
+		b, err := newSlicer(o, benchVocab())
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts, err := b.Build(t.Context(), corpus, 1, func(Record) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := recipe.Expect(o, float64(corpus.Tokens()), 1000) / float64(counts.Examples); want < 0.9 || want > 1.1 {
+			t.Errorf("%d pieces of %d tokens, %.2f times as many were planned", counts.Examples, seq, want)
+		}
+	}
+	o := recipe.Defaults
+	if none, some := recipe.Expect(o, 0, 0), recipe.Expect(o, 5100, 0); none != 0 || some != 10 {
+		t.Errorf("got %v and %v pieces of unknown documents, want 0 and 10", none, some)
+	}
+}
+
 // Another seed gives another order of the same pieces, and the pieces of a long document
 // are not beside each other.
 func TestPiecesAreShuffled(t *testing.T) {

@@ -107,7 +107,11 @@ func (v *view) addTiles() {
 	add := func(name, value, note string) { v.Tiles = append(v.Tiles, tile{name, value, note}) }
 	if r := v.Records; r != nil {
 		add("examples", count(r.Records), fmt.Sprintf("in %s, %s", files(r.Files), size(r.Bytes)))
-		add("tokens", count(r.Tokens), fmt.Sprintf("%s padding at %s positions each", percent(r.Padding), count(int64(r.MaxSeqLength))))
+		note := fmt.Sprintf("%s padding at %s positions each", percent(r.Padding), count(int64(r.MaxSeqLength)))
+		if len(r.Forms) == 1 && r.Forms[0].Varies() {
+			note = fmt.Sprintf("at most %s each, without padding", count(int64(r.MaxSeqLength)))
+		}
+		add("tokens", count(r.Tokens), note)
 		if r.Pieces > 0 {
 			add("pieces", count(r.Pieces), fmt.Sprintf("%.3g an example", float64(r.Pieces)/float64(max(1, r.Records))))
 		}
