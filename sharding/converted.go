@@ -21,6 +21,11 @@ type ConvertOptions struct {
 
 	Form records.Form `json:"form,omitempty"` // form of the examples; "" for pairs
 
+	// Bins are the largest numbers of tokens of the length bins of the files, if the rows of
+	// all shards were divided so that the files of a bin have equally many, but for one; nil:
+	// each shard has the rows of its records file, in the bins of the format.
+	Bins []int `json:"bins,omitempty"`
+
 	// VocabSize is the number of ids in the vocabulary, for formats whose files depend on
 	// it; 0 for other formats, or if the size is unknown.
 	VocabSize int `json:"vocab_size,omitempty"`

@@ -53,6 +53,9 @@ type Config struct {
 	Shards string // path of a folder of shards, a run, or TFRecord files without a manifest
 	Format string // one of [formats.Names]
 	Split  string // the only split to convert; "" for all
+
+	// Balance divides the rows of all shards anew, for the loader of LDDL; see balance.
+	Balance bool
 }
 
 // A task is the plan for converting one shard.
@@ -61,6 +64,19 @@ type task struct {
 	SHA256  string `json:"sha256"`
 	Records int64  `json:"records"`
 	Stem    string `json:"stem,omitempty"` // name of the shard; "": derived from File
+
+	// Shares are what the shard has of the records files, if the rows of all shards are
+	// divided anew. Records is then their number, and the fields above describe the file that
+	// has given the shard its name.
+	Shares []share `json:"shares,omitempty"`
+}
+
+// shares returns what the shard has of the records files.
+func (t task) shares() []share {
+	if t.Shares == nil {
+		return []share{{File: t.File, SHA256: t.SHA256, Records: t.Records}}
+	}
+	return t.Shares
 }
 
 // stem returns the name of the shard.
@@ -131,6 +147,15 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 	if err != nil {
 		return nil, err
 	}
+	o, err := c.options(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if c.Balance {
+		if tasks, o.Bins, err = s.balanced(ctx, tasks, o); err != nil {
+			return nil, err
+		}
+	}
 	config := stage.Config{Target: c.Target, Stage: sharding.StageConvert, Unit: "examples", Inputs: inputs, Reads: bytes,
 		Tasks: stage.Tasks(tasks), Paths: []string{store.Absolute(s.path)}}
 	for _, t := range tasks {
@@ -139,10 +164,6 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 	}
 	if config.Total == 0 {
 		return nil, failure.Usagef("%s: no examples to convert", c.Shards)
-	}
-	o, err := c.options(ctx, s)
-	if err != nil {
-		return nil, err
 	}
 	vocab, err := s.vocabInput(ctx, c.Format)
 	if err != nil {

@@ -99,13 +99,8 @@ func (c *conversion) run() ([]columns.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := folder.Open(c.ctx, c.File)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
 	format, _ := formats.Get(c.options.Format) // always found, since the plan was validated
-	p, err := c.part(format, in)
+	p, err := c.part(format, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -113,21 +108,37 @@ func (c *conversion) run() ([]columns.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.New()
-	if err := c.copy(io.TeeReader(store.NewReader(in, 0), sum), out); err != nil {
-		return nil, err
-	}
-	if hex.EncodeToString(sum.Sum(nil)) != c.SHA256 {
-		return nil, fmt.Errorf("%w: its content differs from the manifest (SHA-256)", sharding.ErrDamaged)
+	for _, s := range c.shares() {
+		if err := c.copyShare(folder, s, out); err != nil {
+			return nil, err
+		}
 	}
 	return out.Close()
 }
 
-// part returns the facts about the shard that a writer of the format needs. in is the
-// file of the shard.
-func (c *conversion) part(format columns.Format, in store.File) (p columns.Part, err error) {
+// copyShare writes what the shard has of a records file to out, and checks the content of
+// the file.
+func (c *conversion) copyShare(folder store.Folder, s share, out columns.Writer) error {
+	in, err := folder.Open(c.ctx, s.File)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	sum := sha256.New()
+	if err := c.copy(io.TeeReader(store.NewReader(in, 0), sum), s, out); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != s.SHA256 {
+		return fmt.Errorf("%w: the content of %s differs from the manifest (SHA-256)", sharding.ErrDamaged, s.File)
+	}
+	return nil
+}
+
+// part returns the facts about the shard that a writer of the format needs. folder has the
+// records files.
+func (c *conversion) part(format columns.Format, folder store.Folder) (p columns.Part, err error) {
 	o := c.options
-	p = columns.Part{Stem: c.stem(), Schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq), Rows: c.Records,
+	p = columns.Part{Stem: c.stem(), Schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq), Rows: c.Records, Bounds: o.Bins,
 		IDs: o.VocabSize, Scratch: func() (columns.Scratch, error) { return c.TempFile() }}
 	if format.About().NeedsVocab {
 		if p.Vocab, err = c.vocab(); err != nil {
@@ -135,7 +146,7 @@ func (c *conversion) part(format columns.Format, in store.File) (p columns.Part,
 		}
 	}
 	if format.About().NeedsTotals && columns.Variable(p.Schema) {
-		p.Totals, err = c.totals(store.NewReader(in, 0), len(p.Schema))
+		p.Totals, err = c.totals(folder, len(p.Schema))
 	}
 	return p, err
 }
@@ -152,10 +163,14 @@ func (w *worker) vocab() (*vocabulary, error) {
 	return v.(*vocabulary), nil
 }
 
-// copy writes the examples of a records file to out.
-func (c *conversion) copy(in io.Reader, out columns.Writer) error {
+// copy writes the examples of a share of a records file to out.
+func (c *conversion) copy(in io.Reader, s share, out columns.Writer) error {
 	var payload []byte
-	err := c.each(in, func(e *records.Example, row []columns.Value) error {
+	takes := s.taker(c.options.Bins)
+	err := c.each(in, s, func(e *records.Example, row []columns.Value) error {
+		if !takes(e) {
+			return nil
+		}
 		if err := out.Write(row); err != nil {
 			return err
 		}
@@ -173,11 +188,16 @@ func (c *conversion) copy(in io.Reader, out columns.Writer) error {
 	return err
 }
 
-// totals returns the number of values of each column in all examples of a records
+// totals returns the number of values of each column in all examples of the records
 // file.
-func (c *conversion) totals(in io.Reader, columnCount int) ([]int64, error) {
+func (c *conversion) totals(folder store.Folder, columnCount int) ([]int64, error) {
+	in, err := folder.Open(c.ctx, c.File)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
 	totals := make([]int64, columnCount)
-	return totals, c.each(in, func(_ *records.Example, row []columns.Value) error {
+	return totals, c.each(store.NewReader(in, 0), c.shares()[0], func(_ *records.Example, row []columns.Value) error {
 		for i, v := range row {
 			totals[i] += int64(len(v.Ints) + len(v.Floats))
 		}
@@ -187,7 +207,7 @@ func (c *conversion) totals(in io.Reader, columnCount int) ([]int64, error) {
 
 // each calls do for each example of a records file. It returns an error if the number or
 // the lengths of the records differ from the plan.
-func (c *conversion) each(in io.Reader, do func(e *records.Example, row []columns.Value) error) error {
+func (c *conversion) each(in io.Reader, s share, do func(e *records.Example, row []columns.Value) error) error {
 	r := tfrecord.NewReader(in, tfrecord.ReaderOptions{})
 	form := c.options.Form
 	schema := columns.For(form, c.options.MaxSeqLength, c.options.MaxPredictionsPerSeq)
@@ -195,8 +215,8 @@ func (c *conversion) each(in io.Reader, do func(e *records.Example, row []column
 	var row []columns.Value
 	for n := int64(0); ; n++ {
 		raw, err := r.Next()
-		if err == io.EOF && n != c.Records {
-			return fmt.Errorf("%w: %d records, the manifest says %d", sharding.ErrDamaged, n, c.Records)
+		if err == io.EOF && n != s.Records {
+			return fmt.Errorf("%w: %d records, the manifest says %d", sharding.ErrDamaged, n, s.Records)
 		}
 		if err == io.EOF {
 			return nil
@@ -208,7 +228,7 @@ func (c *conversion) each(in io.Reader, do func(e *records.Example, row []column
 			return fmt.Errorf("record %d: %w", n, err)
 		}
 		row = columns.Row(form, &example, row[:0])
-		if err := columns.CheckRow(schema, row); n == c.Records || err != nil {
+		if err := columns.CheckRow(schema, row); n == s.Records || err != nil {
 			return fmt.Errorf("%w: record %d: its lengths or their number differ from the manifest", sharding.ErrDamaged, n)
 		}
 		if err := do(&example, row); err != nil {

@@ -138,6 +138,7 @@ type Part struct {
 	Stem   string // file names up to the first dot
 	Schema []Column
 	Rows   int64
+	Bounds []int // largest number of tokens of each length bin; nil: those of a [Binned] format
 
 	// Needed by some formats only.
 	Vocab   Vocab                   // if NeedsVocab
@@ -235,6 +236,19 @@ type Description struct {
 func Holds(f Format, form records.Form) bool {
 	holds := f.About().Holds
 	return holds == nil || holds(form)
+}
+
+// A Binned format divides the rows of a part into files by length.
+type Binned interface {
+	// Bounds returns the largest number of tokens of each length bin, ascending; the last is
+	// maxSeqLength.
+	Bounds(maxSeqLength int) []int
+}
+
+// BinOf returns the length bin of a row of n tokens: the first whose bound is at least n.
+func BinOf(bounds []int, n int) int {
+	i, _ := slices.BinarySearch(bounds, n)
+	return min(i, len(bounds)-1)
 }
 
 // An Indexer is a [Format] with an index file that describes all parts.

@@ -46,7 +46,7 @@ func OpenConverted(folder sharding.Folder, m *sharding.Manifest) (*Converted, er
 // body. For formats that store words instead of ids, it reads the folder's vocabulary. If
 // that file is invalid, the error matches [sharding.ErrFormat].
 func (c *Converted) part(ctx context.Context, stem string, body sharding.ConvertBody) (columns.Part, error) {
-	p := columns.Part{Stem: stem, Schema: c.schema, Rows: body.Rows, IDs: c.Options.VocabSize}
+	p := columns.Part{Stem: stem, Schema: c.schema, Rows: body.Rows, IDs: c.Options.VocabSize, Bounds: c.Options.Bins}
 	if !c.Format.About().NeedsVocab {
 		return p, nil
 	}

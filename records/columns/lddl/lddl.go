@@ -7,10 +7,10 @@
 //
 // # Format
 //
-// The examples of a part are divided into files by length, with bins of equal width (see
-// [binSize]): STEM.parquet_0 has the shortest examples, STEM.parquet_3 the longest. A file
-// without rows is not written. .num_samples.json holds the number of rows of each file. The
-// columns, compressed with snappy:
+// The examples of a part are divided into files by length, into bins (see [Format.Bounds]):
+// STEM.parquet_0 has the shortest examples, STEM.parquet_3 the longest. A file without rows
+// is not written. .num_samples.json holds the number of rows of each file. The columns,
+// compressed with snappy:
 //
 //	A, B                 string  tokens of the segments, joined by a space, masks applied
 //	is_random_next       bool    the label
@@ -22,8 +22,8 @@
 //	                             that LDDL does not have; its loaders ignore it
 //
 // lddl/dask/bert/pretrain.py and binning.py write the same columns, except row. Only
-// [records.Pairs] have these columns. LDDL's loaders need files with equal numbers of rows
-// in each bin; its program balance_dask_output makes such files from these.
+// [records.Pairs] have these columns. LDDL's loaders need files whose numbers of rows differ
+// by one in each bin: as the stage convert divides the rows for the consumer lddl.
 package lddl
 
 import (
@@ -56,12 +56,15 @@ const groupRows = 4096
 // one.
 const bins = 4
 
-// binSize returns the width of a length bin: the number of lengths in it.
-func binSize(maxSeqLength int) int {
+// Bounds returns the largest number of tokens of each length bin: bins of equal width.
+func (Format) Bounds(maxSeqLength int) (bounds []int) {
 	if maxSeqLength%bins != 0 {
-		return maxSeqLength
+		return []int{maxSeqLength}
 	}
-	return maxSeqLength / bins
+	for i := range bins {
+		bounds = append(bounds, (i+1)*maxSeqLength/bins)
+	}
+	return bounds
 }
 
 // Format is the format of LDDL. The zero value is ready for use.
@@ -110,7 +113,7 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	if err != nil {
 		return nil, err
 	}
-	return &writer{codec: c, create: create, files: make([]*file, bins)}, nil
+	return &writer{codec: c, create: create, files: make([]*file, len(c.bounds))}, nil
 }
 
 type writer struct {
@@ -218,8 +221,8 @@ func newReader(p columns.Part, files []string, open columns.Open) (*reader, erro
 		return nil, err
 	}
 	r := &reader{codec: c, values: columns.NewRow(p.Schema)}
-	if len(files) > bins {
-		return nil, fmt.Errorf("%s: %w: %d files, at most %d", p.Stem, columns.ErrCorrupt, len(files), bins)
+	if len(files) > len(c.bounds) {
+		return nil, fmt.Errorf("%s: %w: %d files, at most %d", p.Stem, columns.ErrCorrupt, len(files), len(c.bounds))
 	}
 	for _, name := range files {
 		f, size, err := open(name)
@@ -287,6 +290,7 @@ func (r *reader) next(n int64) error {
 type codec struct {
 	part     columns.Part
 	seq      int
+	bounds   []int // of the length bins
 	ids      map[string]int32
 	cls, sep int32
 	got      []columns.Value // buffer of encode, for comparison
@@ -297,6 +301,9 @@ func newCodec(p columns.Part) (*codec, error) {
 		return nil, fmt.Errorf("%s: the format of LDDL holds pairs of segments only, of at most 65535 tokens", p.Stem)
 	}
 	c := &codec{part: p, seq: p.Schema[0].Len, ids: map[string]int32{}, got: columns.NewRow(p.Schema)}
+	if c.bounds = p.Bounds; c.bounds == nil {
+		c.bounds = Format{}.Bounds(c.seq)
+	}
 	c.cls, c.sep = p.Vocab.CLS(), p.Vocab.SEP()
 	for id := range int32(p.Vocab.Len()) {
 		token := p.Vocab.Token(id)
@@ -327,7 +334,7 @@ func (c *codec) encode(v []columns.Value) (row, error) {
 		return row{}, fmt.Errorf("not [CLS] A [SEP] B [SEP] of %d tokens, which the format of LDDL needs", n)
 	}
 	r := row{A: c.words(ids[1 : second-1]), B: c.words(ids[second : n-1]), Random: v[6].Ints[0] == 1, Tokens: uint16(n),
-		Bin: int64((n - 1) / binSize(c.seq))}
+		Bin: int64(columns.BinOf(c.bounds, n))}
 	masked := 0
 	for masked < len(v[5].Floats) && v[5].Floats[masked] == 1 {
 		masked++
@@ -394,7 +401,7 @@ func (c *codec) decode(r row, v []columns.Value) error {
 	if err != nil {
 		return err
 	}
-	if n := len(ids); n > c.seq || n != int(r.Tokens) || r.Bin != int64((n-1)/binSize(c.seq)) || len(positions) != len(labels) || len(labels) > len(v[3].Ints) {
+	if n := len(ids); n > c.seq || n != int(r.Tokens) || r.Bin != int64(columns.BinOf(c.bounds, n)) || len(positions) != len(labels) || len(labels) > len(v[3].Ints) {
 		return fmt.Errorf("%d tokens and %d labels at %d positions in bin %d, num_tokens is %d", n, len(labels), len(positions), r.Bin, r.Tokens)
 	}
 	for i := range v {
