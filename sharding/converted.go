@@ -21,6 +21,14 @@ type ConvertOptions struct {
 
 	Form records.Form `json:"form,omitempty"` // form of the examples; "" for pairs
 
+	// Consumer is the name of the consumer whose columns the shards have; "" if they have
+	// the columns of the format.
+	Consumer string `json:"consumer,omitempty"`
+	// Compression is one of the format's; "" for its default.
+	Compression string `json:"compression,omitempty"`
+	// Int is the type of integers; "" for int32, or the consumer's own.
+	Int string `json:"int,omitempty"`
+
 	// Bins are the largest numbers of tokens of the length bins of the files, if the rows of
 	// all shards were divided so that the files of a bin have equally many, but for one; nil:
 	// each shard has the rows of its records file, in the bins of the format.

@@ -10,10 +10,12 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pretext/counts"
@@ -21,6 +23,7 @@ import (
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/records/columns"
+	"pretext/records/columns/consumers"
 	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
@@ -51,11 +54,59 @@ func removeIndex(ctx context.Context, folder store.Folder, plan *sharding.StageP
 type Config struct {
 	stage.Target
 	Shards string // path of a folder of shards, a run, or TFRecord files without a manifest
-	Format string // one of [formats.Names]
 	Split  string // the only split to convert; "" for all
 
-	// Balance divides the rows of all shards anew, for the loader of LDDL; see balance.
-	Balance bool
+	// For is the name of a consumer ([consumers.Names]), which determines the format, the
+	// columns and the directories; "": none.
+	For    string
+	Format string // one of [formats.Names]; "" with For
+
+	Compression string // one of the format's; "": the default of the consumer or the format
+	Int         string // type of integers: int32, int64 or uint16; "": that of the consumer, or int32
+}
+
+// A target is what a Config converts to.
+type target struct {
+	format   columns.Format
+	about    columns.Description
+	consumer consumers.Consumer // zero: none
+}
+
+// target returns what c converts to, and c with the names of the format and the
+// compression.
+func (c Config) target() (Config, target, error) {
+	var t target
+	var err error
+	if c.For != "" {
+		if t.consumer, err = consumers.Get(c.For); err != nil {
+			return c, t, err
+		}
+		switch {
+		case t.consumer.Format == "":
+			return c, t, failure.Usagef("%s reads the shards as they are: there is nothing to convert", c.For)
+		case c.Format != "" && c.Format != t.consumer.Format:
+			return c, t, failure.Usagef("%s reads the format %s, not %s: leave the format out", c.For, t.consumer.Format, c.Format)
+		case c.Int != "":
+			return c, t, failure.Usagef("the types of integers are those of %s: leave the type out, or give a format", c.For)
+		case c.Compression != "" && t.consumer.Compression != "" && c.Compression != t.consumer.Compression:
+			return c, t, failure.Usagef("%s reads files of the compression %s: leave the compression out, or give a format", c.For, t.consumer.Compression)
+		}
+		c.Format, c.Compression = t.consumer.Format, cmp.Or(c.Compression, t.consumer.Compression)
+	}
+	if t.format, err = get(c.Format); err != nil {
+		return c, t, err
+	}
+	t.about = t.format.About()
+	if all := t.about.Compressions; c.Compression != "" && !slices.Contains(all, c.Compression) {
+		if len(all) == 0 {
+			return c, t, failure.Usagef("the format %s has no choice of compression: leave it out", c.Format)
+		}
+		return c, t, failure.Usagef("compression %q: must be one of %s", c.Compression, strings.Join(all, ", "))
+	}
+	if kind, ok := columns.IntNamed(c.Int); c.Int != "" && (!ok || kind != columns.Int32 && !slices.Contains(t.about.Ints, kind)) {
+		return c, t, failure.Usagef("the format %s has no integers of the type %q: int32 is that of every format", c.Format, c.Int)
+	}
+	return c, t, nil
 }
 
 // A task is the plan for converting one shard.
@@ -111,29 +162,33 @@ func init() {
 // Directories returns a Config for each output directory: OUT, or OUT/train and OUT/eval
 // if there are two splits and the format allows only one split in a directory.
 func (c Config) Directories(ctx context.Context) ([]Config, error) {
-	if err := c.Validate(); err != nil {
+	c, t, err := c.target()
+	if err != nil {
 		return nil, err
 	}
 	s, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	splits := s.splits
-	if format, _ := formats.Get(c.Format); len(splits) == 1 || c.Split != "" || !format.About().OneSplit {
+	folders := t.consumer.Splits
+	if folders == nil && (len(s.splits) == 1 || c.Split != "" || !t.about.OneSplit) {
 		return []Config{c}, nil
 	}
 	var list []Config
-	for _, split := range splits {
-		one := c
-		one.Target, one.Split = c.Target.In(split), split
-		list = append(list, one)
+	for _, split := range s.splits {
+		if c.Split == "" || c.Split == split {
+			one := c
+			one.Target, one.Split = c.Target.In(cmp.Or(folders[split], split)), split
+			list = append(list, one)
+		}
 	}
 	return list, nil
 }
 
 // Run converts shards to a single directory, see [Config.Directories].
 func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, error) {
-	if err := c.Validate(); err != nil {
+	c, t, err := c.target()
+	if err != nil {
 		return nil, err
 	}
 	s, err := c.open(ctx)
@@ -147,11 +202,11 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.options(ctx, s)
+	o, err := c.options(ctx, s, t)
 	if err != nil {
 		return nil, err
 	}
-	if c.Balance {
+	if t.consumer.Balance {
 		if tasks, o.Bins, err = s.balanced(ctx, tasks, o); err != nil {
 			return nil, err
 		}
@@ -178,9 +233,3 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 
 // errSame reports that the output directory is the directory of the shards.
 var errSame = errors.New("the output directory is that of the shards: give another --out")
-
-// Validate returns an error if the configuration is invalid.
-func (c Config) Validate() error {
-	_, err := get(c.Format)
-	return err
-}

@@ -16,6 +16,7 @@ import (
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/columns"
+	"pretext/records/columns/consumers"
 	"pretext/records/columns/formats"
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
@@ -215,9 +216,9 @@ func lengthsOf(payload []byte) (o sharding.ExamplesOptions, err error) {
 	return o, nil
 }
 
-// options returns the options of the conversion.
-func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptions, err error) {
-	o = sharding.ConvertOptions{Format: c.Format, Split: c.Split, MaxSeqLength: s.made.MaxSeqLength, MaxPredictionsPerSeq: s.made.MaxPredictionsPerSeq}
+// options returns the options of the conversion of s to t.
+func (c Config) options(ctx context.Context, s *source, t target) (o sharding.ConvertOptions, err error) {
+	o = sharding.ConvertOptions{Format: c.Format, Consumer: c.For, Compression: c.Compression, Int: c.Int, Split: c.Split, MaxSeqLength: s.made.MaxSeqLength, MaxPredictionsPerSeq: s.made.MaxPredictionsPerSeq}
 	if len(s.made.LengthBins) > 0 {
 		return o, failure.Usagef("%s has length bins %v: only TFRecord files can have them; make the shards without --length-bins", s.path, s.made.LengthBins)
 	}
@@ -227,14 +228,51 @@ func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptio
 	if s.shards != nil {
 		o.Examples = s.shards.Options
 	}
+	if c.For != "" {
+		facts, err := s.facts(ctx, c.Split)
+		if err == nil {
+			err = t.consumer.Check(facts)
+		}
+		if err != nil {
+			return o, fmt.Errorf("%s: %w", c.Shards, err)
+		}
+	}
 	if err := Check(c.Format, s.made.Recipe, s.made.Tokenizer != nil); err != nil {
 		return o, failure.Usage(fmt.Errorf("%s: %w", c.Shards, err))
 	}
-	format, _ := formats.Get(c.Format)
-	if format.About().NeedsIDs {
+	if t.about.NeedsIDs {
 		o.VocabSize, err = s.vocabSize(ctx)
 	}
 	return o, err
+}
+
+// facts returns what decides whether a consumer can read the examples of a split ("" for
+// all).
+func (s *source) facts(ctx context.Context, split string) (f consumers.Facts, err error) {
+	f = consumers.Facts{Recipe: s.made.Recipe, Tokenizer: s.made.Tokenizer != nil}
+	if f.Vocabulary, err = s.vocabSize(ctx); err != nil {
+		return f, err
+	}
+	v, err := s.vocabulary(ctx)
+	if err != nil {
+		return f, err
+	}
+	if v != nil && v.Vocab != nil {
+		f.Pad = v.PAD()
+	}
+	if split != "" && split != sharding.Train {
+		return f, nil
+	}
+	if s.shards == nil {
+		f.Files = len(s.files)
+		return f, nil
+	}
+	for _, file := range s.shards.RecordFiles() {
+		if name, _ := sharding.ParseShardName(file.Name); name.Split == sharding.Train {
+			f.Files++
+		}
+	}
+	return f, nil
 }
 
 // get returns the format with the given name. An unknown name is a usage error.
@@ -243,6 +281,28 @@ func get(name string) (columns.Format, error) {
 		return f, nil
 	}
 	return nil, failure.Usagef("format %q: must be one of %s", name, strings.Join(formats.Names(), ", "))
+}
+
+// CheckFor returns a usage error if the loader of a consumer would misread the examples of
+// some options, as far as is known before they are made.
+func CheckFor(consumer string, o sharding.ExamplesOptions, tokenizer bool) error {
+	c, err := consumers.Get(consumer)
+	if err != nil {
+		return err
+	}
+	if err := c.Check(consumers.Facts{Recipe: o.Recipe, Tokenizer: tokenizer, Files: o.Shards}); err != nil {
+		return err
+	}
+	if c.Format != "" {
+		return Check(c.Format, o.Recipe, tokenizer)
+	}
+	switch {
+	case o.Compression == sharding.CompressionGzip:
+		return failure.Usagef("the loader of %s reads no compressed shards: leave --compression out", consumer)
+	case len(o.LengthBins) > 0:
+		return failure.Usagef("the loader of %s reads examples of one length: leave length-bins out", consumer)
+	}
+	return nil
 }
 
 // Check returns a usage error if the format cannot store the examples of the recipe.

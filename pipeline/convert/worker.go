@@ -20,6 +20,7 @@ import (
 	"pretext/records/columns/formats"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/sharding/examples"
 )
 
 // worker converts shards.
@@ -38,7 +39,11 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		w.Meter.Add(t.Records)
 		return results, err
 	}
-	c := conversion{worker: w, ctx: ctx, index: index, task: t, values: sha256.New()}
+	table, err := examples.Table(w.options.ConvertOptions)
+	if err != nil {
+		return nil, err
+	}
+	c := conversion{worker: w, ctx: ctx, index: index, task: t, table: table, values: sha256.New()}
 	defer c.abort()
 	files, err := c.run()
 	if err != nil {
@@ -80,6 +85,7 @@ type conversion struct {
 	ctx   context.Context
 	index int
 	task
+	table   *columns.Table
 	open    []*stage.Output
 	entries map[string]sharding.FileEntry // manifest entries of committed files, by name
 	counts  sharding.Counts
@@ -138,7 +144,7 @@ func (c *conversion) copyShare(folder store.Folder, s share, out columns.Writer)
 // records files.
 func (c *conversion) part(format columns.Format, folder store.Folder) (p columns.Part, err error) {
 	o := c.options
-	p = columns.Part{Stem: c.stem(), Schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq), Rows: c.Records, Bounds: o.Bins,
+	p = columns.Part{Stem: c.stem(), Schema: c.table.Schema, Rows: c.Records, Bounds: o.Bins, Compression: o.Compression,
 		IDs: o.VocabSize, Scratch: func() (columns.Scratch, error) { return c.TempFile() }}
 	if format.About().NeedsVocab {
 		if p.Vocab, err = c.vocab(); err != nil {
@@ -209,10 +215,7 @@ func (c *conversion) totals(folder store.Folder, columnCount int) ([]int64, erro
 // the lengths of the records differ from the plan.
 func (c *conversion) each(in io.Reader, s share, do func(e *records.Example, row []columns.Value) error) error {
 	r := tfrecord.NewReader(in, tfrecord.ReaderOptions{})
-	form := c.options.Form
-	schema := columns.For(form, c.options.MaxSeqLength, c.options.MaxPredictionsPerSeq)
 	var example records.Example
-	var row []columns.Value
 	for n := int64(0); ; n++ {
 		raw, err := r.Next()
 		if err == io.EOF && n != s.Records {
@@ -222,13 +225,13 @@ func (c *conversion) each(in io.Reader, s share, do func(e *records.Example, row
 			return nil
 		}
 		if err == nil {
-			err = errors.Join(example.DecodeForm(form, raw), c.ctx.Err())
+			err = errors.Join(example.DecodeForm(c.options.Form, raw), c.ctx.Err())
 		}
 		if err != nil {
 			return fmt.Errorf("record %d: %w", n, err)
 		}
-		row = columns.Row(form, &example, row[:0])
-		if err := columns.CheckRow(schema, row); n == s.Records || err != nil {
+		row := c.table.Row(&example)
+		if err := columns.CheckRow(c.table.Schema, row); n == s.Records || err != nil {
 			return fmt.Errorf("%w: record %d: its lengths or their number differ from the manifest", sharding.ErrDamaged, n)
 		}
 		if err := do(&example, row); err != nil {

@@ -1,18 +1,18 @@
 // Package columns defines how examples are written to formats other than TFRecord:
 // as a table of rows, one row for each example, with typed columns.
 //
-//	schema := columns.For(records.Pairs, 128, 20)
-//	w, err := format.NewWriter(columns.Part{Stem: "train-00000-of-00010", Schema: schema, Rows: n}, create)
+//	table := columns.NewTable(columns.Spec{Form: records.Pairs, Seq: 128, Predictions: 20})
+//	w, err := format.NewWriter(columns.Part{Stem: "train-00000-of-00010", Schema: table.Schema, Rows: n}, create)
 //	for each example {
-//		err := w.Write(columns.Row(records.Pairs, &example, values[:0]))
+//		err := w.Write(table.Row(&example))
 //	}
 //	files, err := w.Close()
 //
 // # Columns of an example
 //
-// The columns are the features of the example's form in package records, with the same
-// names, in the same order. S is max_seq_length and P max_predictions_per_seq; "any" is a
-// list of any length, at least 1.
+// Unless a consumer wants others (see [Field]), the columns are the features of the
+// example's form in package records, with the same names, in the same order. S is
+// max_seq_length and P max_predictions_per_seq; "any" is a list of any length, at least 1.
 //
 //	name                  type     pairs  masked  tokens  packed
 //	input_ids             int32    S      S       any     S
@@ -40,14 +40,39 @@ import (
 // ErrCorrupt matches errors about a file that does not conform to its format.
 var ErrCorrupt = failure.Damaged("corrupt file of examples")
 
-// A Type is the type of the values of a column.
+// A Type is the type of the values of a column in the files. In memory, integers are int32.
 type Type int
 
-// The types of values, both of four bytes.
+// The types of values.
 const (
 	Int32 Type = iota
 	Float32
+	Int64
+	Uint16
 )
+
+// types describes each Type: its name in NumPy and its size in bytes.
+var types = [...]struct {
+	name string
+	size int
+}{{"int32", 4}, {"float32", 4}, {"int64", 8}, {"uint16", 2}}
+
+// String returns the name of the type in NumPy.
+func (t Type) String() string { return types[t].name }
+
+// Size returns the number of bytes of a value.
+func (t Type) Size() int { return types[t].size }
+
+// IntNamed returns the integer type with the given name. ok is false if there is none.
+func IntNamed(name string) (t Type, ok bool) {
+	i := slices.IndexFunc(types[:], func(d struct {
+		name string
+		size int
+	}) bool {
+		return d.name == name
+	})
+	return Type(max(0, i)), i >= 0 && Type(i) != Float32
+}
 
 // A Column is a column of a table.
 type Column struct {
@@ -56,51 +81,11 @@ type Column struct {
 	Len  int // number of values in each row; 0: a list of any length, at least 1
 }
 
-// A Value is the content of one column in one row: Ints if the column has type [Int32],
-// Floats if it has type [Float32].
+// A Value is the content of one column in one row: Floats if the column has type [Float32],
+// otherwise Ints.
 type Value struct {
 	Ints   []int32
 	Floats []float32
-}
-
-// For returns the columns for examples of a form ("" is [records.Pairs]) with maxSeqLength
-// tokens and maxPredictions masked tokens.
-func For(form records.Form, maxSeqLength, maxPredictions int) (columns []Column) {
-	for _, l := range form.Lists() {
-		c := Column{Name: l.Name(), Len: form.Len(l, maxSeqLength, maxPredictions)}
-		if l.Float() {
-			c.Type = Float32
-		}
-		columns = append(columns, c)
-	}
-	return columns
-}
-
-// Row appends the values of an example of a form to row, in the order of [For]. Except for
-// the label, the values share memory with the example.
-func Row(form records.Form, e *records.Example, row []Value) []Value {
-	for _, l := range form.Lists() {
-		if l.Float() {
-			row = append(row, Value{Floats: e.MaskedLMWeights})
-		} else {
-			row = append(row, Value{Ints: e.Ints(l)})
-		}
-	}
-	return row
-}
-
-// Example returns the example of a form whose values, in the order of [For], are in row. It
-// shares memory with them.
-func Example(form records.Form, row []Value) *records.Example {
-	e := &records.Example{NextSentenceLabel: records.NoLabel}
-	for i, l := range form.Lists() {
-		if l.Float() {
-			e.MaskedLMWeights = row[i].Floats
-		} else {
-			e.SetInts(l, row[i].Ints)
-		}
-	}
-	return e
 }
 
 // Variable reports whether any column of a schema holds lists of any length.
@@ -109,7 +94,7 @@ func Variable(schema []Column) bool {
 }
 
 // CheckRow returns an error unless a row has the columns of a schema, each with the right
-// number of values.
+// number of values, which fit the type of the column.
 func CheckRow(schema []Column, row []Value) error {
 	if len(row) != len(schema) {
 		return fmt.Errorf("a row of %d columns, want %d", len(row), len(schema))
@@ -121,6 +106,14 @@ func CheckRow(schema []Column, row []Value) error {
 		}
 		if n == 0 || c.Len != 0 && n != c.Len {
 			return fmt.Errorf("%s has %d values, want %s", c.Name, n, c.want())
+		}
+		if c.Type != Uint16 {
+			continue
+		}
+		for j, v := range row[i].Ints {
+			if v != int32(uint16(v)) {
+				return fmt.Errorf("%s: value %d is %d, which is no %s", c.Name, j, v, c.Type)
+			}
 		}
 	}
 	return nil
@@ -135,10 +128,11 @@ func (c Column) want() string {
 
 // A Part describes the rows of one shard.
 type Part struct {
-	Stem   string // file names up to the first dot
-	Schema []Column
-	Rows   int64
-	Bounds []int // largest number of tokens of each length bin; nil: those of a [Binned] format
+	Stem        string // file names up to the first dot
+	Schema      []Column
+	Rows        int64
+	Compression string // one of the format's; "": its default
+	Bounds      []int  // largest number of tokens of each length bin; nil: those of a [Binned] format
 
 	// Needed by some formats only.
 	Vocab   Vocab                   // if NeedsVocab
@@ -218,6 +212,11 @@ type Description struct {
 	Suffix string
 	// OwnColumns means that the columns in the files differ from those of [For].
 	OwnColumns bool
+	// Compressions lists the values of --compression, the default first; nil: the files have
+	// no choice.
+	Compressions []string
+	// Ints lists the types of integers that the format supports, besides [Int32].
+	Ints []Type
 	// Holds reports whether the format supports examples of a form; nil: it supports all
 	// forms.
 	Holds func(records.Form) bool

@@ -21,7 +21,7 @@ type Converted struct {
 	Folder  sharding.Folder
 	Format  columns.Format
 	Options sharding.ConvertOptions
-	schema  []columns.Column
+	table   *columns.Table
 }
 
 // OpenConverted opens a folder of converted shards. m is its manifest. If the options in
@@ -39,14 +39,15 @@ func OpenConverted(folder sharding.Folder, m *sharding.Manifest) (*Converted, er
 	if err != nil {
 		return nil, fmt.Errorf("read %s in %s: %w", sharding.ManifestName, folder, err)
 	}
-	return &Converted{Folder: folder, Format: format, Options: o, schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq)}, nil
+	table, err := Table(o)
+	return &Converted{Folder: folder, Format: format, Options: o, table: table}, err
 }
 
 // part returns the format's description of the shard with the given stem and side-car
 // body. For formats that store words instead of ids, it reads the folder's vocabulary. If
 // that file is invalid, the error matches [sharding.ErrFormat].
 func (c *Converted) part(ctx context.Context, stem string, body sharding.ConvertBody) (columns.Part, error) {
-	p := columns.Part{Stem: stem, Schema: c.schema, Rows: body.Rows, IDs: c.Options.VocabSize, Bounds: c.Options.Bins}
+	p := columns.Part{Stem: stem, Schema: c.table.Schema, Rows: body.Rows, Compression: c.Options.Compression, IDs: c.Options.VocabSize, Bounds: c.Options.Bins}
 	if !c.Format.About().NeedsVocab {
 		return p, nil
 	}
@@ -149,7 +150,7 @@ func (c *Converted) Payloads(ctx context.Context, sideCar string, body sharding.
 		var payload []byte
 		for row, err := range c.Format.Rows(part, files, open.file) {
 			if err == nil {
-				payload = columns.Example(c.Options.Form, row).AppendForm(payload[:0], c.Options.Form)
+				payload = c.table.Example(row).AppendForm(payload[:0], c.Options.Form)
 			}
 			if !yield(payload, err) || err != nil {
 				return

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"slices"
 
 	"pretext/internal/failure"
 	"pretext/records"
@@ -109,8 +110,9 @@ func difference(form records.Form, is, should []byte) string {
 		return err.Error()
 	}
 	first, more := "", -1
-	got, want := columns.Row(form, &a, nil), columns.Row(form, &b, nil)
-	for i, column := range columns.For(form, 0, 0) {
+	table := columns.NewTable(columns.Spec{Form: form})
+	got, want := slices.Clone(table.Row(&a)), table.Row(&b)
+	for i, column := range table.Schema {
 		if g, w := length(got[i]), length(want[i]); g != w {
 			return fmt.Sprintf("%s has %d values, should have %d", column.Name, g, w)
 		}

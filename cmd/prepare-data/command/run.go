@@ -19,7 +19,7 @@ type runSettings struct {
 	get    downloadFlags
 	keep   filterFlags
 	recipe recipeFlags
-	format formatFlag
+	format outputFlags
 	preset string
 }
 
@@ -46,6 +46,9 @@ func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset str
 	if preset, err = usePreset(cmd.Flags(), s.preset); err != nil {
 		return preset, err
 	}
+	if err := s.format.choose(cmd.Flags(), &s.c.Examples); err != nil {
+		return preset, err
+	}
 	if err := s.recipe.complete(cmd, &s.c.Examples, preset); err != nil {
 		return preset, err
 	}
@@ -62,7 +65,7 @@ func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset str
 	if s.c.Filter, err = s.keep.options(); err != nil {
 		return preset, err
 	}
-	return preset, s.format.check(s.c.Examples.Recipe, s.c.TokenFile.Tokenizer != "" || s.trainsTokenizer())
+	return preset, s.format.check(s.c.Examples, s.c.TokenFile.Tokenizer != "" || s.trainsTokenizer())
 }
 
 // trainsTokenizer reports whether the run trains a tokenizer.json.

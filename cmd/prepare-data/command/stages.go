@@ -126,7 +126,7 @@ type examplesOptions struct {
 	run    runFlags
 	c      pipeline.ExamplesConfig
 	recipe recipeFlags
-	format formatFlag
+	format outputFlags
 }
 
 func newExamples() *cobra.Command {
@@ -171,6 +171,9 @@ of lines.`,
 // complete sets the options that depend on other options, and returns a usage error
 // if flags contradict each other.
 func (o *examplesOptions) complete(cmd *cobra.Command, documents []string) error {
+	if err := o.format.choose(cmd.Flags(), &o.c.Examples); err != nil {
+		return err
+	}
 	if err := o.recipe.complete(cmd, &o.c.Examples, ""); err != nil {
 		return err
 	}
@@ -184,7 +187,7 @@ func (o *examplesOptions) complete(cmd *cobra.Command, documents []string) error
 		o.c.Examples.SentenceSplitter = "newline" // such a document has one sentence on each line
 	}
 	o.c.Documents, o.c.FixedCase = documents, cmd.Flags().Changed(lowerCaseFlag)
-	return o.format.check(o.c.Examples.Recipe, o.c.TokenFile.Tokenizer != "")
+	return o.format.check(o.c.Examples, o.c.TokenFile.Tokenizer != "")
 }
 
 // stage runs one stage and reports it.

@@ -64,12 +64,13 @@ var allowed = map[string][]string{
 	"records/tfrecord":  {"internal/failure"},
 	"records/pretrain":  {"records", "tokenize", "internal/pyrandom"},
 	"sharding":          {"counts", "extract/wiki/facts", "internal/failure", "internal/portable", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "tokenize/vocab", "internal/humanize", "internal/recognize", "internal/store", "internal/extsort"},
-	"sharding/examples": {"internal/failure", "internal/store", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize"},
+	"sharding/examples": {"internal/failure", "internal/store", "records", "records/columns", "records/columns/consumers", "records/columns/formats", "records/tfrecord", "sharding", "tokenize"},
 	"sharding/verify":   {"counts", "internal/failure", "extract", "records", "records/columns", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/extsort", "internal/store"},
 
 	// Formats of examples beside TFRecord, a package each, and "formats", their list.
-	"records/columns":  {"internal/failure", "records"},
-	"pipeline/convert": {"counts", "internal/failure", "records", "records/columns", "records/columns/formats", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "pipeline/stage", "internal/store"},
+	"records/columns":           {"internal/failure", "records"},
+	"records/columns/consumers": {"internal/failure", "records/columns", "records/columns/formats", "records/pretrain"},
+	"pipeline/convert":          {"counts", "internal/failure", "records", "records/columns", "records/columns/consumers", "records/columns/formats", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "pipeline/stage", "internal/store"},
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
 	"pipeline": {"counts", "extract/wiki/facts", "internal/failure", "records/columns/formats", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",

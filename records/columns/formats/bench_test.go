@@ -45,11 +45,10 @@ func BenchmarkWrite(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			var row []columns.Value
+			table := columns.NewTable(columns.Spec{Form: records.Pairs})
 			b.ResetTimer()
 			for i := range b.N {
-				row = columns.Row(records.Pairs, list[i%len(list)], row[:0])
-				if err := w.Write(row); err != nil {
+				if err := w.Write(table.Row(list[i%len(list)])); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -117,10 +117,10 @@ func (vocab) SEP() int32            { return 3 }
 
 // part returns the part of examples of a form.
 func part(form records.Form, list []*records.Example, s, p int) columns.Part {
-	part := columns.Part{Stem: "train-00003-of-00010", Schema: columns.For(form, s, p), Rows: int64(len(list)), IDs: 3000, Vocab: vocab{}, Scratch: scratch}
+	part := columns.Part{Stem: "train-00003-of-00010", Schema: columns.NewTable(columns.Spec{Form: form, Seq: s, Predictions: p}).Schema, Rows: int64(len(list)), IDs: 3000, Vocab: vocab{}, Scratch: scratch}
 	part.Totals = make([]int64, len(part.Schema))
 	for _, e := range list {
-		for i, v := range columns.Row(form, e, nil) {
+		for i, v := range columns.NewTable(columns.Spec{Form: form}).Row(e) {
 			part.Totals[i] += int64(len(v.Ints) + len(v.Floats))
 		}
 	}
@@ -148,7 +148,7 @@ func write(t testing.TB, f columns.Format, form records.Form, p columns.Part, li
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		if err := w.Write(columns.Row(form, e, nil)); err != nil {
+		if err := w.Write(columns.NewTable(columns.Spec{Form: form}).Row(e)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -173,7 +173,7 @@ func read(f columns.Format, form records.Form, p columns.Part, files []string, d
 			return list, err
 		}
 		copied := new(records.Example)
-		if err := copied.DecodeForm(form, columns.Example(form, row).AppendForm(nil, form)); err != nil {
+		if err := copied.DecodeForm(form, columns.NewTable(columns.Spec{Form: form}).Example(row).AppendForm(nil, form)); err != nil {
 			return list, fmt.Errorf("%w: %v", columns.ErrCorrupt, err)
 		}
 		list = append(list, copied)
@@ -235,7 +235,7 @@ func TestRowsChecksThePart(t *testing.T) {
 		p := part(form, list, 8, 2)
 		dir, files := write(t, f, form, p, list)
 		fewer, more, longer := p, p, p
-		fewer.Rows, more.Rows, longer.Schema = 4, 6, columns.For(form, 9, 2)
+		fewer.Rows, more.Rows, longer.Schema = 4, 6, columns.NewTable(columns.Spec{Form: form, Seq: 9, Predictions: 2}).Schema
 		for what, wrong := range map[string]columns.Part{"fewer rows": fewer, "more rows": more, "longer column": longer} {
 			if what == "longer column" && form.Varies() {
 				continue // whose columns are lists
@@ -266,7 +266,7 @@ func TestWriterChecksTheRows(t *testing.T) {
 			w, err := f.NewWriter(three, dir.create)
 			for _, e := range examplesOf(form, n, 8, 2) {
 				if err == nil {
-					err = w.Write(columns.Row(form, e, nil))
+					err = w.Write(columns.NewTable(columns.Spec{Form: form}).Row(e))
 				}
 			}
 			if err == nil {
@@ -365,7 +365,7 @@ func TestIndexOfMDS(t *testing.T) {
 	f, _ := formats.Get("mds")
 	var all []columns.File
 	for _, stem := range []string{"train-00000-of-00002", "train-00001-of-00002"} {
-		_, files := write(t, f, records.Pairs, columns.Part{Stem: stem, Schema: columns.For(records.Pairs, 512, 76), Rows: 20000}, slices.Repeat(examples(100, 512, 76), 200))
+		_, files := write(t, f, records.Pairs, columns.Part{Stem: stem, Schema: columns.NewTable(columns.Spec{Form: records.Pairs, Seq: 512, Predictions: 76}).Schema, Rows: 20000}, slices.Repeat(examples(100, 512, 76), 200))
 		for _, file := range files {
 			raw, err := json.Marshal(file.Info)
 			if err != nil {

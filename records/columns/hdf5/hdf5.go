@@ -314,7 +314,7 @@ func (r *reader) load(d *dataset, chunk int64) error {
 // append appends the encoded values of a row to dst.
 func (d *dataset) append(dst []byte, values []int32) ([]byte, error) {
 	if d.width == 4 {
-		return columns.AppendLittle(dst, columns.Value{Ints: values}), nil
+		return columns.AppendLittle(dst, columns.Int32, columns.Value{Ints: values}), nil
 	}
 	for _, v := range values {
 		if v < math.MinInt8 || v > math.MaxInt8 {
@@ -328,7 +328,7 @@ func (d *dataset) append(dst []byte, values []int32) ([]byte, error) {
 // read decodes the values of a row that append encoded.
 func (d *dataset) read(src []byte, values []int32) {
 	if d.width == 4 {
-		columns.ReadLittle(src, columns.Value{Ints: values})
+		columns.ReadLittle(src, columns.Int32, columns.Value{Ints: values})
 		return
 	}
 	for i := range values {

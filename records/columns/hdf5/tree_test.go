@@ -37,7 +37,7 @@ func smallChunks(sets []*dataset) []*dataset {
 // entry of any level is found. With PRETEXT_HDF5=DIR the files stay there, for h5py.
 func TestTreesOfSeveralLevels(t *testing.T) {
 	for _, rows := range []int64{1, 64, 65, 64 * 64, 64*64 + 1} {
-		p := columns.Part{Stem: "train-00000-of-00001", Schema: columns.For(records.Pairs, 6, 2), Rows: rows, Scratch: func() (columns.Scratch, error) { return new(spool), nil }}
+		p := columns.Part{Stem: "train-00000-of-00001", Schema: columns.NewTable(columns.Spec{Form: records.Pairs, Seq: 6, Predictions: 2}).Schema, Rows: rows, Scratch: func() (columns.Scratch, error) { return new(spool), nil }}
 		out := new(file)
 		cw, err := Format{}.NewWriter(p, func(string) (io.WriteCloser, error) { return out, nil })
 		if err != nil {
@@ -49,7 +49,7 @@ func TestTreesOfSeveralLevels(t *testing.T) {
 			MaskedLMPositions: []int32{1, 0}, MaskedLMIDs: []int32{7, 0}, MaskedLMWeights: []float32{1, 0}}
 		for n := range rows {
 			e.InputIDs[1], e.NextSentenceLabel = int32(n), int32(n%2)
-			if err := w.Write(columns.Row(records.Pairs, e, nil)); err != nil {
+			if err := w.Write(columns.NewTable(columns.Spec{Form: records.Pairs}).Row(e)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -83,14 +83,14 @@ func (l *layout) appendRow(dst []byte, row []columns.Value) []byte {
 	for _, i := range l.order {
 		if l.schema[i].Len == 0 {
 			n := len(row[i].Ints) + len(row[i].Floats)
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(1+lengthBytes(n)+4*n))
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(1+lengthBytes(n)+l.schema[i].Type.Size()*n))
 		}
 	}
 	for _, i := range l.order {
 		if l.schema[i].Len == 0 {
 			dst = appendShape(dst, len(row[i].Ints)+len(row[i].Floats))
 		}
-		dst = columns.AppendLittle(dst, row[i])
+		dst = columns.AppendLittle(dst, l.schema[i].Type, row[i])
 	}
 	return dst
 }
@@ -199,7 +199,7 @@ func (r *reader) parseRow(row []byte, values []columns.Value) bool {
 			}
 			rest = rest[len(shape):]
 		}
-		rest = columns.ReadLittle(rest, values[i])
+		rest = columns.ReadLittle(rest, r.schema[i].Type, values[i])
 	}
 	return true
 }
@@ -209,7 +209,11 @@ func (r *reader) parseRow(row []byte, values []columns.Value) bool {
 func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok bool) {
 	left := len(row)
 	for _, c := range r.schema {
-		left -= 4 * max(1, c.Len) // the values, or the size of the list
+		if c.Len == 0 {
+			left -= 4 // the size of the list
+		} else {
+			left -= c.Type.Size() * c.Len
+		}
 	}
 	rest = row
 	for _, i := range r.order {
@@ -221,7 +225,7 @@ func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok
 		}
 		size := int(binary.LittleEndian.Uint32(rest))
 		rest = rest[4:]
-		n := listLength(size)
+		n := listLength(size, r.schema[i].Type.Size())
 		if left -= size; n < 1 || left < 0 {
 			return nil, false
 		}
@@ -230,11 +234,11 @@ func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok
 	return rest, left == 0
 }
 
-// listLength returns the number of values of a list whose shape and values take size bytes;
-// 0 if no list has this size.
-func listLength(size int) int {
+// listLength returns the number of values, of width bytes each, of a list whose shape and
+// values take size bytes; 0 if no list has this size.
+func listLength(size, width int) int {
 	for _, bytes := range []int{1, 2, 4} {
-		if n := (size - 1 - bytes) / 4; n > 0 && (size-1-bytes)%4 == 0 && lengthBytes(n) == bytes {
+		if n := (size - 1 - bytes) / width; n > 0 && (size-1-bytes)%width == 0 && lengthBytes(n) == bytes {
 			return n
 		}
 	}

@@ -69,6 +69,7 @@ func (Format) About() columns.Description {
 		Program:     "from streaming import StreamingDataset\n\nexamples = StreamingDataset(local={folder}, shuffle=False, batch_size=1)",
 		OneSplit:    true, // index.json does not distinguish splits
 		MaskedShare: 0.31,
+		Ints:        []columns.Type{columns.Int64, columns.Uint16},
 		IDsShare:    0.76,
 	}
 }
@@ -122,17 +123,14 @@ func newLayout(schema []columns.Column) layout {
 	slices.SortFunc(l.order, func(a, b int) int { return strings.Compare(schema[a].Name, schema[b].Name) })
 	for _, i := range l.order {
 		c := schema[i]
-		kind := "int32"
-		if c.Type == columns.Float32 {
-			kind = "float32"
-		}
+		kind := c.Type.String()
 		l.config.ColumnNames = append(l.config.ColumnNames, c.Name)
 		if c.Len == 0 {
 			l.config.ColumnEncodings = append(l.config.ColumnEncodings, "ndarray:"+kind)
 			l.config.ColumnSizes = append(l.config.ColumnSizes, nil)
 			continue
 		}
-		size := 4 * c.Len
+		size := c.Type.Size() * c.Len
 		l.config.ColumnEncodings = append(l.config.ColumnEncodings, fmt.Sprintf("ndarray:%s:%d", kind, c.Len))
 		l.config.ColumnSizes = append(l.config.ColumnSizes, &size)
 		l.rowBytes += int64(size)
@@ -238,7 +236,7 @@ func (w *writer) Write(row []columns.Value) error {
 	}
 	w.row = w.row[:0]
 	for _, i := range w.order {
-		w.row = columns.AppendLittle(w.row, row[i])
+		w.row = columns.AppendLittle(w.row, w.schema[i].Type, row[i])
 	}
 	if int64(len(w.row)) != w.rowBytes {
 		return fmt.Errorf("%s: a row of %d bytes, want %d", w.part.Stem, len(w.row), w.rowBytes)
@@ -353,7 +351,7 @@ func (r *reader) file(in io.Reader) error {
 		}
 		rest := buf
 		for _, i := range r.order {
-			rest = columns.ReadLittle(rest, values[i])
+			rest = columns.ReadLittle(rest, r.schema[i].Type, values[i])
 		}
 		r.rows++
 		if r.stopped = !r.yield(values, nil); r.stopped {

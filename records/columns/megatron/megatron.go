@@ -130,7 +130,7 @@ func (w *writer) Write(row []columns.Value) error {
 	}
 	w.buf = w.buf[:0]
 	if idBytes(w.part) == 4 {
-		w.buf = columns.AppendLittle(w.buf, row[0])
+		w.buf = columns.AppendLittle(w.buf, columns.Int32, row[0])
 	} else {
 		for _, id := range row[0].Ints {
 			if id < 0 || id > math.MaxUint16 {
@@ -293,7 +293,7 @@ func (r *reader) next(row []columns.Value) error {
 	ids := &row[0]
 	ids.Resize(columns.Column{}, int(int64(len(r.buf))/r.idBytes))
 	if r.idBytes == 4 {
-		columns.ReadLittle(r.buf, *ids)
+		columns.ReadLittle(r.buf, columns.Int32, *ids)
 		return nil
 	}
 	for i := range ids.Ints {

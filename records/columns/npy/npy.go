@@ -51,16 +51,15 @@ func (Format) About() columns.Description {
 		NeedsTotals: true, // the header of a column of lists has the number of values
 		MaskedShare: 2.2,
 		IDsShare:    1.9,
+		Ints:        []columns.Type{columns.Int64, columns.Uint16},
 	}
 }
 
 // Header returns everything before the values in the file of column c, an array of the
 // given number of rows. If c has lists of any length, rows is the total number of values.
 func Header(c columns.Column, rows int64) []byte {
-	kind, shape := "<i4", fmt.Sprintf("(%d, %d)", rows, c.Len)
-	if c.Type == columns.Float32 {
-		kind = "<f4"
-	}
+	kind := map[columns.Type]string{columns.Int32: "<i4", columns.Float32: "<f4", columns.Int64: "<i8", columns.Uint16: "<u2"}[c.Type]
+	shape := fmt.Sprintf("(%d, %d)", rows, c.Len)
 	if c.Len <= 1 {
 		shape = fmt.Sprintf("(%d,)", rows)
 	}
@@ -88,7 +87,7 @@ func offsetsHeader(n int64) []byte { return Array("<i8", n) }
 // lists. It does not check the header.
 func Values(size int64, c columns.Column) int64 {
 	c.Len = 0
-	return (size - int64(len(Header(c, 0)))) / 4 // the padding makes all headers equally long
+	return (size - int64(len(Header(c, 0)))) / int64(c.Type.Size()) // the padding makes all headers equally long
 }
 
 // NewWriter returns a writer of the files STEM.COLUMN.npy and, for columns of lists,
@@ -159,11 +158,11 @@ func (w *writer) Write(row []columns.Value) error {
 	}
 	w.rows++
 	for i, out := range w.values {
-		w.buf = columns.AppendLittle(w.buf[:0], row[i])
+		w.buf = columns.AppendLittle(w.buf[:0], w.part.Schema[i].Type, row[i])
 		if _, err := out.Write(w.buf); err != nil {
 			return err
 		}
-		if w.ends[i] += int64(len(w.buf) / 4); w.starts[i] == nil {
+		if w.ends[i] += int64(len(w.buf) / w.part.Schema[i].Type.Size()); w.starts[i] == nil {
 			continue
 		}
 		if err := w.offset(i); err != nil {
@@ -236,12 +235,12 @@ func (r *reader) next(to *columns.Value) error {
 	if err != nil {
 		return err
 	}
-	r.buf = append(r.buf[:0], make([]byte, 4*n)...)
+	r.buf = append(r.buf[:0], make([]byte, r.column.Type.Size()*n)...)
 	if _, err := io.ReadFull(r.values, r.buf); err != nil {
 		return err
 	}
 	to.Resize(r.column, n)
-	columns.ReadLittle(r.buf, *to)
+	columns.ReadLittle(r.buf, r.column.Type, *to)
 	return nil
 }
 
@@ -279,7 +278,7 @@ func arrays(p columns.Part, files []string, open columns.Open) (ins []*reader, e
 		if c.Len == 0 {
 			err, files = in.openLists(p.Rows, files, open), files[2:]
 		} else {
-			in.values, err = openArray(files[0], open, func(int64) ([]byte, int64) { return Header(c, p.Rows), 4 * int64(c.Len) * p.Rows })
+			in.values, err = openArray(files[0], open, func(int64) ([]byte, int64) { return Header(c, p.Rows), int64(c.Type.Size()) * int64(c.Len) * p.Rows })
 			files = files[1:]
 		}
 		if err != nil {
@@ -294,7 +293,7 @@ func arrays(p columns.Part, files []string, open columns.Open) (ins []*reader, e
 func (r *reader) openLists(rows int64, files []string, open columns.Open) (err error) {
 	r.values, err = openArray(files[0], open, func(size int64) ([]byte, int64) {
 		r.left = max(0, Values(size, r.column))
-		return Header(r.column, r.left), 4 * r.left
+		return Header(r.column, r.left), int64(r.column.Type.Size()) * r.left
 	})
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ func (Format) About() columns.Description {
 		Suffix:      "parquet",
 		MaskedShare: 0.35,
 		IDsShare:    0.79,
+		Ints:        []columns.Type{columns.Int64, columns.Uint16},
 	}
 }
 
@@ -58,8 +59,13 @@ func schemaOf(list []columns.Column) *parquet.Schema {
 	group := parquet.Group{}
 	for _, c := range list {
 		node := parquet.Int(32)
-		if c.Type == columns.Float32 {
+		switch c.Type {
+		case columns.Float32:
 			node = parquet.Leaf(parquet.FloatType)
+		case columns.Int64:
+			node = parquet.Int(64)
+		case columns.Uint16:
+			node = parquet.Uint(16)
 		}
 		if c.Len != 1 {
 			node = parquet.List(node)
@@ -113,8 +119,12 @@ func (w *writer) Write(row []columns.Value) error {
 			}
 			return v.Level(min(j, 1), 1, at)
 		}
+		number := parquet.Int32Value
+		if w.part.Schema[i].Type == columns.Int64 {
+			number = func(n int32) parquet.Value { return parquet.Int64Value(int64(n)) }
+		}
 		for j, n := range row[i].Ints {
-			w.row = append(w.row, level(j, parquet.Int32Value(n)))
+			w.row = append(w.row, level(j, number(n)))
 		}
 		for j, f := range row[i].Floats {
 			w.row = append(w.row, level(j, parquet.FloatValue(f)))
@@ -256,9 +266,15 @@ func (r *reader) decode(row parquet.Row) error {
 		if c.Len == 0 {
 			to.Resize(c, filled[at]+1)
 		}
-		if c.Type == columns.Float32 {
+		switch c.Type {
+		case columns.Float32:
 			to.Floats[filled[at]] = v.Float()
-		} else {
+		case columns.Int64:
+			to.Ints[filled[at]] = int32(v.Int64())
+			if v.Int64() != int64(to.Ints[filled[at]]) {
+				return fmt.Errorf("%s has the value %d, which is no int32", c.Name, v.Int64())
+			}
+		default:
 			to.Ints[filled[at]] = v.Int32()
 		}
 		filled[at]++

@@ -42,6 +42,7 @@ func (Format) About() columns.Description {
 		Suffix:      "tar",
 		MaskedShare: 10.5,
 		IDsShare:    2.8,
+		Ints:        []columns.Type{columns.Int64, columns.Uint16},
 	}
 }
 
@@ -85,7 +86,7 @@ func (w *writer) Write(row []columns.Value) error {
 		if c.Len == 0 {
 			w.heads[i] = head(c, int64(len(row[i].Ints)+len(row[i].Floats)))
 		}
-		w.buf = columns.AppendLittle(append(w.buf[:0], w.heads[i]...), row[i])
+		w.buf = columns.AppendLittle(append(w.buf[:0], w.heads[i]...), c.Type, row[i])
 		h := tar.Header{Typeflag: tar.TypeReg, Name: member(w.part.Stem, w.rows, c), Size: int64(len(w.buf)), Mode: 0o644, Format: tar.FormatUSTAR}
 		if err := w.tar.WriteHeader(&h); err != nil {
 			return err
@@ -162,7 +163,7 @@ func (r *reader) read(n int64) error {
 			r.row[i].Resize(c, int(length))
 		}
 		want := head(c, length)
-		if length < 1 || h.Size != int64(len(want))+4*length {
+		if length < 1 || h.Size != int64(len(want))+int64(c.Type.Size())*length {
 			return fmt.Errorf("%q has %d bytes, not those of an array of its column", h.Name, h.Size)
 		}
 		r.buf = slices.Grow(r.buf[:0], int(h.Size))[:h.Size]
@@ -172,7 +173,7 @@ func (r *reader) read(n int64) error {
 		if string(r.buf[:len(want)]) != string(want) {
 			return fmt.Errorf("%q is not an array of %d values", h.Name, length)
 		}
-		columns.ReadLittle(r.buf[len(want):], r.row[i])
+		columns.ReadLittle(r.buf[len(want):], c.Type, r.row[i])
 	}
 	return nil
 }

@@ -1,0 +1,156 @@
+// Package consumers describes the training programs that read data sets of ours with
+// loaders of their own: which columns, types, compression, folders and recipes each loader
+// takes. The stage convert, its checks, the documentation and the data card follow these
+// descriptions.
+//
+// A file of this package describes one consumer. Its facts come from the code of the
+// consumer's loader, whose version [Consumer.Checked] names.
+package consumers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pretext/internal/failure"
+	"pretext/records/columns"
+	"pretext/records/columns/formats"
+	"pretext/records/pretrain"
+)
+
+// A Consumer is a program, or a family of programs, that trains models with one loader.
+type Consumer struct {
+	Name    string   // value of --for
+	About   string   // one or more lines of help: whose loader it is
+	Checked []string // versions of the loader's code for which this description was checked
+
+	// Recipes are the names of the recipes whose records the loader reads rightly. The
+	// first is the recommended one.
+	Recipes []string
+	// Misread says what the loader would do with the records of other recipes, by the name
+	// of the recipe, as the continuation of "the loader …".
+	Misread map[string]string
+
+	Format      string          // name of a format; "": the shards as they are
+	Compression string          // "": the default of the format
+	Int         columns.Type    // type of integers
+	Fields      []columns.Field // nil: a column for each feature
+	// MaxVocab is the largest number of ids for which the types of the columns suffice; 0:
+	// any.
+	MaxVocab int
+	// Splits names the folder of each split, if the loader needs one for each. nil: as the
+	// format has them.
+	Splits map[string]string
+
+	// Words means that the loader needs the words of a vocab.txt, with [PAD] first.
+	Words bool
+	// Files is the least number of files of the train split.
+	Files int
+	// Balance means that the numbers of rows of the files of a length bin must differ by
+	// exactly one.
+	Balance bool
+
+	// Cut means that the loader drops the tokens of a record beyond its own maximum length.
+	Cut bool
+
+	// Load is Python code that makes the consumer's loader. It contains the placeholder
+	// {folder}, a string literal.
+	Load string
+}
+
+// all returns the descriptions, in the order in which help texts list them.
+func all() []Consumer {
+	return []Consumer{hfTrainer(), nvidiaBERT(), lddl(), megatronBERT(), tensorFlow()}
+}
+
+// Names returns the names of all consumers.
+func Names() (names []string) {
+	for _, c := range all() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Get returns the consumer with the given name. An unknown name is a usage error.
+func Get(name string) (Consumer, error) {
+	list := all()
+	if i := slices.IndexFunc(list, func(c Consumer) bool { return c.Name == name }); i >= 0 {
+		return list[i], nil
+	}
+	return Consumer{}, failure.Usagef("consumer %q: must be one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Facts are what decides whether a consumer's loader can read examples. Zero values are
+// unknown.
+type Facts struct {
+	Recipe     string
+	Vocabulary int   // number of ids
+	Tokenizer  bool  // the ids are of a tokenizer.json, not of a vocab.txt
+	Pad        int32 // id of [PAD]
+	Files      int   // of the train split
+}
+
+// Check returns a usage error if the consumer's loader would misread examples.
+func (c Consumer) Check(f Facts) error {
+	if !slices.Contains(c.Recipes, f.Recipe) {
+		why := c.Misread[f.Recipe]
+		if why == "" {
+			why = "does not read such records"
+		}
+		return failure.Usagef("the loader of %s %s: make the records with --recipe %s", c.Name, why, strings.Join(c.Recipes, " or "))
+	}
+	switch {
+	case c.MaxVocab > 0 && f.Vocabulary > c.MaxVocab:
+		return failure.Usagef("the loader of %s reads ids below %d, and the vocabulary has %d: use a smaller vocabulary", c.Name, c.MaxVocab, f.Vocabulary)
+	case c.Words && f.Tokenizer:
+		return failure.Usagef("the loader of %s needs the words of a vocab.txt, and the examples are made with a tokenizer.json: make them with --vocab", c.Name)
+	case c.Words && f.Pad != 0:
+		return failure.Usagef("the loader of %s pads with 0, and [PAD] has the id %d: use a vocabulary whose first token is [PAD]", c.Name, f.Pad)
+	case f.Files > 0 && f.Files < c.Files:
+		return failure.Usagef("the loader of %s needs at least %d files: make the records with --shards %d or more", c.Name, c.Files, c.Files)
+	}
+	return nil
+}
+
+// Spec returns the columns of the consumer, for a Spec with the form and the lengths of the
+// records.
+func (c Consumer) Spec(s columns.Spec) columns.Spec {
+	s.Fields, s.Int = c.Fields, c.Int
+	return s
+}
+
+// validate returns what is wrong with a description.
+func (c Consumer) validate() error {
+	for _, recipe := range pretrain.Recipes() {
+		takes := slices.Contains(c.Recipes, recipe.Name)
+		if takes == (c.Misread[recipe.Name] != "") {
+			return fmt.Errorf("%s: the recipe %s must be in Recipes or in Misread", c.Name, recipe.Name)
+		}
+	}
+	if c.Format == "" {
+		return nil
+	}
+	format, ok := formats.Get(c.Format)
+	if !ok {
+		return fmt.Errorf("%s: no format %q", c.Name, c.Format)
+	}
+	about := format.About()
+	if c.Compression != "" && !slices.Contains(about.Compressions, c.Compression) {
+		return fmt.Errorf("%s: the format %s has no compression %q", c.Name, c.Format, c.Compression)
+	}
+	for _, recipe := range pretrain.Recipes() {
+		if !slices.Contains(c.Recipes, recipe.Name) {
+			continue
+		}
+		table := columns.NewTable(c.Spec(columns.Spec{Form: recipe.Form, Seq: recipe.Most, Predictions: 1}))
+		if err := table.Complete(); err != nil {
+			return fmt.Errorf("%s of %s: %w", c.Name, recipe.Name, err)
+		}
+		for _, column := range table.Schema {
+			if t := column.Type; t != columns.Int32 && t != columns.Float32 && !slices.Contains(about.Ints, t) {
+				return fmt.Errorf("%s: the format %s has no columns of %s", c.Name, c.Format, t)
+			}
+		}
+	}
+	return nil
+}
