@@ -56,13 +56,15 @@ func RecordsReader(splits []string, imported bool) []byte {
 	if imported {
 		return []byte(importedReader)
 	}
-	return ReaderFile(splits, RecordSuffix+"*")
+	return ReaderFile(splits, RecordSuffix+"*", "that datasets cannot read")
 }
 
 // ReaderFile returns the content of [ReaderName] for a folder whose shards have the splits.
-// suffix is what follows the names of shards, as a pattern.
-func ReaderFile(splits []string, suffix string) []byte {
-	b := []byte("configs:\n- config_name: default\n  data_files:\n")
+// suffix is what follows the names of shards, as a pattern. content identifies the content
+// of the files: the cache of datasets knows a folder by its name and this text alone, and
+// would give the rows of another one of the same name.
+func ReaderFile(splits []string, suffix, content string) []byte {
+	b := fmt.Appendf(nil, "configs:\n- config_name: default\n  description: content %s\n  data_files:\n", content)
 	for _, split := range splits {
 		b = fmt.Appendf(b, "  - split: %s\n    path: \"%s-*%s\"\n", split, split, suffix)
 	}

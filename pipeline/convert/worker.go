@@ -298,37 +298,34 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 		return err
 	}
 	m.Files = append(m.Files, index...)
+	if _, err := w.Write(ctx, sharding.ReaderName, readerFile(files, results)); err != nil {
+		return err
+	}
 	return w.Manifest(ctx, results, m)
 }
 
-// index writes the index of the format, and [sharding.ReaderName] unless the index is
-// README.md, which says the same.
+// index writes the index of the format, if it has one.
 func (w *worker) index(ctx context.Context, files []columns.File) (entries []sharding.FileEntry, err error) {
 	format, _ := formats.Get(w.options.Format)
-	name := ""
-	if indexer, ok := format.(columns.Indexer); ok {
-		var content []byte
-		if name, content, err = indexer.Index(files); err != nil {
-			return nil, err
-		}
-		entry, err := w.Write(ctx, name, content)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, entry)
+	indexer, ok := format.(columns.Indexer)
+	if !ok {
+		return nil, nil
 	}
-	if name != readme {
-		_, err = w.Write(ctx, sharding.ReaderName, readerFile(files))
+	name, content, err := indexer.Index(files)
+	if err != nil {
+		return nil, err
 	}
-	return entries, err
+	entry, err := w.Write(ctx, name, content)
+	return []sharding.FileEntry{entry}, err
 }
 
-// readme is the file that says to load_dataset which files are data, with a text for
-// people.
-const readme = "README.md"
-
-// readerFile returns the content of [sharding.ReaderName] for converted files.
-func readerFile(files []columns.File) []byte {
+// readerFile returns the content of [sharding.ReaderName] for converted files. The
+// side-cars, which results list, have the hashes of the files.
+func readerFile(files []columns.File, results []stage.Result) []byte {
+	content := sha256.New()
+	for _, r := range results {
+		io.WriteString(content, r.SHA256)
+	}
 	var splits []string
 	suffix := ""
 	for _, f := range files {
@@ -341,7 +338,7 @@ func readerFile(files []columns.File) []byte {
 	if stem, _, binned := strings.Cut(suffix, "_"); binned {
 		suffix = stem + "_*"
 	}
-	return sharding.ReaderFile(splits, suffix)
+	return sharding.ReaderFile(splits, suffix, hex.EncodeToString(content.Sum(nil)))
 }
 
 // made returns the options with which the examples were tokenized. Without a manifest of

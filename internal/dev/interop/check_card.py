@@ -119,6 +119,12 @@ try:
     raise AssertionError(datasets.load_dataset(os.path.join(folder, "shards")))
 except datasets.exceptions.DataFilesNotFoundError:
     pass
+# Two data sets in folders of one name: the cache of datasets tells them apart.
+for count in "1", "2":
+    made = os.path.join(folder, "shards" + count)
+    run("examples", os.path.join(demo, "documents"), "--vocab", os.path.join(demo, "shards", "vocab.txt"), "--dupe-factor", count, "--format", "parquet", "--out", made, "--quiet")
+    with open(os.path.join(made, "parquet", "manifest.json")) as f:
+        assert datasets.load_dataset(os.path.join(made, "parquet"), split="train").num_rows == json.load(f)["counts"]["records"], "rows of another folder"
 for form, readable in ("npy", False), ("mds/train", False), ("webdataset", True), ("hdf5", True):
     out = os.path.join(folder, form)
     run("convert", os.path.join(demo, "shards"), "--to", form.removesuffix("/train"), "--out", out.removesuffix("/train"), "--quiet")
