@@ -3,8 +3,12 @@ package stage
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
+	"sync"
+	"sync/atomic"
 )
 
 // BaseMemory is the memory of a process without its tasks, in bytes, measured and rounded
@@ -43,10 +47,39 @@ func (e *MemoryError) DoesNotFit() bool { return true }
 // and buffers in the kernel.
 func LimitMemory(bytes int64) {
 	debug.SetMemoryLimit(max(bytes-bytes/8, 64<<20))
-	debug.SetGCPercent(gcPercent)
+	smallHeap.Store(min(64<<20, bytes/8))
+	debug.SetGCPercent(maxGCPercent)
+	tune.Do(afterCollections)
 }
 
-// gcPercent is how much garbage starts a collection, in percent of the live heap. 100 is
-// Go's default. With 25, two workers use 5 % more CPU time, and 17 MB (extract) to 50 MB
-// (examples) less memory. Near the memory limit, Go collects more often anyway.
-const gcPercent = 100
+// How much garbage starts a collection, in percent of the live heap. 100 is Go's default.
+// With 25, two workers use 5 % more CPU time, and 17 MB (extract) to 50 MB (examples) less
+// memory. Near the memory limit, Go collects more often anyway.
+//
+// Up to a heap of 64 MB the percentage is higher. A run needs more than that at some time,
+// but between its stages the live heap is small, and half of the collections were there.
+const (
+	gcPercent    = 100
+	maxGCPercent = 400 // before the first collection, too: Go makes it at 16 MB
+)
+
+var (
+	smallHeap atomic.Int64 // bytes of heap below which no collection need start
+	tune      sync.Once
+)
+
+// afterCollections sets the percentage after each garbage collection from now on.
+func afterCollections() {
+	type object struct{ self *object } // with a pointer, so that it does not share its memory with others
+	runtime.SetFinalizer(new(object), func(*object) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(percentFor(int64(live[0].Value.Uint64()), smallHeap.Load()))
+		afterCollections()
+	})
+}
+
+// percentFor returns the percentage for a live heap.
+func percentFor(live, small int64) int {
+	return int(min(max((small-live)*100/max(live, 1), gcPercent), maxGCPercent))
+}

@@ -153,7 +153,7 @@ func (c *Counts) Has(word []byte) bool {
 	return false
 }
 
-// All yields the distinct words and their counts, in the order of their first occurrence.
+// All yields the distinct words and their counts.
 // A word is valid until the next one.
 func (c *Counts) All() iter.Seq2[[]byte, int64] {
 	return func(yield func([]byte, int64) bool) {
