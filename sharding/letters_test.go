@@ -9,20 +9,65 @@ import (
 	"pretext/tokenize"
 )
 
-// letterVocab returns a vocabulary of words made from Latin letters, with the
-// Greek letters one by one, and with Greek words if greek is true.
-func letterVocab(greek bool) []byte {
-	tokens := tokenize.SpecialTokens()
-	for _, r := range "abcdefghijklmnopqrstuvwxyzαβγδεζηθικλμνξοπρςστυφχψω" {
-		tokens = append(tokens, string(r), "##"+string(r))
-	}
+const letters = "abcdefghijklmnopqrstuvwxyzαβγδεζηθικλμνξοπρςστυφχψω"
+
+// letterWords returns words made from Latin letters, and Greek words if greek is true.
+func letterWords(greek bool) (words []string) {
 	for i := range 1200 {
-		tokens = append(tokens, fmt.Sprintf("%c%c%c", 'a'+i%26, 'a'+i/26%26, 'a'+i/676))
+		words = append(words, fmt.Sprintf("%c%c%c", 'a'+i%26, 'a'+i/26%26, 'a'+i/676))
 		if greek {
-			tokens = append(tokens, fmt.Sprintf("%c%c%c", 'α'+i%17, 'α'+i/17%17, 'α'+i/289))
+			words = append(words, fmt.Sprintf("%c%c%c", 'α'+i%17, 'α'+i/17%17, 'α'+i/289))
 		}
 	}
-	return []byte(strings.Join(tokens, "\n") + "\n")
+	return words
+}
+
+// letterVocab returns a vocabulary of letterWords and of the letters one by one.
+func letterVocab(greek bool) []byte {
+	tokens := tokenize.SpecialTokens()
+	for _, r := range letters {
+		tokens = append(tokens, string(r), "##"+string(r))
+	}
+	return []byte(strings.Join(append(tokens, letterWords(greek)...), "\n") + "\n")
+}
+
+// letterTokenizer returns a byte-level tokenizer.json with the same tokens. It encodes
+// text letter by letter, because only letters have merges.
+func letterTokenizer(greek bool) []byte {
+	vocab, added, merges := map[string]int{}, []any{}, [][]string{}
+	add := func(token string) { vocab[token] = len(vocab) }
+	spelled := func(s string) (bytes []string) { // the character of each byte
+		for _, b := range []byte(s) {
+			r := rune(b)
+			switch {
+			case b <= ' ':
+				r += 0x100
+			case 0x7f <= b && b <= 0xa0:
+				r += 0x121 - 0x7f
+			case b == 0xad:
+				r = 0x143
+			}
+			bytes = append(bytes, string(r))
+		}
+		return bytes
+	}
+	for b := range 256 {
+		add(spelled(string([]byte{byte(b)}))[0])
+	}
+	for _, r := range letters {
+		if bytes := spelled(string(r)); len(bytes) == 2 {
+			add(bytes[0] + bytes[1])
+			merges = append(merges, bytes)
+		}
+	}
+	for _, word := range letterWords(greek) {
+		add(strings.Join(spelled(word), ""))
+	}
+	for _, token := range tokenize.SpecialTokens() {
+		added = append(added, map[string]any{"id": len(vocab) + len(added), "content": token, "special": true})
+	}
+	return Compact(map[string]any{"added_tokens": added, "pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false},
+		"model": map[string]any{"type": "BPE", "vocab": vocab, "merges": merges}})
 }
 
 // Greek under a vocabulary that has Greek letters only is spelled out; English is
@@ -38,21 +83,29 @@ func TestTextThatIsSpelledOutIsCounted(t *testing.T) {
 		{false, "a b c d e f g.", false},
 		{false, "abc def. The letter α is the first of αβγ in the book of abc, def, ghi, jkl, mno and pqr.", false},
 	} {
-		o := DefaultExamplesOptions()
-		tok, err := NewTokenizer("vocab.txt", letterVocab(test.greek), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := tok.NewCorpus()
-		if err := tok.NewEncoder().Add(c, &extract.Document{ID: "a:1", Text: test.text}); err != nil {
-			t.Fatal(err)
-		}
-		keepSpelled(c.Counts)
-		if got := c.Counts[SpelledLetters.Key] > 0; got != test.want {
-			t.Errorf("%q, Greek words %t: %v", test.text, test.greek, c.Counts)
-		}
-		if _, ok := c.Counts[SpelledLetters.Key]; ok != test.want {
-			t.Errorf("%q: the count is there, or not: %v", test.text, c.Counts)
+		for name, raw := range map[string][]byte{"vocab.txt": letterVocab(test.greek), "tokenizer.json": letterTokenizer(test.greek)} {
+			o := DefaultExamplesOptions()
+			if name == "tokenizer.json" {
+				var err error
+				if o, err = TokenizerOptions(name, raw, o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tok, err := NewTokenizer(name, raw, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := tok.NewCorpus()
+			if err := tok.NewEncoder().Add(c, &extract.Document{ID: "a:1", Text: test.text}); err != nil {
+				t.Fatal(err)
+			}
+			keepSpelled(c.Counts)
+			if got := c.Counts[SpelledLetters.Key] > 0; got != test.want {
+				t.Errorf("%s: %q, Greek words %t: %v", name, test.text, test.greek, c.Counts)
+			}
+			if _, ok := c.Counts[SpelledLetters.Key]; ok != test.want {
+				t.Errorf("%s: %q: the count is there, or not: %v", name, test.text, c.Counts)
+			}
 		}
 	}
 }

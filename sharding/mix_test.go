@@ -230,6 +230,32 @@ func checkRows(t *rapid.T, c *mixCorpus, o ExamplesOptions, all []reading) {
 	checkFormula(t, c, o)
 }
 
+// Sources of a row, and without LanguageAlpha the languages of a source, are added up.
+func TestAnEstimateHasARowForEachSourceOrLanguage(t *testing.T) {
+	alpha := 1.0
+	sources := []MixRow{
+		{Source: "b-1", Language: "en", Documents: 1, Tokens: 10}, {Source: "b-2", Language: "en", Documents: 2, Tokens: 20},
+		{Source: "b-2", Language: "el", Documents: 4, Tokens: 40}, {Source: "a", Language: "el", Documents: 8, Tokens: 80},
+	}
+	for _, test := range []struct {
+		mix  Mix
+		want []MixRow
+	}{
+		{Mix{Epochs: map[string]float64{"b": 2}}, []MixRow{
+			{Source: "b", Documents: 7, Tokens: 70, Wanted: 140, MixedTokens: 140, MixedDocuments: 14},
+			{Source: "a", Documents: 8, Tokens: 80, Wanted: 80, MixedTokens: 80, MixedDocuments: 8}}},
+		{Mix{Epochs: map[string]float64{"b": 1}, LanguageAlpha: &alpha}, []MixRow{
+			{Source: "b", Language: "en", Documents: 3, Tokens: 30, Wanted: 30, MixedTokens: 30, MixedDocuments: 3},
+			{Source: "b", Language: "el", Documents: 4, Tokens: 40, Wanted: 40, MixedTokens: 40, MixedDocuments: 4},
+			{Source: "a", Language: "el", Documents: 8, Tokens: 80, Wanted: 80, MixedTokens: 80, MixedDocuments: 8}}},
+	} {
+		got, err := test.mix.Estimate(sources)
+		if diff := gocmp.Diff(test.want, got); err != nil || diff != "" {
+			t.Errorf("%v, %s", err, diff)
+		}
+	}
+}
+
 // bestMiss returns how close to sum the tokens of whole documents come: of all
 // subsets of a few documents, else of those that begin with the lowest key.
 func bestMiss(pool []keyed, sum int64) int64 {

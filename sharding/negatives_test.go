@@ -84,6 +84,10 @@ func TestShardsHaveEachDocumentAsNegativeEquallyOften(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		documents := int64(0)
+		for _, b := range blocks {
+			documents += b.Documents
+		}
 		times := map[blockDocument]int{}
 		for i, size := range a.Sizes() {
 			task, without := a.Task(i), plain.Task(i)
@@ -95,6 +99,9 @@ func TestShardsHaveEachDocumentAsNegativeEquallyOften(t *testing.T) {
 			}
 			if want := task.TextBytes() + task.Negatives.Blocks.TextBytes(); size.TextBytes != want {
 				t.Fatalf("shard %d: %d bytes of text, want %d", i, size.TextBytes, want)
+			}
+			if got, want := task.Negatives.Follow, followBelow(documents); got != want {
+				t.Fatalf("shard %d follows documents with hashes below %d, want %d for %d documents", i, got, want, documents)
 			}
 			for d, n := range task.negativesOf() {
 				if n != 1 {

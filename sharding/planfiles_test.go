@@ -71,6 +71,13 @@ func TestAPackedBlockListIsPinned(t *testing.T) {
 	}
 }
 
+// Text stands in tables as it is; other programs find it there.
+func TestCompactJSONIsALineWithTheTextAsItIs(t *testing.T) {
+	if got, want := string(Compact(map[string]string{"title": "a < b & c > d"})), `{"title":"a < b & c > d"}`+"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func FuzzBlockList(f *testing.F) {
 	f.Add([]byte(`"AAAAG2RvY3VtZW50cy1hLTAwMDAwLmpzb25sLnpzdAGGNYIg9gIEkGsBDwoCMTICAAAAAAASAAAAAA"`))
 	f.Add([]byte(`[{"folder":1,"name":"x","blocks":[{"offset":-1}]}]`))

@@ -127,7 +127,6 @@ func eachElement(b []byte, visit func(xml.StartElement, string)) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			flush()
-			t = t.Copy()
 			open = &t
 		case xml.CharData:
 			if open != nil && len(chars) < maxTitleBytes {

@@ -69,6 +69,7 @@ func TestEncodingsOfXHTML(t *testing.T) {
 		"UTF-16":                  utf16Bytes(`<?xml version="1.0" encoding="UTF-16"?>`+body, false),
 		"ISO 8859-1":              `<?xml version="1.0" encoding="iso-8859-1"?>` + latin,
 		"Windows-1252, in a meta": strings.Replace(latin, "<head>", `<head><meta http-equiv="Content-Type" content="text/html; charset=windows-1252"/>`, 1),
+		"an empty meta first":     strings.Replace(latin, "<head>", `<head><meta charset=""/><meta charset=windows-1252/>`, 1),
 		"none, only talk of one":  "<p>café</p><!-- charset=koi8-r <?xml encoding='koi8-r'?> -->",
 		"unknown":                 `<?xml version="1.0" encoding="x-none"?>` + body,
 		"far down":                strings.Repeat(" ", 2000) + body,

@@ -245,6 +245,23 @@ func TestBarsAreInProportion(t *testing.T) {
 	}
 }
 
+// The highest bar ends in the last step of the y axis, which has few labels.
+func TestTheHighestBarNearlyFillsTheHeight(t *testing.T) {
+	for _, most := range []int64{1, 2, 3, 7, 10, 11, 99, 123, 2500, 1_000_001, 9_999_999} {
+		all := parse(t, plot.Histogram{Bars: []plot.Bar{{From: 0, To: 1, N: most}}}.SVG())
+		labels, bar := class(all, "y"), class(all, "column")[0].number(t, "height")
+		if len(labels) < 3 || len(labels) > 6 {
+			t.Errorf("%d: %d labels", most, len(labels))
+			continue
+		}
+		bottom, top := labels[0].number(t, "y"), labels[len(labels)-1].number(t, "y")
+		height := math.Abs(bottom - top)
+		if step := height / float64(len(labels)-1); bar > height+0.01 || bar < height-step-0.01 {
+			t.Errorf("%d: the bar is %.1f high, the axis %.1f in steps of %.1f", most, bar, height, step)
+		}
+	}
+}
+
 func TestFilledCountsBarsThatAreNotEmpty(t *testing.T) {
 	h := histogram(1, 1, 1)
 	h.Bars[0].N, h.Bars[2].N = 0, 0

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pretext/internal/dev/storetest"
@@ -107,6 +109,37 @@ func TestSweepCancelsUploads(t *testing.T) {
 	if keys, uploads := m.Keys(); len(keys)+len(uploads) > 0 {
 		t.Errorf("left: %q, %q", keys, uploads)
 	}
+}
+
+// A writer that is aborted because the run was canceled removes its upload, even
+// if the server fails for some seconds.
+func TestAnAbortOutlivesItsContextAndAServerThatFailsForSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down time.Time
+		m := &storetest.Mem{Before: func(op, key string) error {
+			if time.Now().Before(down) {
+				return fmt.Errorf("%s %s: %w", op, key, store.ErrTransient)
+			}
+			return nil
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		w, err := newMem(t, m, "a").Create(ctx, "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(make([]byte, 9<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if keys, uploads := m.Keys(); len(keys) != 1 || len(uploads) != 1 {
+			t.Fatalf("before: %q, %q", keys, uploads)
+		}
+		down = time.Now().Add(8 * time.Second)
+		cancel()
+		w.Abort()
+		if keys, uploads := m.Keys(); len(keys)+len(uploads) > 0 {
+			t.Errorf("left: %q, %q", keys, uploads)
+		}
+	})
 }
 
 // A long sequential read makes few requests.

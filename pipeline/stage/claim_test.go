@@ -77,6 +77,46 @@ func TestOverwritingThatIsCutShortLeavesNoFileWithoutItsPlan(t *testing.T) {
 	}
 }
 
+// A directory whose plan is gone belongs to the recipe of its manifest.
+func TestADirectoryWithAManifestAloneIsClaimedByItsRecipe(t *testing.T) {
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "examples", Options: json.RawMessage(`{"shards":1}`)}
+	other := recipe
+	other.Options = json.RawMessage(`{"shards":9}`)
+	manifest := func(r sharding.Recipe) []byte {
+		return sharding.Marshal(sharding.Manifest{Recipe: r, Fingerprint: r.Fingerprint()})
+	}
+	var options *OptionsError
+	for name, test := range map[string]struct {
+		manifest []byte
+		allows   func(error) bool
+	}{
+		"no manifest":         {nil, func(err error) bool { return err == nil }},
+		"of the recipe":       {manifest(recipe), func(err error) bool { return err == nil }},
+		"of another":          {manifest(other), func(err error) bool { return errors.As(err, &options) }},
+		"that cannot be read": {[]byte("{"), func(err error) bool { return errors.Is(err, sharding.ErrFormat) }},
+	} {
+		for _, overwrite := range []bool{false, true} {
+			dir, err := store.Open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.manifest != nil {
+				if err := store.WriteFile(t.Context(), dir, sharding.ManifestName, test.manifest); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err = Claim(t.Context(), dir, recipe, overwrite)
+			if ok := test.allows(err); !ok && !overwrite || overwrite && err != nil {
+				t.Errorf("a manifest %s, overwrite %t: got %v", name, overwrite, err)
+			}
+			_, statErr := dir.Stat(t.Context(), sharding.ManifestName)
+			if gone := errors.Is(statErr, fs.ErrNotExist); gone != (test.manifest == nil || overwrite && name != "of the recipe") {
+				t.Errorf("a manifest %s, overwrite %t: it is gone: %t", name, overwrite, gone)
+			}
+		}
+	}
+}
+
 // checkOnlyTheNewPlan checks that a plan of one task and the list of its hash
 // leave no files of an older plan.
 func checkOnlyTheNewPlan(t *testing.T, dir store.Folder, recipe sharding.Recipe) {

@@ -2,6 +2,7 @@ package pretrain
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -16,6 +17,19 @@ func TestPredictionsAreRoundedHalfToEven(t *testing.T) {
 	o.MaxPredictionsPerSeq = 20
 	if got := o.Predictions(512); got != 20 {
 		t.Errorf("got %d, want the limit of 20", got)
+	}
+}
+
+// The defaults are those of create_pretraining_data.py; examples without pairs are as
+// long as those of RoBERTa, never shorter by chance.
+func TestRecipesHavePublishedDefaults(t *testing.T) {
+	google := Options{MaxSeqLength: 128, MaxPredictionsPerSeq: 20, MaskedLMProb: 0.15, ShortSeqProb: 0.1, DupeFactor: 10}
+	mlm := google
+	mlm.ShortSeqProb = 0
+	for name, want := range map[string]Options{"google": google, "mlm": mlm} {
+		if r, _ := RecipeByName(name); !reflect.DeepEqual(r.Defaults, want) {
+			t.Errorf("%s: got %+v, want %+v", name, r.Defaults, want)
+		}
 	}
 }
 

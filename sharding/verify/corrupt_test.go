@@ -403,6 +403,14 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 			t.Errorf("%.60q: got %v, want %q", c.tasks, v.Problems, c.want)
 		}
 	}
+	forgePlan(t, dir, plan, []string{`{"blocks":""}`, `{"blocks":"A"}`})
+	writeFile(t, dir, sharding.PlanName, []byte(plan)) // with the hash of the tasks as they were
+	got := fmt.Sprint(check(t, out).Problems)
+	for _, want := range []string{"tasks_sha256 is not", "task 0: plans 0 documents", "task 1: blocks"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("wrong tasks under another hash: got %s, want %q among them", got, want)
+		}
+	}
 	forgePlan(t, dir, plan, tasks)
 	if v := check(t, out); !v.OK() {
 		t.Errorf("the plan as it was: got %v", v.Problems)

@@ -78,3 +78,14 @@ func drawBPE(t *rapid.T) *bpe {
 	}
 	return b
 }
+
+// A worker that sees many words keeps a bounded number of them.
+func TestTheCacheOfShortWordsIsBounded(t *testing.T) {
+	w := newWorker(nil)
+	for range 8 * maxShort {
+		w.grow()
+	}
+	if n := len(w.short); n != maxShort {
+		t.Errorf("it has %d entries, want %d", n, maxShort)
+	}
+}

@@ -234,6 +234,30 @@ func TestLoadRefusesWhatItWouldGetWrong(t *testing.T) {
 	}
 }
 
+// Components of a hostile file are not read to any depth.
+func TestSequencesAreNestedUpToALimit(t *testing.T) {
+	for field, list := range map[string]string{"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors"} {
+		part := map[string]any{"type": "Sequence", list: []any{}}
+		for range 31 {
+			part = map[string]any{"type": "Sequence", list: []any{part}}
+		}
+		load := func(part any) error {
+			tok, err := hf.Load("f", smallBPE(map[string]any{field: part}))
+			if err == nil {
+				_, err = tok.Specials()
+			}
+			return err
+		}
+		if err := load(part); err != nil && strings.Contains(err.Error(), "inside each other") {
+			t.Errorf("%s of 32 in each other: %v", field, err)
+		}
+		err := load(map[string]any{"type": "Sequence", list: []any{part}})
+		if err == nil || !strings.Contains(err.Error(), "more than 32 inside each other") {
+			t.Errorf("%s of 33 in each other: got %v", field, err)
+		}
+	}
+}
+
 func TestAWordOfAMillionLettersIsNotSlow(t *testing.T) {
 	e := load(t, smallBPE(nil)).NewEncoder()
 	if got := len(e.AppendIDs(nil, strings.Repeat("the", 300_000))); got != 300_000 {

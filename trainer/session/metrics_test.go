@@ -57,6 +57,34 @@ func FuzzMetrics(f *testing.F) {
 	})
 }
 
+// The page names the baseline that its chart and its summary show: of a small
+// vocabulary a loss below 1, else none.
+func TestACurveNamesItsBaseline(t *testing.T) {
+	for _, test := range []struct {
+		line  string
+		shown bool
+	}{
+		{`{"step":1,"eval_loss":0.5,"eval_unigram_loss":0.25}`, true},
+		{`{"step":1,"eval_loss":0.5,"eval_nsp_loss":0.1,"eval_unigram_loss":0.25}`, true},
+		{`{"step":1,"eval_loss":0.5}`, false},
+	} {
+		path := filepath.Join(t.TempDir(), MetricsFile)
+		if err := os.WriteFile(path, []byte(`{"step":1,"loss":0.5}`+"\n"+test.line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := ReadCurve(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		html := string(c.HTML())
+		for _, part := range []string{"The dashed line is the loss of a " + c.baseline() + " on", " A " + c.baseline() + " reach", `<polyline class="line dashed"`} {
+			if strings.Contains(html, part) != test.shown {
+				t.Errorf("%s: %q is shown: %t\n%s", test.line, part, !test.shown, html)
+			}
+		}
+	}
+}
+
 func cutAt(t *testing.T, path string, from *checkpoint.Checkpoint) *metrics {
 	t.Helper()
 	m, err := openMetrics(path, from)

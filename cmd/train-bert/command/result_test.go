@@ -77,6 +77,9 @@ func TestJSONIsOneValue(t *testing.T) {
 		if isObject != (args[0] != "config") {
 			t.Errorf("%s: %T", args[0], value)
 		}
+		if eval, ok := object["eval"].(map[string]any); args[0] == "train" && (!ok || eval["step"] != object["steps"] || eval["eval_loss"] == nil) {
+			t.Errorf("%s: the evaluation after the last step is %v", args[0], object["eval"])
+		}
 		if model, ok := object["model"].(string); ok && !filepath.IsAbs(model) {
 			t.Errorf("%s: model %q", args[0], model)
 		}

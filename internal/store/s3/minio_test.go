@@ -100,6 +100,18 @@ func location(t *testing.T) string {
 	return "s3://pretext/" + strings.ReplaceAll(t.Name(), " ", "-")
 }
 
+// Opening a folder makes no request.
+func TestARegisteredLocationIsOfS3(t *testing.T) {
+	s3.Register()
+	f, err := store.Open("s3://pretext/a/b")
+	if err != nil || f.String() != "s3://pretext/a/b" {
+		t.Errorf("got %v, %v", f, err)
+	}
+	if _, err := store.Open("s3://No_Bucket/a"); err == nil || !strings.Contains(err.Error(), "No_Bucket") {
+		t.Errorf("a name that no bucket may have: got %v", err)
+	}
+}
+
 func TestS3Folders(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Folder {
 		f, err := store.Open(location(t))
