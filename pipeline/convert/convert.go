@@ -207,7 +207,11 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 		return nil, err
 	}
 	if t.consumer.Balance {
-		if tasks, o.Bins, err = s.balanced(ctx, tasks, o); err != nil {
+		divided, bins, err := s.balanced(ctx, tasks, o)
+		switch {
+		case err == nil:
+			tasks, o.Bins = divided, bins
+		case !failure.IsUsage(err) || c.Split != sharding.Eval: // which often has too few examples, and is not trained on
 			return nil, err
 		}
 	}

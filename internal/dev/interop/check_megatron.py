@@ -131,4 +131,5 @@ def main(folder, records, length=128):
                 print(f"{split}, {'pairs' if pairs else 'no pairs'}: {count} samples, sentences of {covered / total:.2%} of the tokens, {seen / total:.2%} after truncation")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
