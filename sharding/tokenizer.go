@@ -100,11 +100,26 @@ func (o ExamplesOptions) TokenizerFiles(raw []byte) ([]hf.File, error) {
 		}
 		return file.Transformers(raw), nil
 	}
-	v, err := tokenize.ReadVocabWith(VocabName, raw, tokenize.UnkToken)
-	if err != nil {
-		return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
+	made := &lastBERTFiles
+	made.Lock()
+	defer made.Unlock()
+	if options := o.wordPiece(); made.files == nil || made.options != options || !bytes.Equal(made.raw, raw) {
+		v, err := tokenize.ReadVocabWith(VocabName, raw, tokenize.UnkToken)
+		if err != nil {
+			return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
+		}
+		made.raw, made.options, made.files = slices.Clone(raw), options, hf.BERTFiles(v, options)
 	}
-	return hf.BERTFiles(v, o.wordPiece()), nil
+	return slices.Clone(made.files), nil
+}
+
+// lastBERTFiles holds what TokenizerFiles returned last for a vocab.txt: each stage of a run
+// asks for the same files.
+var lastBERTFiles struct {
+	sync.Mutex
+	raw     []byte
+	options tokenize.Options
+	files   []hf.File
 }
 
 // wordPiece returns the options of the tokenizer of a vocab.txt.

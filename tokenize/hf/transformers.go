@@ -3,6 +3,7 @@ package hf
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"pretext/tokenize"
@@ -152,7 +153,8 @@ func BERTFile(v *tokenize.Vocab, o tokenize.Options) []byte {
 // appendVocab appends the tokens and their ids as encoding/json writes a map in the model
 // of a tokenizer.json, but several times as fast: every run makes the file.
 func appendVocab(dst []byte, v *tokenize.Vocab) []byte {
-	dst = append(dst, '{')
+	const usual = 32 // bytes of a line: the file is then not moved while it grows
+	dst = append(slices.Grow(dst, usual*v.Len()), '{')
 	for i, id := range v.Sorted() {
 		if i > 0 {
 			dst = append(dst, ',')
