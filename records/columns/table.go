@@ -116,6 +116,18 @@ func (t *Table) Row(e *records.Example) []Value {
 	return t.row
 }
 
+// Meaning returns a one-line description of the values of column i.
+func (t *Table) Meaning(i int) string {
+	switch from := t.sources[i]; from.derived {
+	case Labels:
+		return fmt.Sprintf("the original ids at the masked places, %d elsewhere", ignored)
+	case Ones, Zeros:
+		return "all " + from.derived
+	default:
+		return t.spec.Form.Meaning(from.list)
+	}
+}
+
 // derive returns the values of an example that are not in a feature. It overwrites buf.
 func (s source) derive(buf []int32, e *records.Example) []int32 {
 	fill := map[string]int32{Ones: 1, Zeros: 0, Labels: ignored}[s.derived]

@@ -22,7 +22,10 @@ import (
 type RecordStats struct {
 	Bare []string `json:"-"` // file names; set only if there is no manifest
 
-	Format               string         `json:"format,omitempty"` // format of converted shards; "": TFRecord
+	Converted *sharding.ConvertOptions `json:"-"` // of converted shards
+
+	Format               string         `json:"format,omitempty"`   // format of converted shards; "": TFRecord
+	Consumer             string         `json:"consumer,omitempty"` // whose loader's columns they have
 	Files                int            `json:"files"`
 	Bytes                int64          `json:"bytes"` // size of the files
 	Records              int64          `json:"records"`
@@ -179,7 +182,7 @@ func collectConverted(ctx context.Context, path string, folders []stage, opts Op
 	if err != nil {
 		return nil, err
 	}
-	r.Format = o.Format
+	r.Format, r.Consumer, r.Converted = o.Format, o.Consumer, &o
 	return r, nil
 }
 

@@ -54,7 +54,7 @@ type Consumer struct {
 	Cut bool
 
 	// Load is Python code that makes the consumer's loader. It contains the placeholder
-	// {folder}, a string literal.
+	// {folder}, a string literal: the folder of the train split.
 	Load string
 }
 

@@ -32,7 +32,7 @@ func lddl() Consumer {
 		Misread: onlyPairs(),
 		Format:  "lddl", Files: 2, Balance: true, Words: true,
 		Splits: map[string]string{"train": "train", "eval": "eval"},
-		Load: "import lddl.torch\n\nloader = lddl.torch.get_bert_pretrain_data_loader({folder} + \"/train\", vocab_file={folder} + \"/train/vocab.txt\",\n" +
+		Load: "import lddl.torch\n\nloader = lddl.torch.get_bert_pretrain_data_loader({folder}, vocab_file={folder} + \"/vocab.txt\",\n" +
 			"    data_loader_kwargs={\"batch_size\": 64, \"num_workers\": 2})",
 	}
 }

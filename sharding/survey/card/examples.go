@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"pretext/records/columns/consumers"
 	"pretext/records/columns/formats"
 	"pretext/records/pretrain"
 	"pretext/sharding"
@@ -66,6 +67,9 @@ func converted(s *survey.Stats) (r reader) {
 		if stage.Stage == sharding.StageConvert && (folder == "" || stage.Folder == split) {
 			folder = slashed(stage.Folder)
 		}
+	}
+	if c, err := consumers.Get(s.Records.Consumer); err == nil {
+		return reader{c.Name, strings.ReplaceAll(c.Load, "{folder}", pythonString(strings.TrimSuffix("./"+folder, "/")))}
 	}
 	format, ok := formats.Get(s.Records.Format)
 	if !ok {

@@ -10,7 +10,9 @@ import (
 
 	"pretext/internal/humanize"
 	"pretext/records"
+	"pretext/records/columns"
 	"pretext/records/columns/formats"
+	"pretext/sharding/examples"
 	"pretext/sharding/survey"
 )
 
@@ -74,18 +76,21 @@ func features(r *survey.RecordStats) (all []feature) {
 		return nil
 	}
 	form := form(r)
-	for _, l := range form.Lists() {
-		f := feature{Name: l.Name(), Type: "int64", Meaning: form.Meaning(l), Values: strconv.Itoa(form.Len(l, r.MaxSeqLength, r.MaxPredictionsPerSeq))}
-		switch {
-		case l.Float():
+	table := columns.NewTable(columns.Spec{Form: form, Seq: r.MaxSeqLength, Predictions: r.MaxPredictionsPerSeq, Int: columns.Int64})
+	if converted {
+		if t, err := examples.Table(*r.Converted); err == nil { // always, since its rows were read
+			table = t
+		}
+	}
+	for i, c := range table.Schema {
+		f := feature{Name: c.Name, Type: c.Type.String(), Meaning: table.Meaning(i), Values: strconv.Itoa(c.Len)}
+		if c.Type == columns.Float32 {
 			f.Type = "float"
-		case converted:
-			f.Type = "int32"
 		}
 		switch {
-		case ragged(form, l) && form.Varies():
+		case c.Len == 0 && form.Varies():
 			f.Values = "any"
-		case ragged(form, l):
+		case c.Len == 0:
 			f.Values = "pieces"
 		}
 		all = append(all, f)
