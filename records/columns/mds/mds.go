@@ -221,6 +221,9 @@ func (w *writer) emit(b []byte) error {
 }
 
 func (w *writer) Write(row []columns.Value) error {
+	if err := columns.CheckRow(w.part.Schema, row); err != nil {
+		return err
+	}
 	if w.out == nil {
 		// Starts the next file.
 		w.left = min(w.part.Rows-w.written, w.fileRows())
