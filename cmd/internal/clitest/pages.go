@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CheckPages checks the calls of a program in README.md, ARCHITECTURE.md and docs/*.md
+// CheckPages checks the calls of a program in README.md, ARCHITECTURE.md, docs/*.md and docs/for/*.md
 // of a directory: every line of a code block and every `code` that begins with the
 // program's name must be an existing command with existing flags.
 func CheckPages(t *testing.T, folder string, root *cobra.Command) {
@@ -20,7 +20,11 @@ func CheckPages(t *testing.T, folder string, root *cobra.Command) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages = append(pages, filepath.Join(folder, "README.md"), filepath.Join(folder, "ARCHITECTURE.md"))
+	consumers, err := filepath.Glob(filepath.Join(folder, "docs", "for", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(append(pages, consumers...), filepath.Join(folder, "README.md"), filepath.Join(folder, "ARCHITECTURE.md"))
 	found := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

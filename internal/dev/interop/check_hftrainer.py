@@ -41,12 +41,11 @@ class Recorder(Trainer):
 
 def expected(record):
     """The columns of a record with masks."""
-    row = {"input_ids": record["input_ids"], "attention_mask": record["input_mask"], "labels": [-100] * len(record["input_ids"])}
+    row = {"input_ids": record["input_ids"], "attention_mask": record["input_mask"], "token_type_ids": record["segment_ids"], "labels": [-100] * len(record["input_ids"])}
     for at, token, weight in zip(record["masked_lm_positions"], record["masked_lm_ids"], record["masked_lm_weights"]):
         if weight:
             row["labels"][at] = token
     if "next_sentence_labels" in record:
-        row["token_type_ids"] = record["segment_ids"]
         row["next_sentence_label"] = record["next_sentence_labels"][0]
     return row
 

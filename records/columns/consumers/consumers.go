@@ -60,7 +60,7 @@ type Consumer struct {
 
 // all returns the descriptions, in the order in which help texts list them.
 func all() []Consumer {
-	return []Consumer{hfTrainer(), nvidiaBERT(), lddl(), megatronBERT(), tensorFlow()}
+	return []Consumer{hfTrainer(), levanter(), nvidiaBERT(), lddl(), megatronBERT(), tensorFlow()}
 }
 
 // Names returns the names of all consumers.
