@@ -7,15 +7,10 @@ import (
 	"pretext/records"
 )
 
-// Sources of columns besides the features of examples.
-const (
-	// Labels are the ids to predict: one value for each of input_ids, the original id at
-	// the masked positions and [ignored] at all others.
-	Labels = "labels"
-	// Ones and Zeros have the same value for each of input_ids.
-	Ones  = "ones"
-	Zeros = "zeros"
-)
+// Labels is a source of columns besides the features of examples: the ids to predict. There
+// is one value for each of input_ids, the original id at the masked positions and [ignored]
+// at all others.
+const Labels = "labels"
 
 // ignored is the label of positions that are not predicted: the ignore_index of PyTorch's
 // cross entropy, which Hugging Face's collators use.
@@ -91,7 +86,7 @@ func (s Spec) find(names []string) (source, bool) {
 		switch {
 		case i >= 0:
 			return source{list: lists[i]}, true
-		case name == Ones, name == Zeros, name == Labels && s.Form.Masks():
+		case name == Labels && s.Form.Masks():
 			return source{list: lists[0], derived: name}, true
 		}
 	}
@@ -105,7 +100,7 @@ func (t *Table) Row(e *records.Example) []Value {
 	for i, from := range t.sources {
 		switch {
 		case from.derived != "":
-			t.made[i] = from.derive(t.made[i], e)
+			t.made[i] = labels(t.made[i], e)
 			t.row = append(t.row, Value{Ints: t.made[i]})
 		case from.list.Float():
 			t.row = append(t.row, Value{Floats: e.MaskedLMWeights})
@@ -118,28 +113,21 @@ func (t *Table) Row(e *records.Example) []Value {
 
 // Meaning returns a one-line description of the values of column i.
 func (t *Table) Meaning(i int) string {
-	switch from := t.sources[i]; from.derived {
-	case Labels:
-		return fmt.Sprintf("the original ids at the masked places, %d elsewhere", ignored)
-	case Ones, Zeros:
-		return "all " + from.derived
-	default:
+	if from := t.sources[i]; from.derived == "" {
 		return t.spec.Form.Meaning(from.list)
 	}
+	return fmt.Sprintf("the original ids at the masked places, %d elsewhere", ignored)
 }
 
-// derive returns the values of an example that are not in a feature. It overwrites buf.
-func (s source) derive(buf []int32, e *records.Example) []int32 {
-	fill := map[string]int32{Ones: 1, Zeros: 0, Labels: ignored}[s.derived]
+// labels returns the values of [Labels] of an example. It overwrites buf.
+func labels(buf []int32, e *records.Example) []int32 {
 	buf = buf[:0]
 	for range e.InputIDs {
-		buf = append(buf, fill)
+		buf = append(buf, ignored)
 	}
-	if s.derived == Labels {
-		for i, at := range e.MaskedLMPositions {
-			if e.MaskedLMWeights[i] != 0 && int(at) < len(buf) && at >= 0 {
-				buf[at] = e.MaskedLMIDs[i]
-			}
+	for i, at := range e.MaskedLMPositions {
+		if e.MaskedLMWeights[i] != 0 && int(at) < len(buf) && at >= 0 {
+			buf[at] = e.MaskedLMIDs[i]
 		}
 	}
 	return buf

@@ -26,7 +26,7 @@ func TestABERTFileHasTheIDsOfItsVocabulary(t *testing.T) {
 		{DoLowerCase: true}, {}, {DoLowerCase: true, StripAccents: &no}, {StripAccents: &yes}, {DoLowerCase: true, TokenizeChineseChars: &no},
 		{DoLowerCase: true, Profile: tokenize.ProfileHF}, {Profile: tokenize.ProfileNVIDIA},
 	} {
-		file, err := hf.Load("tokenizer.json", hf.BERTFile(v, o))
+		file, err := hf.Load("tokenizer.json", hf.BERTFiles(v, o)[0].Data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestABERTFileIsWrittenAsAnyJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := hf.BERTFile(v, tokenize.DefaultOptions())
+	file := hf.BERTFiles(v, tokenize.DefaultOptions())[0].Data
 	var content map[string]any
 	if err := json.Unmarshal(file, &content); err != nil {
 		t.Fatalf("%v: %s", err, file)
