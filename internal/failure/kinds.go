@@ -55,7 +55,7 @@ var kinds = []kind{
 	{"permission", true, ExitPermission, "permission", matches(fs.ErrPermission, syscall.EROFS), with(fs.ErrPermission)},
 	{"does-not-fit", false, ExitDoesNotFit, "does not fit in memory or on the disk", has(func(e interface{ DoesNotFit() bool }) bool { return e.DoesNotFit() }),
 		func(err error) error { return &doesNotFit{err} }},
-	{"over-limit", false, ExitOverLimit, "finished with more rejects than allowed or, with --strict, with warnings",
+	{"over-limit", false, ExitOverLimit, "finished with more rejects than allowed, with warnings (--strict) or with records that a consumer would misread",
 		has(func(e interface{ OverLimit() bool }) bool { return e.OverLimit() }), func(err error) error { return &overLimit{err} }},
 	{"damaged", false, ExitDamaged, "corrupt data", IsDamaged, func(err error) error { return &damaged{err} }},
 	{KindUsage, false, ExitUsage, "usage", IsUsage, Usage},

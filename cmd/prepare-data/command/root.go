@@ -46,7 +46,7 @@ create_pretraining_data.py of google-research/bert writes.
 		Version:       cli.Version(),
 	}
 	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(), newConvert(),
-		newVerify(), newInspect(), newHead(), newExport(), newText(), newTemplates(), newSentences(), newTokenize())
+		newVerify(), newCheckConsumer(), newInspect(), newHead(), newExport(), newText(), newTemplates(), newSentences(), newTokenize())
 	s := settings()
 	root.AddCommand(newWorker(), newStats(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan(), cli.NewVersion())
 	s.AddTo(root)

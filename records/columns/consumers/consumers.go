@@ -50,6 +50,9 @@ type Consumer struct {
 	// exactly one.
 	Balance bool
 
+	// Reinterprets means that the loader takes the bytes of a column for values of its own
+	// type, whatever the type in the files.
+	Reinterprets bool
 	// Cut means that the loader drops the tokens of a record beyond its own maximum length.
 	Cut bool
 
@@ -110,6 +113,11 @@ func (c Consumer) Check(f Facts) error {
 		return failure.Usagef("the loader of %s needs at least %d files: make the records with --shards %d or more", c.Name, c.Files, c.Files)
 	}
 	return nil
+}
+
+// From reports whether the values of a column of the consumer come from a feature.
+func (c Consumer) From(column, feature string) bool {
+	return slices.ContainsFunc(c.Fields, func(f columns.Field) bool { return f.Name == column && slices.Contains(f.From, feature) })
 }
 
 // Spec returns the columns of the consumer, for a Spec with the form and the lengths of the
