@@ -13,6 +13,8 @@ import (
 // ofConverted finds the documents of a folder of converted shards. If the data set
 // contains the original shards, it uses their documents. Otherwise it uses the documents
 // in the data set, because the manifest of converted shards does not identify documents.
+// It returns nil if the rows of all shards were divided anew and the original shards are in
+// the data set.
 func (f *remakeFinder) ofConverted(ctx context.Context, s madeFolder) (*remakeSource, error) {
 	var o sharding.ConvertOptions
 	if err := s.manifest.DecodeOptions(s, &o); err != nil {
@@ -30,12 +32,18 @@ func (f *remakeFinder) ofConverted(ctx context.Context, s madeFolder) (*remakeSo
 		if shards.manifest.Stage != sharding.StageExamples || !of {
 			continue
 		}
+		if o.Bins != nil {
+			return nil, nil // the shards themselves are made again
+		}
 		made, err := f.ofShards(ctx, shards)
 		if made == nil || err != nil {
 			return nil, err
 		}
 		source.documents, source.tasks = made.documents, made.tasks
 		return source, source.findParts(ctx)
+	}
+	if o.Bins != nil {
+		return nil, failure.Usagef("%s: the rows of all shards were divided anew in it, so its files are not those of shards: verify the shards that it was converted from, or leave out --remake", s)
 	}
 	if err := f.deal(ctx, source); err != nil {
 		return nil, err
