@@ -118,7 +118,7 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if o.Name == "" {
 		o.Name = store.Base(store.Absolute(s.Path))
 	}
-	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s), Configs: configs(s.Documents), Exact: exact(s)}
+	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s), Configs: configs(s), Exact: exact(s)}
 	if s.Records != nil && s.Records.Format != "" {
 		v.Reader = converted(s)
 	}

@@ -22,7 +22,7 @@ func sample() *survey.Stats {
 	return &survey.Stats{
 		Path: "/data/wiki",
 		Stages: []survey.Stage{
-			{Stage: "extract", Folder: "documents", Options: json.RawMessage(`{"a":{"b":"x|y"}}`), Inputs: []sharding.Input{{Name: hostile, Bytes: 12, SHA256: "abc"}}},
+			{Stage: "extract", Folder: "documents", Manifest: "m1", Options: json.RawMessage(`{"a":{"b":"x|y"}}`), Inputs: []sharding.Input{{Name: hostile, Bytes: 12, SHA256: "abc"}}},
 			{Stage: "examples", Folder: "shards", Options: json.RawMessage(`{"compression":"gzip"}`), Counts: sharding.Counts{counts.KeyOf("records"): 2000}, Manifest: "m2"},
 		},
 		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 7, Languages: []survey.Name{{Name: "pt-BR", Count: 3}, {Name: "", Count: 1}, {Name: "(others)", Count: 1}, {Name: "en", Count: 2}}}},
@@ -53,7 +53,7 @@ func TestTheFrontMatterIsWhatTheHubReads(t *testing.T) {
 	want := map[string]any{
 		"pretty_name": hostile, "license": []any{"cc-by-sa-4.0", "gfdl"}, "language": []any{"en", "pt"}, "size_categories": []any{"1K<n<10K"},
 		"task_categories": []any{"fill-mask"}, "tags": []any{"bert", "pretraining", "masked-language-modeling", "next-sentence-prediction", "tfrecord"},
-		"configs": []any{map[string]any{"config_name": "documents", "data_files": []any{map[string]any{"split": "train", "path": "documents/*.jsonl.zst"}}}},
+		"configs": []any{map[string]any{"config_name": "documents", "description": "content m1", "data_files": []any{map[string]any{"split": "train", "path": "documents/*.jsonl.zst"}}}},
 		"dataset_info": []any{map[string]any{"config_name": "documents", "features": []any{
 			map[string]any{"name": "id", "dtype": "string"}, map[string]any{"name": "text", "dtype": "string"}, map[string]any{"name": "source", "dtype": "string"},
 			map[string]any{"name": "metadata", "struct": []any{map[string]any{"name": "title", "dtype": "string"}, map[string]any{"name": "lang", "dtype": "string"},

@@ -16,8 +16,11 @@ import (
 // A config is a named set of files with equal columns. The function load_dataset of the
 // Python package datasets loads it by name.
 type config struct {
-	Name    string     `yaml:"config_name"`
-	Default bool       `yaml:"default,omitempty"`
+	Name    string `yaml:"config_name"`
+	Default bool   `yaml:"default,omitempty"`
+	// Content identifies the content of the files. The cache of datasets knows a local
+	// folder by its name and the configs alone, and would give the rows of another one.
+	Content string     `yaml:"description,omitempty"`
 	Files   []dataFile `yaml:"data_files"`
 }
 
@@ -47,9 +50,14 @@ var documentFeatures = []column{{Name: "id", Type: "string"}, {Name: "text", Typ
 
 // configs returns a config for each folder of documents, in the order of data
 // flow. The default config is the last one, from which the shards were made.
-func configs(folders []*survey.DocumentStats) (list []config) {
-	taken := map[string]bool{}
-	for i, d := range folders {
+func configs(s *survey.Stats) (list []config) {
+	taken, content := map[string]bool{}, map[string]string{}
+	for _, stage := range s.Stages {
+		if stage.Manifest != "" {
+			content[stage.Folder] = "content " + stage.Manifest
+		}
+	}
+	for i, d := range s.Documents {
 		if d.Documents == 0 {
 			continue // load_dataset rejects a config without rows
 		}
@@ -59,7 +67,7 @@ func configs(folders []*survey.DocumentStats) (list []config) {
 		}
 		taken[name] = true
 		pattern := escapeGlob(slashed(d.Folder)) + "*" + sharding.DocumentsSuffix
-		list = append(list, config{Name: name, Files: []dataFile{{Split: "train", Path: pattern}}})
+		list = append(list, config{Name: name, Content: content[d.Folder], Files: []dataFile{{Split: "train", Path: pattern}}})
 	}
 	if len(list) > 1 {
 		list[len(list)-1].Default = true
