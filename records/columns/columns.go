@@ -79,6 +79,9 @@ type Column struct {
 	Name string
 	Type Type
 	Len  int // number of values in each row; 0: a list of any length, at least 1
+	// Plain means that a reader sees the bytes of the values, and no type and length. Only
+	// formats that say so have such columns.
+	Plain bool
 }
 
 // A Value is the content of one column in one row: Floats if the column has type [Float32],
@@ -217,6 +220,8 @@ type Description struct {
 	Compressions []string
 	// Ints lists the types of integers that the format supports, besides [Int32].
 	Ints []Type
+	// Plain means that the format has columns that are [Column.Plain].
+	Plain bool
 	// Holds reports whether the format supports examples of a form; nil: it supports all
 	// forms.
 	Holds func(records.Form) bool

@@ -24,6 +24,8 @@ type Field struct {
 	From []string
 	// Type is the type of the values; nil: that of the table.
 	Type *Type
+	// Plain is that of the column.
+	Plain bool
 }
 
 // A Spec determines the columns of examples.
@@ -65,7 +67,7 @@ func NewTable(s Spec) *Table {
 		if !ok {
 			continue
 		}
-		c := Column{Name: f.Name, Type: s.Int, Len: s.Form.Len(from.list, s.Seq, s.Predictions)}
+		c := Column{Name: f.Name, Type: s.Int, Len: s.Form.Len(from.list, s.Seq, s.Predictions), Plain: f.Plain}
 		switch {
 		case from.derived == "" && from.list.Float():
 			c.Type = Float32

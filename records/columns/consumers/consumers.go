@@ -63,7 +63,7 @@ type Consumer struct {
 
 // all returns the descriptions, in the order in which help texts list them.
 func all() []Consumer {
-	return []Consumer{hfTrainer(), levanter(), nvidiaBERT(), lddl(), megatronBERT(), tensorFlow()}
+	return []Consumer{hfTrainer(), modernBERT(), mosaicBERT(), streamingLibrary(), levanter(), nvidiaBERT(), lddl(), megatronBERT(), tensorFlow()}
 }
 
 // Names returns the names of all consumers.
@@ -157,6 +157,9 @@ func (c Consumer) validate() error {
 		for _, column := range table.Schema {
 			if t := column.Type; t != columns.Int32 && t != columns.Float32 && !slices.Contains(about.Ints, t) {
 				return fmt.Errorf("%s: the format %s has no columns of %s", c.Name, c.Format, t)
+			}
+			if column.Plain && !about.Plain {
+				return fmt.Errorf("%s: the format %s has no columns of plain bytes", c.Name, c.Format)
 			}
 		}
 	}

@@ -29,6 +29,7 @@ func TestAnUnsoundDescriptionIsFound(t *testing.T) {
 		"must be in Recipes or in Misread":   func(c *Consumer) { c.Misread = nil },
 		"no columns of int64":                func(c *Consumer) { c.Format, c.Int, c.Fields = "hdf5", columns.Int64, nil },
 		"no column has the feature input_id": func(c *Consumer) { c.Fields = c.Fields[1:] },
+		"no columns of plain bytes":          func(c *Consumer) { c.Fields[0].Plain = true },
 	} {
 		c := hfTrainer()
 		change(&c)
@@ -46,12 +47,16 @@ func TestWhatALoaderWouldMisreadIsRefused(t *testing.T) {
 		Consumer
 		Facts
 	}{
-		"the loader of megatron-bert makes no pair of a document that is one sequence, and": {megatronBERT(), Facts{Recipe: "tokens"}},
-		"make the records with --recipe sentences":                                          {megatronBERT(), Facts{Recipe: "google"}},
-		"reads ids below 30000, and the vocabulary has 30522":                               {few, good},
-		"needs the words of a vocab.txt":                                                    {words, Facts{Recipe: "google", Tokenizer: true}},
-		"pads with 0, and [PAD] has the id 3":                                               {pad, Facts{Recipe: "google", Pad: 3}},
-		"needs at least 2 files: make the records with --shards 2":                          {one, Facts{Recipe: "google", Files: 1}},
+		"the loader of megatron-bert makes no pair of a document that is one sequence, and":                                              {megatronBERT(), Facts{Recipe: "tokens"}},
+		"the loader of modernbert cuts documents off at max_seq_len, and adds no [CLS] and [SEP]: make the records with --recipe pieces": {modernBERT(), Facts{Recipe: "tokens"}},
+		"the loader of modernbert ignores sequence_lengths":                                                                              {modernBERT(), Facts{Recipe: "packed"}},
+		"the loader of mosaicbert attends to the padding":                                                                                {mosaicBERT(), Facts{Recipe: "pieces"}},
+		"the loader of streaming stacks arrays of one":                                                                                   {streamingLibrary(), Facts{Recipe: "pieces"}},
+		"make the records with --recipe sentences":                                                                                       {megatronBERT(), Facts{Recipe: "google"}},
+		"reads ids below 30000, and the vocabulary has 30522":                                                                            {few, good},
+		"needs the words of a vocab.txt":                                                                                                 {words, Facts{Recipe: "google", Tokenizer: true}},
+		"pads with 0, and [PAD] has the id 3":                                                                                            {pad, Facts{Recipe: "google", Pad: 3}},
+		"needs at least 2 files: make the records with --shards 2":                                                                       {one, Facts{Recipe: "google", Files: 1}},
 	} {
 		if err := c.Check(c.Facts); !failure.IsUsage(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want a usage error with %q", err, want)

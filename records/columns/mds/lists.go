@@ -81,18 +81,26 @@ func (w *listWriter) Close() ([]columns.File, error) {
 // appendRow appends the sizes of the lists of a row, then its values.
 func (l *layout) appendRow(dst []byte, row []columns.Value) []byte {
 	for _, i := range l.order {
-		if l.schema[i].Len == 0 {
+		if c := l.schema[i]; asList(c) {
 			n := len(row[i].Ints) + len(row[i].Floats)
-			dst = binary.LittleEndian.AppendUint32(dst, uint32(1+lengthBytes(n)+l.schema[i].Type.Size()*n))
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(shapeBytes(c, n)+c.Type.Size()*n))
 		}
 	}
 	for _, i := range l.order {
-		if l.schema[i].Len == 0 {
+		if shapeBytes(l.schema[i], 1) > 0 {
 			dst = appendShape(dst, len(row[i].Ints)+len(row[i].Floats))
 		}
 		dst = columns.AppendLittle(dst, l.schema[i].Type, row[i])
 	}
 	return dst
+}
+
+// shapeBytes returns the size of the shape of n values of a column.
+func shapeBytes(c columns.Column, n int) int {
+	if c.Plain || c.Len != 0 {
+		return 0
+	}
+	return 1 + lengthBytes(n)
 }
 
 // lengthBytes returns the number of bytes in which the length of a list of n values is
@@ -192,7 +200,7 @@ func (r *reader) parseRow(row []byte, values []columns.Value) bool {
 		return false
 	}
 	for _, i := range r.order {
-		if r.schema[i].Len == 0 {
+		if shapeBytes(r.schema[i], 1) > 0 {
 			shape := appendShape(nil, len(values[i].Ints)+len(values[i].Floats))
 			if string(rest[:len(shape)]) != string(shape) {
 				return false
@@ -209,7 +217,7 @@ func (r *reader) parseRow(row []byte, values []columns.Value) bool {
 func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok bool) {
 	left := len(row)
 	for _, c := range r.schema {
-		if c.Len == 0 {
+		if asList(c) {
 			left -= 4 // the size of the list
 		} else {
 			left -= c.Type.Size() * c.Len
@@ -217,7 +225,7 @@ func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok
 	}
 	rest = row
 	for _, i := range r.order {
-		if r.schema[i].Len != 0 {
+		if !asList(r.schema[i]) {
 			continue
 		}
 		if left < 0 || len(rest) < 4 {
@@ -225,7 +233,7 @@ func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok
 		}
 		size := int(binary.LittleEndian.Uint32(rest))
 		rest = rest[4:]
-		n := listLength(size, r.schema[i].Type.Size())
+		n := listLength(r.schema[i], size)
 		if left -= size; n < 1 || left < 0 {
 			return nil, false
 		}
@@ -234,11 +242,13 @@ func (r *reader) parseSizes(row []byte, values []columns.Value) (rest []byte, ok
 	return rest, left == 0
 }
 
-// listLength returns the number of values, of width bytes each, of a list whose shape and
-// values take size bytes; 0 if no list has this size.
-func listLength(size, width int) int {
-	for _, bytes := range []int{1, 2, 4} {
-		if n := (size - 1 - bytes) / width; n > 0 && (size-1-bytes)%width == 0 && lengthBytes(n) == bytes {
+// listLength returns the number of values of a column that take size bytes with their
+// shape; 0 if no values have this size.
+func listLength(c columns.Column, size int) int {
+	width := c.Type.Size()
+	for _, shape := range []int{0, 2, 3, 5} {
+		n := (size - shape) / width
+		if n > 0 && (size-shape)%width == 0 && shapeBytes(c, n) == shape && (c.Len == 0 || n == c.Len) {
 			return n
 		}
 	}

@@ -18,7 +18,10 @@
 //	columns          a list begins with its shape: a byte, 4 + log2 of the size of
 //	                 the length; the length in 1, 2 or 4 bytes; then its values
 //
-// Files are compressed with zstd, as one frame. The numbers follow
+// A column that is [columns.Column.Plain] has the type "bytes". It is stored like a list,
+// without a shape.
+//
+// Files are compressed with zstd, as one frame, or not at all. The numbers follow
 // streaming/base/format/mds/{writer,encodings}.py of mosaicml/streaming, format
 // version 2.
 package mds
@@ -58,19 +61,27 @@ const (
 	zipSuffix = ".mds.zstd"
 )
 
+// Values of [columns.Part.Compression], the first of which is the default.
+const (
+	zstdCompression = "zstd"
+	noCompression   = "none"
+)
+
 // Format is the MDS format. The zero value is ready for use.
 type Format struct{}
 
 // About describes the format.
 func (Format) About() columns.Description {
 	return columns.Description{
-		Usage:       `MosaicML streaming: StreamingDataset(local="DIR")`,
-		Library:     "MosaicML streaming",
-		Program:     "from streaming import StreamingDataset\n\nexamples = StreamingDataset(local={folder}, shuffle=False, batch_size=1)",
-		OneSplit:    true, // index.json does not distinguish splits
-		MaskedShare: 0.31,
-		Ints:        []columns.Type{columns.Int64, columns.Uint16},
-		IDsShare:    0.76,
+		Usage:        `MosaicML streaming: StreamingDataset(local="DIR")`,
+		Library:      "MosaicML streaming",
+		Program:      "from streaming import StreamingDataset\n\nexamples = StreamingDataset(local={folder}, shuffle=False, batch_size=1)",
+		OneSplit:     true, // index.json does not distinguish splits
+		MaskedShare:  0.31,
+		Compressions: []string{zstdCompression, noCompression},
+		Ints:         []columns.Type{columns.Int64, columns.Uint16},
+		Plain:        true,
+		IDsShare:     0.76,
 	}
 }
 
@@ -79,7 +90,7 @@ type config struct {
 	ColumnEncodings []string `json:"column_encodings"`
 	ColumnNames     []string `json:"column_names"`
 	ColumnSizes     []*int   `json:"column_sizes"` // in bytes; nil for lists
-	Compression     string   `json:"compression"`
+	Compression     *string  `json:"compression"`  // nil: none
 	Format          string   `json:"format"`
 	Hashes          []string `json:"hashes"`
 	SizeLimit       int      `json:"size_limit"`
@@ -96,24 +107,28 @@ type fileInfo struct {
 // A shard is an entry of the index: one file.
 type shard struct {
 	config
-	RawData fileInfo `json:"raw_data"`
-	Samples int64    `json:"samples"`
-	ZipData fileInfo `json:"zip_data"`
+	RawData fileInfo  `json:"raw_data"`
+	Samples int64     `json:"samples"`
+	ZipData *fileInfo `json:"zip_data"` // nil without compression
 }
 
 // layout describes how rows of a schema are stored.
 type layout struct {
 	schema   []columns.Column
 	order    []int // columns sorted by name
-	lists    bool  // some columns are lists of any length
+	lists    bool  // some columns are stored as lists
 	rowBytes int64 // size of a row without lists
 	config   config
 	head     []byte // config as JSON
 }
 
-func newLayout(schema []columns.Column) layout {
-	l := layout{schema: schema, lists: columns.Variable(schema),
-		config: config{Compression: "zstd", Format: "mds", Hashes: []string{"sha1"}, SizeLimit: fileBytes, Version: 2}}
+func newLayout(p columns.Part) layout {
+	schema := p.Schema
+	l := layout{schema: schema, lists: slices.ContainsFunc(schema, asList),
+		config: config{Format: "mds", Hashes: []string{"sha1"}, SizeLimit: fileBytes, Version: 2}}
+	if p.Compression != noCompression {
+		l.config.Compression = new(zstdCompression)
+	}
 	if l.lists {
 		l.config.SizeLimit = listFileBytes
 	}
@@ -125,8 +140,11 @@ func newLayout(schema []columns.Column) layout {
 		c := schema[i]
 		kind := c.Type.String()
 		l.config.ColumnNames = append(l.config.ColumnNames, c.Name)
-		if c.Len == 0 {
-			l.config.ColumnEncodings = append(l.config.ColumnEncodings, "ndarray:"+kind)
+		if asList(c) {
+			if kind = "ndarray:" + kind; c.Plain {
+				kind = "bytes"
+			}
+			l.config.ColumnEncodings = append(l.config.ColumnEncodings, kind)
 			l.config.ColumnSizes = append(l.config.ColumnSizes, nil)
 			continue
 		}
@@ -138,6 +156,9 @@ func newLayout(schema []columns.Column) layout {
 	l.head, _ = json.Marshal(l.config) // cannot fail: only strings and numbers
 	return l
 }
+
+// asList reports whether each row has the size of a column.
+func asList(c columns.Column) bool { return c.Len == 0 || c.Plain }
 
 // fileRows returns the number of rows in a full file.
 func (l layout) fileRows() int64 {
@@ -160,13 +181,15 @@ func (l layout) appendHead(dst []byte, n int64) []byte {
 }
 
 // NewWriter returns a writer of the files STEM.00000.mds.zstd, STEM.00001.mds.zstd
-// and so on.
+// and so on; without compression, STEM.00000.mds.
 func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		return nil, err
+	w := &writer{layout: newLayout(p), part: p, create: create}
+	if w.config.Compression != nil {
+		var err error
+		if w.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err != nil {
+			return nil, err
+		}
 	}
-	w := &writer{layout: newLayout(p.Schema), part: p, create: create, zstd: enc}
 	if w.lists {
 		return &listWriter{writer: w}, nil
 	}
@@ -177,7 +200,7 @@ type writer struct {
 	layout
 	part   columns.Part
 	create columns.Create
-	zstd   *zstd.Encoder
+	zstd   *zstd.Encoder // nil without compression
 	files  []columns.File
 
 	out      io.WriteCloser // nil between two files
@@ -202,21 +225,36 @@ func (d *digest) info(name string) fileInfo {
 	return fileInfo{name, d.n, map[string]string{"sha1": hex.EncodeToString(d.Sum(nil))}}
 }
 
-func (w *writer) name() string { return fmt.Sprintf("%s.%05d", w.part.Stem, len(w.files)) }
+// names returns the names of the current file before and after compression.
+func (w *writer) names() (raw, file string) {
+	stem := fmt.Sprintf("%s.%05d", w.part.Stem, len(w.files))
+	if w.zstd == nil {
+		return stem + rawSuffix, stem + rawSuffix
+	}
+	return stem + rawSuffix, stem + zipSuffix
+}
 
 // open creates the next file. size is its size before compression.
 func (w *writer) open(size int64) (err error) {
-	if w.out, err = w.create(w.name() + zipSuffix); err != nil {
+	_, name := w.names()
+	if w.out, err = w.create(name); err != nil {
 		return err
 	}
 	w.raw, w.zip = digest{Hash: sha1.New()}, digest{Hash: sha1.New()}
-	w.zstd.ResetContentSize(io.MultiWriter(w.out, &w.zip), size)
+	if w.zstd != nil {
+		w.zstd.ResetContentSize(io.MultiWriter(w.out, &w.zip), size)
+	}
 	return nil
 }
 
 func (w *writer) emit(b []byte) error {
 	w.raw.Write(b)
-	_, err := w.zstd.Write(b)
+	var err error
+	if w.zstd == nil {
+		_, err = w.out.Write(b)
+	} else {
+		_, err = w.zstd.Write(b)
+	}
 	return err
 }
 
@@ -256,15 +294,20 @@ func (w *writer) Write(row []columns.Value) error {
 
 // end completes a file of n rows.
 func (w *writer) end(n int64) error {
-	if err := w.zstd.Close(); err != nil {
-		return err
+	raw, name := w.names()
+	info := shard{config: w.config, RawData: w.raw.info(raw), Samples: n}
+	if w.zstd != nil {
+		if err := w.zstd.Close(); err != nil {
+			return err
+		}
+		zip := w.zip.info(name)
+		info.ZipData = &zip
 	}
 	if err := w.out.Close(); err != nil {
 		return err
 	}
 	w.out = nil
-	w.files = append(w.files, columns.File{Name: w.name() + zipSuffix,
-		Info: shard{w.config, w.raw.info(w.name() + rawSuffix), n, w.zip.info(w.name() + zipSuffix)}})
+	w.files = append(w.files, columns.File{Name: name, Info: info})
 	return nil
 }
 
@@ -291,7 +334,7 @@ func (Format) Index(files []columns.File) (name string, content []byte, err erro
 // Rows reads the files of a part.
 func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
 	return func(yield func([]columns.Value, error) bool) {
-		r := reader{layout: newLayout(p.Schema), want: p.Rows, yield: yield}
+		r := reader{layout: newLayout(p), want: p.Rows, yield: yield}
 		for _, name := range files {
 			f, size, err := open(name)
 			if err == nil {
@@ -320,12 +363,15 @@ type reader struct {
 }
 
 func (r *reader) file(in io.Reader) error {
-	dec, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*fileBytes))
-	if err != nil {
-		return err
+	if r.config.Compression != nil {
+		dec, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*fileBytes))
+		if err != nil {
+			return err
+		}
+		defer dec.Close()
+		in = dec
 	}
-	defer dec.Close()
-	b := bufio.NewReaderSize(dec, 1<<16)
+	b := bufio.NewReaderSize(in, 1<<16)
 	var count [4]byte
 	if _, err := io.ReadFull(b, count[:]); err != nil {
 		return broken(err)
