@@ -87,7 +87,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder, MixFolder, TemplatesFolder, Train, Eval} {
+		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder, MixFolder, TemplatesFolder, Train, Eval, ValFolder} {
 			d.add(ctx, root, path.Join(e.Name(), name))
 		}
 		if !isStage && !e.IsDir() && IsRecords(e.Name()) {

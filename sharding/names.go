@@ -15,6 +15,9 @@ const (
 	Eval  = "eval"
 )
 
+// ValFolder is the folder of the eval split for the loaders of consumers that call it so.
+const ValFolder = "val"
+
 // Names of the files in a stage's folder besides its data.
 const (
 	ManifestName = "manifest.json" // written last; makes the folder valid

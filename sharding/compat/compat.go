@@ -96,7 +96,7 @@ func Check(ctx context.Context, consumer, path string, length int) (*Report, err
 	if err != nil {
 		return nil, err
 	}
-	folders, err := open(ctx, path)
+	folders, err := open(ctx, path, c.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -128,24 +128,31 @@ func Check(ctx context.Context, consumer, path string, length int) (*Report, err
 	return r, nil
 }
 
-// open returns the folders of examples at a path: those of shards, or else those of
-// converted shards.
-func open(ctx context.Context, path string) (list []folder, err error) {
+// open returns the folders of examples at a path: those that were converted for the
+// consumer, else those of shards, else those of any converted shards.
+func open(ctx context.Context, path, consumer string) (list []folder, err error) {
 	d, err := sharding.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range []string{sharding.StageExamples, sharding.StageConvert} {
-		for _, s := range d.Stages {
-			if s.Stage != kind {
-				continue
-			}
-			f, err := ofStage(ctx, s)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, f)
+	var own, shards, converted []folder
+	for _, s := range d.Stages {
+		if s.Stage != sharding.StageExamples && s.Stage != sharding.StageConvert {
+			continue
 		}
+		f, err := ofStage(ctx, s)
+		switch {
+		case err != nil:
+			return nil, err
+		case f.converted == nil:
+			shards = append(shards, f)
+		case f.converted.Consumer == consumer:
+			own = append(own, f)
+		default:
+			converted = append(converted, f)
+		}
+	}
+	for _, list := range [][]folder{own, shards, converted} {
 		if list != nil {
 			return list, nil
 		}
@@ -266,7 +273,7 @@ func (w *walk) rules(f folder) error {
 	}
 	format, _ := formats.Get(f.converted.Format)
 	about := format.About()
-	if w.Columns == nil {
+	if w.Columns == nil && !about.OwnColumns {
 		for _, col := range table.Schema {
 			length := fmt.Sprint(col.Len)
 			if col.Len == 0 {
@@ -285,7 +292,7 @@ func (w *walk) rules(f folder) error {
 	if c.Compression != "" && has != c.Compression {
 		w.add("the files have the compression %s, and the loader opens only files with %s", has, c.Compression)
 	}
-	if folder := c.Splits[f.converted.Split]; c.Splits != nil && folder != f.name && f.name != "." {
+	if folder := c.Splits[f.converted.Split]; c.Splits != nil && folder != store.Base(f.name) && f.name != "." {
 		w.add("the folder %s holds the split %q, which the loader looks for in %q", f.name, f.converted.Split, folder)
 	}
 	if !about.OwnColumns {
