@@ -290,19 +290,11 @@ func CheckFor(consumer string, o sharding.ExamplesOptions, tokenizer bool) error
 	if err != nil {
 		return err
 	}
-	if err := c.Check(consumers.Facts{Recipe: o.Recipe, Tokenizer: tokenizer, Files: o.Shards}); err != nil {
+	facts := consumers.Facts{Recipe: o.Recipe, Tokenizer: tokenizer, Files: o.Shards, Gzip: o.Compression == sharding.CompressionGzip, Bins: len(o.LengthBins) > 0}
+	if err := c.Check(facts); err != nil || c.Format == "" {
 		return err
 	}
-	if c.Format != "" {
-		return Check(c.Format, o.Recipe, tokenizer)
-	}
-	switch {
-	case o.Compression == sharding.CompressionGzip:
-		return failure.Usagef("the loader of %s reads no compressed shards: leave --compression out", consumer)
-	case len(o.LengthBins) > 0:
-		return failure.Usagef("the loader of %s reads examples of one length: leave length-bins out", consumer)
-	}
-	return nil
+	return Check(c.Format, o.Recipe, tokenizer)
 }
 
 // Check returns a usage error if the format cannot store the examples of the recipe.

@@ -249,6 +249,9 @@ func (w *walk) add(format string, args ...any) {
 func (w *walk) rules(f folder) error {
 	c := w.consumer
 	facts := consumers.Facts{Recipe: f.made.Recipe, Vocabulary: f.ids, Tokenizer: f.made.Tokenizer != nil, Pad: f.pad}
+	if f.converted == nil {
+		facts.Gzip, facts.Bins = f.made.Compression == sharding.CompressionGzip, len(f.made.LengthBins) > 0
+	}
 	for _, p := range f.parts {
 		if p.Split != sharding.Eval {
 			facts.Files++

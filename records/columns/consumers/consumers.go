@@ -91,6 +91,7 @@ type Facts struct {
 	Tokenizer  bool  // the ids are of a tokenizer.json, not of a vocab.txt
 	Pad        int32 // id of [PAD]
 	Files      int   // of the train split
+	Gzip, Bins bool  // the shards are compressed, or have length bins
 }
 
 // Check returns a usage error if the consumer's loader would misread examples.
@@ -109,6 +110,10 @@ func (c Consumer) Check(f Facts) error {
 		return failure.Usagef("the loader of %s needs the words of a vocab.txt, and the examples are made with a tokenizer.json: make them with --vocab", c.Name)
 	case c.Words && f.Pad != 0:
 		return failure.Usagef("the loader of %s pads with 0, and [PAD] has the id %d: use a vocabulary whose first token is [PAD]", c.Name, f.Pad)
+	case c.Format == "" && f.Gzip:
+		return failure.Usagef("the loader of %s reads no compressed shards: leave --compression out", c.Name)
+	case c.Format == "" && f.Bins:
+		return failure.Usagef("the loader of %s reads examples of one length: leave length-bins out", c.Name)
 	case f.Files > 0 && f.Files < c.Files:
 		return failure.Usagef("the loader of %s needs at least %d files: make the records with --shards %d or more", c.Name, c.Files, c.Files)
 	}
