@@ -4,7 +4,7 @@ needs() { grep -qE "^($1)" <<<"$due"; }
 packages=()
 have() { command -v "$1" >/dev/null; }
 # The checkpoints' peer, and what a reader of MDS imports.
-if needs 'interop-(torch|consumers-hf|formats|finetune|folders|consumers-nvidia)|release-check' && ! /usr/bin/python3 -c 'import torch, torchvision, ensurepip' 2>/dev/null; then
+if needs 'interop-(torch|consumers-hf|formats|finetune|folders|consumers-nvidia|consumers-streaming)|release-check' && ! /usr/bin/python3 -c 'import torch, torchvision, ensurepip' 2>/dev/null; then
 	packages+=(python3-torch python3-torchvision python3-venv)
 fi
 if needs release-check; then
