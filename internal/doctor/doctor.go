@@ -156,7 +156,7 @@ func folder(ctx context.Context, name, path string, need int64) []Check {
 		write.Advice = "this disk is slow: a local one would be faster"
 	}
 	checks := []Check{write}
-	free, ok := freeSpace(existing)
+	free, ok := store.FreeSpace(existing)
 	if !ok {
 		return checks
 	}

@@ -74,13 +74,3 @@ func fileSize() (n int64, ok bool) {
 	err := unix.Getrlimit(unix.RLIMIT_FSIZE, &l)
 	return int64(min(l.Cur, math.MaxInt64)), err == nil && l.Cur != unix.RLIM_INFINITY
 }
-
-// freeSpace returns the bytes available to an ordinary user on the file system
-// of path, and whether they are known.
-func freeSpace(path string) (int64, bool) {
-	var s unix.Statfs_t
-	if err := unix.Statfs(path, &s); err != nil {
-		return 0, false
-	}
-	return int64(min(s.Bavail, math.MaxInt64/uint64(max(s.Bsize, 1)))) * int64(s.Bsize), true
-}

@@ -1,4 +1,4 @@
-package main
+package untested
 
 import (
 	"fmt"
@@ -7,10 +7,15 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pretext/internal/dev/realdata"
 )
 
 // realdataPath is the package with the functions by which a test declares its needs.
@@ -215,4 +220,25 @@ func (c census) line(f finder) string {
 		parts = append(parts, fmt.Sprintf("%d %s %s", counts[k], verb, k))
 	}
 	return fmt.Sprintf("not run, or only in part: %d of %d tests: %s; README.md, \"Tests\"", total, c.tests, strings.Join(parts, ", "))
+}
+
+func moduleRoot() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		panic("BUG: no caller information")
+	}
+	return filepath.Dir(filepath.Dir(file))
+}
+
+// here returns a finder for this machine.
+func here() finder {
+	return finder{
+		data: func(name string) bool {
+			_, err := os.Stat(filepath.Join(realdata.Root(), filepath.FromSlash(name)))
+			return err == nil
+		},
+		tool:         func(name string) bool { _, err := exec.LookPath(name); return err == nil },
+		variable:     func(name string) bool { return os.Getenv(name) != "" },
+		instructions: realdata.HasInstructions,
+	}
 }
