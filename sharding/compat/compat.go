@@ -88,9 +88,13 @@ type folder struct {
 	pad       int32
 }
 
+// documentLength is the maximum number of tokens of a sequence that is assumed for documents,
+// which have any length: that of BERT.
+const documentLength = 512
+
 // Check reads the examples at a path as the consumer's loader would. length is the maximum
-// number of tokens that the loader is set to; 0 means that of the examples, or 512 for
-// documents.
+// number of tokens that the loader is set to; 0 means that of the examples, or
+// [documentLength].
 func Check(ctx context.Context, consumer, path string, length int) (*Report, error) {
 	c, err := consumers.Get(consumer)
 	if err != nil {
@@ -106,11 +110,13 @@ func Check(ctx context.Context, consumer, path string, length int) (*Report, err
 		r.CLS, r.SEP = 0, 0
 	}
 	if c.Cut {
-		if r.Length = length; length == 0 {
+		r.Length = length
+		switch {
+		case length > 0:
+		case first.made.Form().Documents() || first.made.MaxSeqLength == 0:
+			r.Length = documentLength
+		default:
 			r.Length = first.made.MaxSeqLength
-		}
-		if r.Length == 0 {
-			r.Length = 512
 		}
 	}
 	w := walk{Report: r, consumer: c, wrong: map[string]columns.Type{}}
@@ -398,6 +404,9 @@ func largest(raw []byte, t columns.Type) (most int64) {
 func (w *walk) finish() {
 	if w.mask != "" {
 		w.add("no column %s: the loader attends to the padding too, which is %s of all positions", w.mask, percent(w.Positions-w.Tokens, w.Positions))
+	}
+	if share := w.Positions - w.Tokens; w.consumer.Unmasked && share > w.Positions/200 { // more than 0.5 %
+		w.add("the loader attends to padding, which is %s of all positions: use fewer shards, or rows that are fuller (--set pack-slack=0)", percent(share, w.Positions))
 	}
 	if w.shape != "" {
 		w.add("%s: their number changes, and ids go up to %d", w.shape, w.most)

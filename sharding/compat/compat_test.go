@@ -65,6 +65,16 @@ func TestTokensThatALoaderCutsOffAreNotSeen(t *testing.T) {
 	}
 }
 
+func TestPaddingThatALoaderAttendsToIsAProblem(t *testing.T) {
+	for unmasked, want := range map[bool]int{true: 1, false: 0} {
+		w := walk{Report: &Report{CLS: -1, SEP: -1}, consumer: consumers.Consumer{Unmasked: unmasked}}
+		w.count(&records.Example{InputIDs: []int32{1, 9, 2, 0}, InputMask: []int32{1, 1, 1, 0}}, folder{})
+		if w.finish(); len(w.Problems) != want || want == 1 && !strings.Contains(w.Problems[0], "attends to padding, which is 25.0 % of all positions") {
+			t.Errorf("got %q", w.Problems)
+		}
+	}
+}
+
 func TestCompressionAndFoldersOfAnotherLoaderAreProblems(t *testing.T) {
 	c := consumers.Consumer{Name: "raw", Format: "parquet", Compression: "none", Recipes: []string{"tokens"}, Splits: map[string]string{"train": "training"}}
 	w := walk{Report: &Report{}, consumer: c}

@@ -53,6 +53,8 @@ type Consumer struct {
 	// Reinterprets means that the loader takes the bytes of a column for values of its own
 	// type, whatever the type in the files.
 	Reinterprets bool
+	// Unmasked means that the loader attends to the padding of the records.
+	Unmasked bool
 	// Cut means that the loader drops the tokens of a record beyond its own maximum length.
 	Cut bool
 
