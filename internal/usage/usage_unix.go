@@ -3,10 +3,7 @@
 package usage
 
 import (
-	"fmt"
-	"os"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -24,12 +21,8 @@ func CPU() time.Duration {
 // PeakMemory returns the peak memory of the process in bytes.
 func PeakMemory() int64 {
 	// On Linux, Maxrss includes the peak of the parent process before exec.
-	if b, err := os.ReadFile("/proc/self/status"); err == nil {
-		var kilobytes int64
-		_, mark, _ := strings.Cut(string(b), "VmHWM:")
-		if n, _ := fmt.Sscan(mark, &kilobytes); n == 1 {
-			return kilobytes << 10
-		}
+	if peak := PeakOf("self"); peak > 0 {
+		return peak
 	}
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -104,6 +104,12 @@ func (n names) add(name string, count, bytes int64) {
 	v.Bytes += bytes
 }
 
+func (n names) merge(o names) {
+	for _, v := range o {
+		n.add(v.Name, v.Count, v.Bytes)
+	}
+}
+
 // list returns the most frequent names. most is the maximum length of the list.
 func (n names) list(most int) []Name {
 	list := []Name{}
@@ -176,18 +182,10 @@ func (t *documentTally) merge(o *documentTally) {
 	if o.documents > 0 {
 		t.long(o.longest, o.longestID)
 	}
-	for _, v := range o.languages {
-		t.languages.add(v.Name, v.Count, v.Bytes)
-	}
-	for _, v := range o.sources {
-		t.sources.add(v.Name, v.Count, v.Bytes)
-	}
-	for _, v := range o.licenses {
-		t.licenses.add(v.Name, v.Count, v.Bytes)
-	}
-	for _, v := range o.wikis {
-		t.wikis.add(v.Name, v.Count, v.Bytes)
-	}
+	t.languages.merge(o.languages)
+	t.sources.merge(o.sources)
+	t.licenses.merge(o.licenses)
+	t.wikis.merge(o.wikis)
 }
 
 // collectDocuments reads all documents of a folder.

@@ -340,9 +340,9 @@ func (s *recordSurvey) vocabUse(r *RecordStats, t *tally) {
 		return
 	}
 	r.Vocab.Inferred = true
-	r.Vocab.Mask, _ = t.became.mode()
-	r.Vocab.CLS, _ = t.firsts.mode()
-	r.Vocab.SEP, _ = t.lasts.mode()
+	r.Vocab.Mask = t.became.mode()
+	r.Vocab.CLS = t.firsts.mode()
+	r.Vocab.SEP = t.lasts.mode()
 }
 
 // nextProb is the probability of a random next sentence in the function

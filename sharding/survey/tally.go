@@ -52,14 +52,14 @@ func (c *histogram) merge(other histogram) {
 	}
 }
 
-// mode returns the most frequent number. ok is false if the histogram is empty.
-func (c histogram) mode() (most int, ok bool) {
+// mode returns the most frequent number, 0 if the histogram is empty.
+func (c histogram) mode() (most int) {
 	for i, n := range c {
 		if n > c[most] {
 			most = i
 		}
 	}
-	return most, len(c) > 0
+	return most
 }
 
 // at returns the count of the number i.

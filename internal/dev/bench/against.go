@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -197,19 +195,13 @@ func (c *comparison) facts() (lines []string) {
 
 func (c *comparison) write(w io.Writer, asJSON bool) error {
 	if asJSON {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(c)
+		return writeJSON(w, c)
 	}
-	fmt.Fprintf(w, "%s, %d cores, %s, %s; %s; %d rounds in turns: median (least–greatest) of CPU seconds, user and system;\n",
-		c.Machine.CPU, c.Machine.Cores, c.Machine.OS, c.Machine.Go, time.Now().UTC().Format("2006-01-02 15:04 UTC"), len(c.Now.Runs))
+	fmt.Fprintf(w, "%s; %s; %d rounds in turns: median (least–greatest) of CPU seconds, user and system;\n",
+		c.Machine, time.Now().UTC().Format("2006-01-02 15:04 UTC"), len(c.Now.Runs))
 	fmt.Fprintf(w, "load average before and after each round %s; input: %s; flags: %s\n\n",
 		strings.Join(c.Load, ", "), strings.Join(c.Inputs, ", "), strings.Join(slices.Concat(c.Flags, c.Now.Flags), " "))
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range c.rows() {
-		fmt.Fprintln(tw, strings.Join(row, "\t"))
-	}
-	if err := tw.Flush(); err != nil {
+	if err := writeTable(w, c.rows()); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(c.facts(), "\n"))

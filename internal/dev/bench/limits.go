@@ -11,7 +11,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"pretext/pipeline/stage"
@@ -100,7 +99,6 @@ func (l *limits) compute() {
 
 // writeLimits measures o.rounds runs and writes a row for each.
 func writeLimits(ctx context.Context, o options, dir string, stdout, progress io.Writer) error {
-	machine := describe()
 	var all []*limits
 	for round := range o.rounds {
 		fmt.Fprintf(progress, "round %d of %d: %s with one worker\n", round+1, o.rounds, o.binary)
@@ -111,25 +109,22 @@ func writeLimits(ctx context.Context, o options, dir string, stdout, progress io
 		all = append(all, l)
 	}
 	if o.json {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(all)
+		return writeJSON(stdout, all)
 	}
-	fmt.Fprintf(stdout, "%s, %d cores, %s, %s; %s; load average %s; input: %s; flags: %s\n\n", machine.CPU, machine.Cores, machine.OS, machine.Go,
+	fmt.Fprintf(stdout, "%s; %s; load average %s; input: %s; flags: %s\n\n", describe(),
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), load(), strings.Join(inputs(o), ", "), strings.Join(o.runFlags, " "))
-	tw := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "seconds\twhole run\toutside tasks\tµs a record\tinfinite workers\tof the whole\tlongest tasks")
+	rows := [][]string{{"seconds", "whole run", "outside tasks", "µs a record", "infinite workers", "of the whole", "longest tasks"}}
 	for _, l := range all {
-		l.row(tw, "CPU", l.CPU, func(t stage.TaskTimes) float64 { return t.LongestCPUSeconds })
-		l.row(tw, "clock", l.Wall, func(t stage.TaskTimes) float64 { return t.LongestSeconds })
+		rows = append(rows, l.row("CPU", l.CPU, func(t stage.TaskTimes) float64 { return t.LongestCPUSeconds }),
+			l.row("clock", l.Wall, func(t stage.TaskTimes) float64 { return t.LongestSeconds }))
 	}
-	return tw.Flush()
+	return writeTable(stdout, rows)
 }
 
-func (l *limits) row(w io.Writer, name string, t limit, longest func(stage.TaskTimes) float64) {
+func (l *limits) row(name string, t limit, longest func(stage.TaskTimes) float64) []string {
 	var tasks []string
 	for _, s := range l.Stages {
 		tasks = append(tasks, fmt.Sprintf("%s %.3f (1 of %d)", s.Stage, longest(s.Times), s.Times.Count))
 	}
-	fmt.Fprintf(w, "%s\t%.2f\t%.3f\t%.3f\t%.3f\t%.1f %%\t%s\n", name, t.Whole, t.Serial, t.Serial*1e6/float64(l.Records), t.Infinite, 100*t.Infinite/t.Whole, strings.Join(tasks, ", "))
+	return strings.Split(fmt.Sprintf("%s\t%.2f\t%.3f\t%.3f\t%.3f\t%.1f %%\t%s", name, t.Whole, t.Serial, t.Serial*1e6/float64(l.Records), t.Infinite, 100*t.Infinite/t.Whole, strings.Join(tasks, ", ")), "\t")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -27,6 +28,10 @@ func describe() machine {
 		}
 	}
 	return m
+}
+
+func (m machine) String() string {
+	return fmt.Sprintf("%s, %d cores, %s, %s", m.CPU, m.Cores, m.OS, m.Go)
 }
 
 // load returns the load average of the last minute, or "" if it is unknown. A

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -135,8 +136,8 @@ func figure(v float64) string {
 
 // heading returns the heading of the tables.
 func (r *report) heading() string {
-	return fmt.Sprintf("%s, %d cores, %s, %s; %s UTC, %d rounds: median (least–greatest), by CPU time;\nload average before and after each round %s; input: %s",
-		r.Machine.CPU, r.Machine.Cores, r.Machine.OS, r.Machine.Go, r.Started.Format("2006-01-02 15:04"), len(r.Results[0].Samples),
+	return fmt.Sprintf("%s; %s UTC, %d rounds: median (least–greatest), by CPU time;\nload average before and after each round %s; input: %s",
+		r.Machine, r.Started.Format("2006-01-02 15:04"), len(r.Results[0].Samples),
 		strings.Join(r.Load, ", "), strings.Join(r.Inputs, ", "))
 }
 
@@ -145,16 +146,26 @@ func (r *report) writeText(w io.Writer) error {
 	fmt.Fprintln(&b, r.heading())
 	for _, rows := range r.tables() {
 		fmt.Fprintln(&b)
-		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, row := range rows {
-			fmt.Fprintln(tw, strings.ReplaceAll(strings.Join(row, "\t"), "**", ""))
-		}
-		if err := tw.Flush(); err != nil {
-			return err
-		}
+		writeTable(&b, rows)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// writeTable writes rows of cells in columns.
+func writeTable(w io.Writer, rows [][]string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(tw, strings.ReplaceAll(strings.Join(row, "\t"), "**", ""))
+	}
+	return tw.Flush()
+}
+
+// writeJSON writes a result with every sample.
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // writePage replaces the part of the file at path between the marks for this

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -87,22 +85,18 @@ func writeScaling(ctx context.Context, o options, dir string, stdout, progress i
 	}
 
 	if o.json {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(c)
+		return writeJSON(stdout, c)
 	}
-	fmt.Fprintf(stdout, "%s, %d cores, %s, %s; %s; %d rounds in turns; load average before and after each round %s; input: %s; flags: %s\n\n", machine.CPU, machine.Cores, machine.OS, machine.Go,
+	fmt.Fprintf(stdout, "%s; %s; %d rounds in turns; load average before and after each round %s; input: %s; flags: %s\n\n", machine,
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), o.rounds, strings.Join(c.Load, ", "), strings.Join(inputs(o), ", "), strings.Join(o.runFlags, " "))
-	tw := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "seconds by the clock\t1 worker\t%d workers\ttimes as fast, medians\twithin a round\n", c.Workers)
+	rows := [][]string{{"seconds by the clock", "1 worker", fmt.Sprintf("%d workers", c.Workers), "times as fast, medians", "within a round"}}
 	for _, name := range wholeFirst(c.Wall) {
-		c.Wall[name].row(tw, name)
+		rows = append(rows, c.Wall[name].row(name))
 	}
-	c.CPU.row(tw, "CPU seconds, whole run")
-	return tw.Flush()
+	return writeTable(stdout, append(rows, c.CPU.row("CPU seconds, whole run")))
 }
 
-func (s seconds) row(w io.Writer, name string) {
+func (s seconds) row(name string) []string {
 	medians, rounds := s.speedup()
-	fmt.Fprintf(w, "%s\t%v\t%v\t%.2f\t%.2f (%.2f–%.2f)\n", name, spreadOf(s.One), spreadOf(s.Several), medians, rounds.Median, rounds.Min, rounds.Max)
+	return []string{name, spreadOf(s.One).String(), spreadOf(s.Several).String(), fmt.Sprintf("%.2f", medians), fmt.Sprintf("%.2f (%.2f–%.2f)", rounds.Median, rounds.Min, rounds.Max)}
 }

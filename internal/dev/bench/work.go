@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +84,9 @@ func child(cmd *exec.Cmd) (sample, error) {
 
 // watchMemory returns the peak memory of the process pid in bytes, or 0 if it
 // is unknown. It does not use the value of wait4, because a child starts with
-// the peak of its parent, which holds a whole corpus.
+// the peak of its parent, which holds a whole corpus. Until the child has executed its
+// program, its memory is that of the parent; then the peak starts at zero.
 func watchMemory(pid int, stop <-chan struct{}) (peak int64) {
-	status := fmt.Sprintf("/proc/%d/status", pid)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -95,29 +94,9 @@ func watchMemory(pid int, stop <-chan struct{}) (peak int64) {
 		case <-stop:
 			return peak
 		case <-tick.C:
-			peak = max(peak, highWater(status))
+			peak = max(peak, usage.PeakOf(strconv.Itoa(pid)))
 		}
 	}
-}
-
-// highWater returns the peak memory in bytes from status, the content of
-// /proc/PID/status (VmHWM). Until the child has executed its program, its
-// memory is that of the parent; then the peak starts at zero.
-func highWater(status string) int64 {
-	text, err := os.ReadFile(status)
-	if err != nil {
-		return 0
-	}
-	_, rest, ok := bytes.Cut(text, []byte("VmHWM:"))
-	fields := bytes.Fields(rest)
-	if !ok || len(fields) == 0 {
-		return 0
-	}
-	kilobytes, err := strconv.ParseInt(string(fields[0]), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return kilobytes << 10
 }
 
 // A tail is a writer that keeps the last bytes written to it.

@@ -87,11 +87,9 @@ func with(is bool, e ...device.Epilogue) []device.Epilogue {
 
 var epilogueNames = [...]string{"none", "bias", "gelu aux bias", "dgelu", "dgelu bgrad", "bgrad a", "bgrad b"}
 
-// products holds the device, stream and buffers that all measurements share.
+// products holds the device, timer and buffers that all measurements share.
 type products struct {
-	device.Device
-	stream   device.Stream
-	from, to device.Event
+	*device.Timer
 	operands device.Operands
 }
 
@@ -102,16 +100,11 @@ const workspace = 32 << 20
 // newProducts allocates operands of size bytes each, filled with numbers that are
 // neither zero nor large.
 func newProducts(d device.Device, size int) (*products, error) {
-	p := &products{Device: d}
-	var err error
-	if p.stream, err = d.NewStream(); err != nil {
+	t, err := device.NewTimer(d)
+	if err != nil {
 		return nil, err
 	}
-	for _, e := range []*device.Event{&p.from, &p.to} {
-		if *e, err = d.NewEvent(true); err != nil {
-			return nil, err
-		}
-	}
+	p := &products{Timer: t}
 	block, err := d.AllocHost(min(size, 1<<20))
 	if err != nil {
 		return nil, err
@@ -129,7 +122,7 @@ func newProducts(d device.Device, size int) (*products, error) {
 			return nil, err
 		}
 		for at := 0; at < size; at += len(block) {
-			if err := d.ToDevice(p.stream, x.Add(at), block[:min(len(block), size-at)]); err != nil {
+			if err := d.ToDevice(p.Stream, x.Add(at), block[:min(len(block), size-at)]); err != nil {
 				return nil, err
 			}
 		}
@@ -153,28 +146,11 @@ func (p *products) measure(m device.Matmul) (productResult, error) {
 	if m.Result != m.Type {
 		x.Beta = 1
 	}
-	const repeats = 10
-	for i := range 2 + repeats {
-		if i == 2 {
-			if err := p.Record(p.stream, p.from); err != nil {
-				return r, err
-			}
-		}
-		if err := p.Matmul(p.stream, plan, x); err != nil {
-			return r, err
-		}
-	}
-	if err := p.Record(p.stream, p.to); err != nil {
-		return r, err
-	}
-	if err := p.SyncEvent(p.to); err != nil {
-		return r, err
-	}
-	took, err := p.Elapsed(p.from, p.to)
+	took, err := p.Mean(func() error { return p.Matmul(p.Stream, plan, x) })
 	if err != nil {
 		return r, err
 	}
-	r.Time = milliseconds(took) / repeats
+	r.Time = milliseconds(took)
 	if took > 0 { // the simulator has no clock
 		r.TFLOPS = 2 * float64(m.M) * float64(m.N) * float64(m.K) / r.Time / 1e9
 	}

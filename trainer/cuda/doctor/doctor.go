@@ -124,18 +124,12 @@ func (g *GPU) compile(d device.Device) error {
 	return nil
 }
 
-// A bench has the objects of a measurement: a stream, two events, and three matrices of
-// size × size in bf16.
+// A bench has a timer and three matrices of size × size in bf16.
 type bench struct {
-	device.Device
+	*device.Timer
 	size     int
-	stream   device.Stream
-	from, to device.Event
 	matrices [3]device.Pointer
 }
-
-// repeats is the number of timed copies and of timed products.
-const repeats = 10
 
 // measure sets the speeds of g from the times of a matrix product and of copies of
 // a matrix.
@@ -148,7 +142,7 @@ func (g *GPU) measure(d device.Device) error {
 		return err
 	}
 	n := b.size
-	took, err := b.time(func() error { return d.Copy(b.stream, b.matrices[2], b.matrices[1], 2*n*n) })
+	took, err := b.Mean(func() error { return d.Copy(b.Stream, b.matrices[2], b.matrices[1], 2*n*n) })
 	if err != nil {
 		return err
 	}
@@ -163,24 +157,19 @@ func (g *GPU) measure(d device.Device) error {
 	if x.Workspace, err = d.Alloc(workspace); err != nil {
 		return err
 	}
-	took, err = b.time(func() error { return d.Matmul(b.stream, p, x) })
+	took, err = b.Mean(func() error { return d.Matmul(b.Stream, p, x) })
 	g.FLOPS = 2 * float64(n) * float64(n) * float64(n) / took.Seconds()
 	return err
 }
 
 func newBench(d device.Device) (*bench, error) {
-	b := &bench{Device: d, size: 8192}
-	if d.Properties().Memory < 4<<30 {
-		b.size = 1024
-	}
-	var err error
-	if b.stream, err = d.NewStream(); err != nil {
+	t, err := device.NewTimer(d)
+	if err != nil {
 		return nil, err
 	}
-	for _, e := range []*device.Event{&b.from, &b.to} {
-		if *e, err = d.NewEvent(true); err != nil {
-			return nil, err
-		}
+	b := &bench{Timer: t, size: 8192}
+	if d.Properties().Memory < 4<<30 {
+		b.size = 1024
 	}
 	for i := range b.matrices {
 		if b.matrices[i], err = d.Alloc(2 * b.size * b.size); err != nil {
@@ -207,37 +196,17 @@ func (b *bench) fill() error {
 	}
 	for _, m := range b.matrices[:2] {
 		for at := 0; at < 2*b.size*b.size; at += block {
-			if err := b.ToDevice(b.stream, m.Add(at), out); err != nil {
+			if err := b.ToDevice(b.Stream, m.Add(at), out); err != nil {
 				return err
 			}
 		}
 	}
 	last := b.matrices[1].Add(2*b.size*b.size - block)
-	if err := errors.Join(b.ToHost(b.stream, in, last), b.SyncStream(b.stream)); err != nil {
+	if err := errors.Join(b.ToHost(b.Stream, in, last), b.SyncStream(b.Stream)); err != nil {
 		return err
 	}
 	if !bytes.Equal(in, out) {
 		return errors.New("data copied to the GPU and back is not the same: its memory or its connection is faulty")
 	}
 	return nil
-}
-
-// time calls f repeats times, after two calls that are not timed, and returns the
-// mean time of one call on the GPU.
-func (b *bench) time(f func() error) (time.Duration, error) {
-	for i := range 2 + repeats {
-		if i == 2 {
-			if err := b.Record(b.stream, b.from); err != nil {
-				return 0, err
-			}
-		}
-		if err := f(); err != nil {
-			return 0, err
-		}
-	}
-	if err := errors.Join(b.Record(b.stream, b.to), b.SyncEvent(b.to)); err != nil {
-		return 0, err
-	}
-	took, err := b.Elapsed(b.from, b.to)
-	return took / repeats, err
 }
