@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # MosaicML streaming and its continuation, and the rules of the data sets of ModernBERT and
 # MosaicBERT on top of it, read what is made for them; ten steps through StreamingDataLoader
-# with two workers have the losses of train-bert.
+# with two workers have the losses of train-bert; the commands of the pages in docs/for work
+# as they stand there.
 # reads: go:cmd/prepare-data go:cmd/train-bert internal/dev/interop/check_streaming.py internal/dev/interop/check_model.py
+# reads: internal/dev/interop/run_page.py docs/for/modernbert.md docs/for/mosaicbert.md docs/for/streaming.md
 # reads: env:torch env:streaming-community
 set -euo pipefail
 torch=$(internal/dev/checks/env.sh torch)
@@ -51,3 +53,19 @@ make batch --for streaming --dupe-factor 1 --max-seq-length 64 --max-predictions
 "$dir/train-bert" train --data "$dir/batch" --init "$dir/model" --out "$dir/run" --train-batch-size "$(grep -c '/train-' "$dir/batch.jsonl")" \
 	--num-train-steps 10 --num-warmup-steps 0 --learning-rate 3e-3 --set bias-correction=true --quiet >/dev/null
 "$torch" $check train "$dir/batch/streaming" "$dir/batch.jsonl" "$dir/model" "$dir/run/metrics.jsonl" 2>"$dir/err.txt" || { tail -3 "$dir/err.txt"; exit 1; }
+
+root=$PWD
+python() { "$torch" "$root/internal/dev/interop/run_page.py" "$page"; }
+export torch root page
+export -f python
+for consumer in modernbert mosaicbert streaming; do
+	page=$root/docs/for/$consumer.md
+	mkdir "$dir/$consumer-page" && cd "$dir/$consumer-page"
+	cp "$dir"/demo/sources/*.xml.bz2 enwiki-latest-pages-articles.xml.bz2
+	awk '$0 == "```" {on = 0} on {print} $0 == "```sh" {on = 1}' "$page" >commands.sh
+	grep -q -- "^prepare-data run .* --for $consumer " commands.sh
+	grep -q "^python " commands.sh || echo python >>commands.sh
+	PATH="$dir:$PATH" bash -euo pipefail commands.sh >out.txt 2>err.txt || { tail -5 err.txt; exit 1; }
+	tail -1 out.txt
+	cd "$root"
+done
