@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"slices"
 )
 
 // A Spill is a temporary file that disappears when it is closed.
@@ -88,13 +87,13 @@ func (m *merger[T]) end() int64 {
 func (m *merger[T]) sorted(doing string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		m.sort(m.buf)
-		h := runHeap[T]{compare: m.compare, runs: []*run[T]{{held: m.buf}}}
+		runs := []*run[T]{{held: m.buf}}
 		start := int64(0)
 		for _, end := range m.runs {
-			h.runs = append(h.runs, &run[T]{r: bufio.NewReaderSize(io.NewSectionReader(m.file, start, end-start), 64<<10), get: m.get, b: make([]byte, m.bytes)})
+			runs = append(runs, &run[T]{r: bufio.NewReaderSize(io.NewSectionReader(m.file, start, end-start), 64<<10), get: m.get, b: make([]byte, m.bytes)})
 			start = end
 		}
-		if err := h.merge(func(v T) bool { return yield(v, nil) }); err != nil {
+		if err := Merge(runs, func(a, b *run[T]) int { return m.compare(a.at, b.at) }, func(r *run[T]) bool { return yield(r.at, nil) }); err != nil {
 			var none T
 			yield(none, fmt.Errorf("%s: %w", doing, err))
 		}
@@ -118,7 +117,7 @@ type run[T any] struct {
 	at   T
 }
 
-func (r *run[T]) next() (ok bool, err error) {
+func (r *run[T]) Next() (ok bool, err error) {
 	if r.r == nil {
 		if len(r.held) == 0 {
 			return false, nil
@@ -135,42 +134,48 @@ func (r *run[T]) next() (ok bool, err error) {
 	return true, nil
 }
 
-// runHeap orders runs by their current value.
-type runHeap[T any] struct {
-	compare func(a, b T) int
-	runs    []*run[T]
+// A Source is a sequence of sorted values. It has a current value.
+type Source interface {
+	// Next moves to the next value, at first to the first. It returns false at the end.
+	Next() (ok bool, err error)
 }
 
-func (h *runHeap[T]) Len() int           { return len(h.runs) }
-func (h *runHeap[T]) Less(i, j int) bool { return h.compare(h.runs[i].at, h.runs[j].at) < 0 }
-func (h *runHeap[T]) Swap(i, j int)      { h.runs[i], h.runs[j] = h.runs[j], h.runs[i] }
-func (h *runHeap[T]) Push(any)           { panic("BUG: the number of runs is fixed") }
-func (h *runHeap[T]) Pop() any {
-	last := h.runs[len(h.runs)-1]
-	h.runs = h.runs[:len(h.runs)-1]
+// sourceHeap orders sources by their current value.
+type sourceHeap[S Source] struct {
+	compare func(a, b S) int
+	sources []S
+}
+
+func (h *sourceHeap[S]) Len() int           { return len(h.sources) }
+func (h *sourceHeap[S]) Less(i, j int) bool { return h.compare(h.sources[i], h.sources[j]) < 0 }
+func (h *sourceHeap[S]) Swap(i, j int)      { h.sources[i], h.sources[j] = h.sources[j], h.sources[i] }
+func (h *sourceHeap[S]) Push(any)           { panic("BUG: the number of sources is fixed") }
+func (h *sourceHeap[S]) Pop() any {
+	last := h.sources[len(h.sources)-1]
+	h.sources = h.sources[:len(h.sources)-1]
 	return last
 }
 
-// merge yields the values of all runs in order, until they end or yield returns
-// false.
-func (h *runHeap[T]) merge(yield func(T) bool) error {
-	for i := 0; i < len(h.runs); {
-		switch ok, err := h.runs[i].next(); {
-		case err != nil:
+// Merge calls yield for each value of all sources in order, with the source at that value,
+// until they end or yield returns false. compare compares the current values of two sources.
+func Merge[S Source](sources []S, compare func(a, b S) int, yield func(S) bool) error {
+	h := &sourceHeap[S]{compare: compare}
+	for _, s := range sources {
+		ok, err := s.Next()
+		if err != nil {
 			return err
-		case ok:
-			i++
-		default:
-			h.runs = slices.Delete(h.runs, i, i+1)
+		}
+		if ok {
+			h.sources = append(h.sources, s)
 		}
 	}
 	heap.Init(h)
-	for len(h.runs) > 0 {
-		r := h.runs[0]
-		if !yield(r.at) {
+	for len(h.sources) > 0 {
+		s := h.sources[0]
+		if !yield(s) {
 			return nil
 		}
-		switch ok, err := r.next(); {
+		switch ok, err := s.Next(); {
 		case err != nil:
 			return err
 		case ok:

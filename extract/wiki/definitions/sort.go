@@ -4,6 +4,8 @@ import (
 	"io"
 	"iter"
 	"slices"
+
+	"pretext/internal/extsort"
 )
 
 // A Spill is a temporary file that disappears when it is closed.
@@ -120,38 +122,24 @@ func (s *Sorter) Close() error {
 // duplicates, and at most one error. It holds one block of each file in memory.
 func merge(files []*File) iter.Seq2[Definition, error] {
 	return func(yield func(Definition, error) bool) {
-		var heap []*cursor
-		defer func() {
-			for _, c := range heap {
-				c.stop()
-			}
-		}()
+		var cursors []*cursor
 		for _, f := range files {
 			c := &cursor{}
 			c.next, c.stop = iter.Pull2(f.All())
-			if !c.advance() {
-				continue
-			}
-			heap = append(heap, c)
-			up(heap)
+			defer c.stop()
+			cursors = append(cursors, c)
 		}
 		var last Definition
-		for n := 0; len(heap) > 0; n++ {
-			c := heap[0]
-			if c.err != nil {
-				yield(Definition{}, c.err)
-				return
+		n := 0
+		err := extsort.Merge(cursors, func(a, b *cursor) int { return compare(a.at, b.at) }, func(c *cursor) bool {
+			if n++; n > 1 && c.at == last {
+				return true
 			}
-			if n == 0 || c.at != last {
-				if last = c.at; !yield(last, nil) {
-					return
-				}
-			}
-			if !c.advance() {
-				heap[0] = heap[len(heap)-1]
-				heap = heap[:len(heap)-1]
-			}
-			down(heap)
+			last = c.at
+			return yield(last, nil)
+		})
+		if err != nil {
+			yield(Definition{}, err)
 		}
 	}
 }
@@ -161,51 +149,10 @@ type cursor struct {
 	next func() (Definition, error, bool)
 	stop func()
 	at   Definition
-	err  error
 }
 
-// advance moves to the next definition, or to an error. It returns false at the end.
-func (c *cursor) advance() (ok bool) {
-	c.at, c.err, ok = c.next()
-	if !ok {
-		c.stop()
-	}
-	return ok
-}
-
-// less orders cursors; errors come first.
-func (c *cursor) less(d *cursor) bool {
-	if c.err != nil || d.err != nil {
-		return c.err != nil
-	}
-	return compare(c.at, d.at) < 0
-}
-
-// up moves the last cursor of a heap to its position.
-func up(heap []*cursor) {
-	for i := len(heap) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if !heap[i].less(heap[parent]) {
-			return
-		}
-		heap[i], heap[parent] = heap[parent], heap[i]
-		i = parent
-	}
-}
-
-// down moves the first cursor of a heap to its position.
-func down(heap []*cursor) {
-	for i := 0; ; {
-		least := i
-		for _, child := range []int{2*i + 1, 2*i + 2} {
-			if child < len(heap) && heap[child].less(heap[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		heap[i], heap[least] = heap[least], heap[i]
-		i = least
-	}
+// Next implements [extsort.Source].
+func (c *cursor) Next() (ok bool, err error) {
+	c.at, err, ok = c.next()
+	return ok, err
 }

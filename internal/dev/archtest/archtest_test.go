@@ -49,7 +49,7 @@ var allowed = map[string][]string{
 	"extract/wiki/wikihtml":    {"counts", "extract/wiki/facts", "extract", "extract/internal/counting", "internal/failure", "extract/wiki", "extract/wiki/wikitext"},
 	"extract/wiki/learn":       {"extract", "extract/wiki", "extract/wiki/rendering", "extract/wiki/wikihtml", "extract/wiki/wikitext"},
 	"extract/wiki/rendering":   {},
-	"extract/wiki/definitions": {"internal/failure"},
+	"extract/wiki/definitions": {"internal/failure", "internal/extsort"},
 	"extract/wiki/wikitext":    {"extract/wiki/rendering", "internal/portable"},
 	"tokenize":                 {"internal/pyspace"},
 	"tokenize/sentence":        {"internal/pyspace"},
