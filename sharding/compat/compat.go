@@ -82,7 +82,6 @@ type folder struct {
 	parts     []examples.Part
 	made      sharding.ExamplesOptions
 	converted *sharding.ConvertOptions // nil: TFRecord
-	vocab     bool                     // the folder has a vocab.txt or tokenizer.json
 	ids       int                      // size of the vocabulary; 0: unknown
 	cls, sep  int32                    // -1: unknown
 	pad       int32
