@@ -13,9 +13,9 @@ const (
 	textPerByte = sharding.TextPerByte
 )
 
-// scratch returns how many bytes of examples each worker may hold in memory. If the tasks
-// do not fit into c.Memory bytes, the error is a [*stage.MemoryError]. wide reports
-// whether ids take four bytes.
+// scratch returns the limit, in bytes, of the examples that each worker holds in memory. If
+// the largest tasks that may run at once need more than c.Memory bytes, the error is a
+// [*stage.MemoryError]. wide must be set if token ids take four bytes instead of two.
 func (c ExamplesConfig) scratch(shards []sharding.ShardSize, wide bool, workers int) (int64, error) {
 	tasks := make([]int64, len(shards))
 	for i, s := range shards {

@@ -202,7 +202,7 @@ func (w *templatesWorker) part(ctx context.Context, r stage.Result) (p definitio
 	defer f.Close() // the directory needs only the index, which definitions.Open reads
 	p.Name = car.File.Name
 	if n, err := hex.Decode(p.SHA256[:], []byte(car.File.SHA256)); err != nil || n != len(p.SHA256) {
-		return p, fmt.Errorf("side-car %s in %s: %w: hash %q", r.SideCar, w.Folder, sharding.ErrFormat, car.File.SHA256)
+		return p, fmt.Errorf("side-car %s in %s: %w: invalid SHA-256 %q", r.SideCar, w.Folder, sharding.ErrFormat, car.File.SHA256)
 	}
 	if p.File, err = definitions.Open(f, f.Size()); err != nil {
 		return p, fmt.Errorf("%s: %w", store.Join(w.Out(), p.Name), err)

@@ -33,8 +33,9 @@ var (
 		recognize.JSON:  "JSON lines go to prepare-data examples PATH",
 	})
 
-	// made is for directories that pretext has written. Some contain .txt files that are
-	// not books, such as vocab.txt.
+	// made holds the advice for an input that is a directory written by pretext. Such
+	// directories are recognized because some contain .txt files that are not books, such as
+	// vocab.txt.
 	made = recognize.Cures{
 		recognize.Documents:   "its text is extracted already: prepare-data examples PATH",
 		recognize.PreparedRun: "its text is extracted already: prepare-data examples PATH/documents",
@@ -46,7 +47,7 @@ var (
 		recognize.Saved:       "write it as Parquet or JSON lines first (to_parquet, to_json)",
 	}
 
-	// notBooks is for directories without books.
+	// notBooks holds the advice for an input of --books that is a directory without books.
 	notBooks = recognize.Cures{
 		recognize.EmptyFolder:   "give a folder with .txt, .epub or .parquet files",
 		recognize.DumpFolder:    "give it as --wiki-dump PATH",
@@ -56,7 +57,7 @@ var (
 		recognize.ArchiveFolder: "archives in a folder are not opened: give each with a --books of its own, as in --books PATH/*",
 	}
 
-	// notDumps is for directories without dumps.
+	// notDumps holds the advice for an input of --wiki-dump that is a directory without dumps.
 	notDumps = made.With(recognize.Cures{
 		recognize.EmptyFolder:   "give a folder with dumps (.xml, .xml.bz2 or .xml.gz)",
 		recognize.TextFolder:    "texts and books go to --books PATH",

@@ -208,8 +208,8 @@ func (e *Example) sentences() error {
 	return err
 }
 
-// sumOf returns the sum of the values of l: the numbers of tokens of parts of a record, of
-// which each must have a token.
+// sumOf returns the sum of values, the token counts of the parts of a record. A part without
+// a token is an error; l and part name the feature and the kind of part in it.
 func sumOf(l List, values []int32, part string) (sum int64, err error) {
 	if len(values) == 0 {
 		return 0, &FeatureError{l.Name(), "empty"}

@@ -88,9 +88,10 @@ func (a *Assignment) prepareNegatives(order []dealt) {
 	}
 }
 
-// start returns the start of a shard's interval in a line, such that the fraction of the
-// line before it equals the fraction of text in the shards before. After the last shard,
-// the line continues with the first again.
+// start returns the document index at which a shard's interval of l starts. It divides l in
+// proportion to text: if the shards before this one hold 30 % of the text, the interval
+// starts after 30 % of l's documents. l is circular: for a shard number of a.Shards or more,
+// the index continues past the end of l.
 func (a *Assignment) start(l *line, shard int) int64 {
 	n := l.documents()
 	if shard >= a.Shards {

@@ -120,7 +120,7 @@ func readManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	m.Recipe.FormatVersion = FormatVersion
 	for i, p := range m.parts {
 		if p.Name != manifestPartName(i) {
-			return nil, fmt.Errorf("read %s in %s: %w: part %d is named %q", ManifestName, folder, ErrFormat, i, p.Name)
+			return nil, fmt.Errorf("read %s in %s: %w: part %d is named %q, must be %q", ManifestName, folder, ErrFormat, i, p.Name, manifestPartName(i))
 		}
 	}
 	return &m, nil

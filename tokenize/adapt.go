@@ -38,9 +38,9 @@ func (r *rules) adapt(o Options) {
 	r.lower = lower
 }
 
-// lowerOnly returns a function that maps a character and its class to the
-// lower-case action to use if accents are kept. It fills lower with the
-// lower-case forms.
+// lowerOnly is for tokenizers that lower-case and keep accents. The function that it returns
+// gives the action for a character: lowerMap for one with a lower-case form, lowerSame for
+// every other. lowerOnly fills lower: each such character is mapped to its lower-case form.
 func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
 	for _, pair := range lowerRanges {
 		for c := pair.first; c <= pair.last; c += pair.step {
@@ -59,10 +59,10 @@ func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
 	}
 }
 
-// stripOnly returns a function that maps a character and its class to the action to use if
-// accents are removed and case is kept: the action of the class table, except for capitals.
-// It fills lower with the capitals that have accents, mapped to these capitals without
-// accents.
+// stripOnly is for tokenizers that remove accents and keep case. The function that it
+// returns gives the action for a character: lowerMap for a capital with an accent, lowerSame
+// for another capital, and the class table's action (was) for everything else. stripOnly
+// fills lower: each capital with an accent is mapped to the capital without it.
 func (r *rules) stripOnly(lower map[rune]string) func(c rune, was class) class {
 	capitals := map[rune]bool{}
 	for _, pair := range lowerRanges {

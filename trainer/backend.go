@@ -140,7 +140,7 @@ func (o Options) Validate() error {
 // Fits returns an error if b exceeds the limits in o.
 func (o Options) Fits(b *Batch) error {
 	if b.Tokens() > o.Tokens || b.Sequences() > o.Sequences || b.Masked() > o.Masked {
-		return fmt.Errorf("batch of %d tokens, %d sequences, %d masked: the model was opened for %d, %d, %d",
+		return fmt.Errorf("batch too large: %d tokens, %d sequences, %d masked tokens; the model was opened for at most %d tokens, %d sequences, %d masked tokens",
 			b.Tokens(), b.Sequences(), b.Masked(), o.Tokens, o.Sequences, o.Masked)
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 type schedule struct {
 	kind       ScheduleKind
 	optimizer  OptimizerName // its default schedule is this one; "": no optimizer's
-	parameters []string      // names of its [ScheduleParameters]
+	parameters []string      // names of the [ScheduleParameters] that apply to this kind
 	help       string        // in a few words, if the name is not enough
 	doc        string        // for docs/train.md
 	byTime     bool          // the rate depends on the fraction of the time that has passed instead of the step

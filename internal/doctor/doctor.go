@@ -35,7 +35,7 @@ const (
 	Fail Level = "fail" // it will not work
 )
 
-// A Check is the result of one check.
+// A Check is the result of testing one property of the machine, such as free disk space.
 type Check struct {
 	Name   string `json:"name"`
 	Level  Level  `json:"level"`

@@ -60,7 +60,8 @@ func New(dir string, memory int64) *Sorter {
 	return &Sorter{limit: int(max(memory/pairBytes, 1024)), merger: merger[Pair]{kind: pairs, spill: TempSpill(dir)}}
 }
 
-// Add adds pairs. It does not retain the slice.
+// Add adds pairs to those to sort. If memory is full, it first writes a sorted run to the
+// temporary file. It does not retain the slice.
 func (s *Sorter) Add(pairs []Pair) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,8 @@ func NewKeys(memory int64, spill func() (Spill, error)) *Keys {
 	return &Keys{limit: int(max(memory/8, 1024)), merger: merger[uint64]{kind: keys, spill: spill}}
 }
 
-// Add adds a number.
+// Add adds key to the numbers to sort. If memory is full, it first writes a sorted run to
+// the temporary file.
 func (k *Keys) Add(key uint64) error {
 	if len(k.buf) == k.limit {
 		if err := k.flush(); err != nil {

@@ -283,8 +283,8 @@ func get(name string) (columns.Format, error) {
 	return nil, failure.Usagef("format %q: must be one of %s", name, strings.Join(formats.Names(), ", "))
 }
 
-// CheckFor returns a usage error if the loader of a consumer would misread the examples of
-// some options, as far as is known before they are made.
+// CheckFor returns a usage error if the consumer's loader would misread examples made with
+// the options o. It runs before the examples are made, so it does not find every problem.
 func CheckFor(consumer string, o sharding.ExamplesOptions, tokenizer bool) error {
 	c, err := consumers.Get(consumer)
 	if err != nil {

@@ -218,8 +218,8 @@ func (r *decisionReader) next(number int) (d decision, ok bool) {
 	return d, true
 }
 
-// An idReader returns the IDs of documents by number. It keeps the most recent file open,
-// because copies in one source are often close together.
+// An idReader returns the ID of a document by its number. It keeps the signatures file that
+// it read last open, because duplicates in one source are often in the same file.
 type idReader struct {
 	ctx      context.Context
 	location string

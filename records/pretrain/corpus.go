@@ -202,7 +202,7 @@ func (c *Corpus) validate() error {
 // not ended.
 func (c *Corpus) fits(v Vocab) error {
 	if c.vocabSize != v.Size {
-		return fmt.Errorf("build examples: corpus was made for a vocabulary of %d tokens, want %d", c.vocabSize, v.Size)
+		return fmt.Errorf("build examples: the corpus was made for a vocabulary of %d tokens, but this vocabulary has %d", c.vocabSize, v.Size)
 	}
 	if c.marked != v.Marked {
 		return fmt.Errorf("build examples: Marked is %t for the corpus, want %t as for the vocabulary", c.marked, v.Marked)

@@ -12,7 +12,7 @@ import (
 func TestACorpusMustFitTheBuilder(t *testing.T) {
 	b := mustBuilder(t, DefaultOptions(), smallVocab(100), Scratch{})
 	_, err := b.Build(context.Background(), NewCorpus(99), 1, nil)
-	if want := "build examples: corpus was made for a vocabulary of 99 tokens, want 100"; err == nil || err.Error() != want {
+	if want := "build examples: the corpus was made for a vocabulary of 99 tokens, but this vocabulary has 100"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	open := NewCorpus(100)

@@ -12,8 +12,9 @@ type Followed struct {
 	Examples [2][2]int64 `json:"examples"`
 }
 
-// Follow makes a [Builder] count the examples whose segment B comes from the last ended
-// document. id identifies the document in the result.
+// Follow marks the document that was completed last when Follow is called. A [Builder] then
+// counts the examples whose segment B comes from that document, and reports the counts
+// under id.
 func (c *Corpus) Follow(id uint64) {
 	c.followed = append(c.followed, followed{uint32(c.Documents() - 1), id})
 }

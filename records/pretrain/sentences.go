@@ -28,11 +28,11 @@ func sentencesRecipe() Recipe {
 	return r
 }
 
-// newSentenceSplitter returns a [Splitter] of records of the form [records.Sentences]: those
-// of [NewSplitter], and the number of tokens of each of their sentences. They are for
-// readers that make pairs of segments when they make a batch. A sentence of more than 512
-// tokens is divided into as few parts of about equal length as possible, and each part
-// counts as a sentence.
+// newSentenceSplitter returns a [Splitter] that makes records of the form
+// [records.Sentences]: those of [NewSplitter], with the token count of each sentence.
+// Readers that make pairs of segments when they make a batch need the counts. A sentence of
+// more than 512 tokens is divided into as few parts of about equal length as possible, and
+// each part counts as a sentence.
 func newSentenceSplitter(o Options, v Vocab) (*Splitter, error) {
 	b, err := NewSplitter(o, v)
 	if err != nil {

@@ -57,7 +57,8 @@ type Record struct {
 	Payload []byte // valid until the next iteration
 }
 
-// Files returns the parts of TFRecord files without a manifest.
+// Files returns one [Part] for each TFRecord file in paths. Without a manifest the number
+// of examples is unknown, so Count is -1.
 func Files(ctx context.Context, paths []string) (parts []Part, err error) {
 	for _, path := range paths {
 		info, err := store.Stat(ctx, path)

@@ -177,7 +177,7 @@ func (f *remakeFinder) ofShards(ctx context.Context, s madeFolder) (*remakeSourc
 	case found == 0 && len(f.documents()) > 0:
 		return nil, nil // reported by chain
 	default:
-		return nil, failure.Usagef("%s: the documents that it is made of are not beside it (%d of %d folders are missing): name their folders with --documents DIR", s, wanted-found, wanted)
+		return nil, failure.Usagef("%s: the documents from which it was made are not next to it (%d of %d folders are missing): give their folders with --documents DIR", s, wanted-found, wanted)
 	}
 	if source.made.NSPNegatives != "" && s.manifest.Algorithm < sharding.NegativesAlgorithm {
 		return nil, failure.Usagef("%s: made by version %d of the stage with --nsp-negatives corpus, which this program does not make any more, so its shards cannot be made again: make the data again, or leave out --remake", s, s.manifest.Algorithm)

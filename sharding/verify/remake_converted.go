@@ -60,11 +60,11 @@ func (f *remakeFinder) deal(ctx context.Context, source *remakeSource) error {
 	}
 	switch {
 	case source.made.Mix != nil:
-		return failure.Usagef("%s: made with a mix, whose counts are beside its TFRecord shards: verify the run that has those", source.stage)
+		return failure.Usagef("%s: made with a mix, whose counts are only next to the TFRecord shards: verify the run that has the TFRecord shards", source.stage)
 	case len(folders) == 0:
-		return failure.Usagef("%s: neither the shards from which it was converted nor their documents are beside it: name the folders of the documents with --documents DIR, in the order in which they were read", source.stage)
+		return failure.Usagef("%s: neither the source shards nor their documents are next to it: give the folders of the documents with --documents DIR, in the order in which they were read", source.stage)
 	case len(folders) > 1 && len(f.given) == 0:
-		return failure.Usagef("%s: the shards from which it was converted are not beside it, but several folders of documents are: name those that they were made of with --documents DIR", source.stage)
+		return failure.Usagef("%s: the source shards are not next to it, and there are several folders of documents: give the folders from which the shards were made with --documents DIR", source.stage)
 	}
 	for _, d := range folders {
 		source.documents = append(source.documents, d.String())

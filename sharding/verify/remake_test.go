@@ -205,7 +205,7 @@ func TestShardsWithoutTheirDocumentsAreNotMadeAgain(t *testing.T) {
 	for _, c := range []struct {
 		path, documents, want string
 	}{
-		{shards, "", "name their folders with --documents"},
+		{shards, "", "give their folders with --documents"},
 		{shards, filepath.Join(other, sharding.DocumentsFolder), "made of other documents"},
 		{shards, filepath.Join(other, sharding.ShardsFolder), "want a folder of documents"},
 		{shards, other, "no folder of documents"},

@@ -84,8 +84,8 @@ func (p *precompiled) find(s string) (replacement string, ok bool) {
 	return "", false
 }
 
-// maxCluster is the length in bytes from which a grapheme cluster is only replaced
-// character by character.
+// maxCluster is a limit in bytes. A shorter grapheme cluster is looked up as a whole first;
+// one of this length or more is replaced character by character.
 const maxCluster = 6
 
 func (p *precompiled) normalize(b *budget, text string, zero int) (string, int) {

@@ -151,7 +151,7 @@ func verify(dir string) ([]string, error) {
 	var names []string
 	for _, f := range m.Files {
 		if f.Name != filepath.Base(f.Name) || f.Name == manifestFile {
-			return nil, fmt.Errorf("manifest: file name %q", f.Name)
+			return nil, fmt.Errorf("manifest: invalid file name %q: must be a plain name without a directory, and not %s", f.Name, manifestFile)
 		}
 		if err := verifyFile(filepath.Join(dir, f.Name), f); err != nil {
 			return nil, err

@@ -15,7 +15,8 @@ import (
 	"pretext/trainer/checkpoint/torchfile"
 )
 
-// modelFiles are the open weights of a folder, in one or several files.
+// modelFiles reads the weights of a model folder from its opened files. There may be one
+// file or several.
 type modelFiles interface {
 	weights
 	names() []string

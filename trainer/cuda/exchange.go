@@ -279,7 +279,8 @@ func (x *hostExchange) one(c device.Collective) error {
 	panic("BUG: no " + c.Kind.String() + " through host memory")
 }
 
-// through copies send from the device, calls f, and copies receive to the device.
+// through copies the device memory at from into the host buffer send, calls f, and copies
+// the host buffer receive to the device memory at to.
 func (x *hostExchange) through(send []float32, from device.Pointer, receive []float32, to device.Pointer, f func() error) error {
 	x.r.appendFloat32(send[:0], from, len(send))
 	if x.r.err != nil {

@@ -100,7 +100,7 @@ func (m Masking) Validate() error {
 	var errs []error
 	for i, r := range append([]MaskRate{{0, m.Prob}}, m.Later...) {
 		if !(r.Prob > 0 && r.Prob < 1) {
-			errs = append(errs, fmt.Errorf("masked_lm_prob %v: must be between 0 and 1", r.Prob))
+			errs = append(errs, fmt.Errorf("masked_lm_prob %v: must be above 0 and below 1", r.Prob))
 		}
 		if i > 0 && r.Position <= 0 || i > 1 && r.Position <= m.Later[i-2].Position {
 			errs = append(errs, fmt.Errorf("masked_lm_prob %v from position %d: positions must ascend from 1", r.Prob, r.Position))

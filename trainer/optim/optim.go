@@ -112,8 +112,8 @@ func Update[T float32 | float64](c Constants[T], w, m, v, g []T) {
 	}
 }
 
-// TrustRatio returns LAMB's trust ratio ‖w‖/‖u‖ of a tensor with weight decay,
-// given the sums of squares of its weights and of its direction.
+// TrustRatio returns LAMB's trust ratio ‖w‖/‖u‖ for a tensor with weight decay. weights is
+// the sum of squares of its weights w; direction is that of its direction u.
 func TrustRatio(weights, direction float64) float64 {
 	if weights > 0 && direction > 0 {
 		return math.Sqrt(weights) / math.Sqrt(direction)

@@ -47,7 +47,7 @@ func ParseMaskRates(s string) (rates MaskRates, err error) {
 		case err != nil || !from && i > 0:
 			return nil, fmt.Errorf("%q: write a fraction, as in 0.15, or fractions and the steps from which they apply, as in 0.3@0,0.15@50000", s)
 		case !(r.Prob > 0 && r.Prob < 1):
-			return nil, fmt.Errorf("%q: %v must be between 0 and 1", s, r.Prob)
+			return nil, fmt.Errorf("%q: %v must be above 0 and below 1", s, r.Prob)
 		case i == 0 && r.Step != 0 || i > 0 && r.Step <= rates[i-1].Step:
 			return nil, fmt.Errorf("%q: the steps must ascend from 0", s)
 		}

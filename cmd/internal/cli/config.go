@@ -34,8 +34,9 @@ func NewConfig(s *Settings) *cobra.Command {
 		Short: "Show the settings that a command would use, and the origin of each",
 		Long: `Shows the value that each flag of a command would have, without running the command.
 In order of precedence, values come from the command line, the environment, the file
-of --config, a preset, and the defaults, which are shown as comments. The output is a
-file for --config; user names and queries of URLs, which may be secret, are not in it.
+of --config, a preset, and the defaults, which are shown as comments. The output can be
+used as the file of --config. From each URL, the user name and the query string are
+removed, because they may be secret.
 
 The keys of such a file are flag names. Keys at the top apply to all commands; keys
 under the name of a command apply to that command ("finetune squad" for a command of

@@ -18,8 +18,9 @@ type Group struct {
 	Heading string
 	Flags   []string // in the order of the help text
 
-	// Settings are keys of the settings file, of the environment and of --set. The key
-	// "rule@run,plan" is a setting of the commands run and plan, and a flag of others.
+	// Settings are keys of the settings file, of the environment and of --set. The text after
+	// an @ lists the commands in which the key is a setting; in all others it is a flag. So
+	// "rule@run,plan" makes rule a setting of run and plan, and leaves --rule to filter.
 	Settings []string
 }
 

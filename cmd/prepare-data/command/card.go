@@ -54,7 +54,7 @@ read TFRecords; the card shows how TensorFlow does.`,
 	}
 	flags.add(cmd.Flags())
 	fs := cmd.Flags()
-	out.add(fs, "file to write (required)", "print the name of the file as JSON")
+	out.add(fs, "file to write (required)", "print the name and size of the written file as JSON")
 	fs.StringVar(&o.Name, "name", "", "name of the data set; default: the name of its folder")
 	fs.StringArrayVar(&o.Licences, "license", nil, "`licence` of the data as the Hugging Face Hub names it, such as cc-by-sa-4.0; may be repeated; default: the licences of the downloads")
 	return cmd

@@ -112,7 +112,7 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 		return r, err
 	}
 	if n := *f.maxRejects; !(n >= 0 && n <= 1) {
-		return r, usagef("--max-rejects %g: must be between 0 and 1", n)
+		return r, usagef("--max-rejects %g: must be from 0 to 1", n)
 	}
 	if f.Temp != "" {
 		if _, ok := store.Locate(f.Temp).Local(); !ok {

@@ -104,7 +104,7 @@ The page loads no other file.`,
 		},
 	}
 	flags.add(cmd.Flags())
-	out.add(cmd.Flags(), "HTML `file` to write, instead of text", "write the result as JSON, with --out the name of the file")
+	out.add(cmd.Flags(), "HTML `file` to write, instead of text", "print the result as JSON; with --out, print only the name and size of the written file, as JSON")
 	return cmd
 }
 

@@ -36,12 +36,13 @@ func newClassify() *cobra.Command {
 dev_mismatched.tsv) and predicts DIR/test.tsv. Missing files are skipped. Without
 train.tsv, --init must be a model that was trained for the task.
 
-Tasks: cola, mnli, mrpc, qnli, qqp, rte, sst-2, sts-b (a score), wnli in GLUE's format,
-or tsv: tables with the columns --text-column, --pair-column and --label-column.
+Tasks in GLUE's format: cola, mnli, mrpc, qnli, qqp, rte, sst-2, sts-b (predicts a
+score), wnli. Task tsv: your own tables, with the columns --text-column, --pair-column
+and --label-column.
 
-Writes OUT/step-… (BertForSequenceClassification), eval.json, and for each test
-table test_results.tsv: one row per example with the probability of each class, or
-the score.`,
+Writes to OUT the model as step-… (BertForSequenceClassification), the metrics as
+eval.json, and the predictions for each test table as test_results.tsv: one row per
+example, with the probability of each class or, if the task predicts a score, the score.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error

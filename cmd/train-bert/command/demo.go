@@ -74,7 +74,7 @@ filled in. DIR/curve.html has the loss curve. Nothing is downloaded.`,
 	fs := cmd.Flags()
 	fs.StringVar(&o.Data, "data", "", "shards to train on; default: those of the program, unpacked to DIR/data")
 	fs.StringVarP(&o.Out, "out", "o", "", "directory to write to (required)")
-	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "steps")
+	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "number of training steps")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "random seed of the initial weights and the order of examples")
 	addTrainingDevice(fs, &o.Device)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")

@@ -108,7 +108,7 @@ func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {
 
 // addForm adds the flags for records that are not segment pairs.
 func addForm(fs *pflag.FlagSet, maxSeqLength *int, attendAcross *bool) {
-	fs.IntVar(maxSeqLength, "max-seq-length", 0, "with records of documents (recipe tokens): length in tokens of the sequences into which they are cut; default: the model's positions")
+	fs.IntVar(maxSeqLength, "max-seq-length", 0, "sequence length in tokens; documents are cut into sequences of this length (only for records of the recipe tokens); default: the model's max_position_embeddings")
 	fs.BoolVar(attendAcross, "attend-across", false, "with packed rows: tokens attend to all documents of their row, not only to their own")
 }
 

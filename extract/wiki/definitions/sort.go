@@ -33,7 +33,8 @@ type Sorter struct {
 // not fit, it writes them to a temporary file created by spill.
 func NewSorter(spill func() (Spill, error)) *Sorter { return &Sorter{spill: spill} }
 
-// Add adds a definition.
+// Add adds d to the definitions to sort. If memory is full, it writes a sorted run to the
+// temporary file.
 func (s *Sorter) Add(d Definition) error {
 	s.list = append(s.list, d)
 	if s.size += d.Size() + 64; s.size < sortMemory {

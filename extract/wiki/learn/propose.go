@@ -29,7 +29,7 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("min_uses %d: must be at least 1", o.MinUses))
 	}
 	if !(o.MinExplained > 0.5 && o.MinExplained <= 1) {
-		errs = append(errs, fmt.Errorf("min_explained %g: must be over 0.5, and at most 1", o.MinExplained))
+		errs = append(errs, fmt.Errorf("min_explained %g: must be above 0.5 and at most 1", o.MinExplained))
 	}
 	return errors.Join(errs...)
 }

@@ -98,9 +98,9 @@ func (w *writer) text(text []byte) {
 	}
 }
 
-// first writes the first n bytes of text, which have no special characters, at the
-// start of a line or after white space. A byte that would be a list or table mark there
-// is escaped. It returns the number of bytes used.
+// first writes text[:n], which has no special characters, at the start of a line or after
+// white space, and returns n. If the first byte would begin a list or a table at the start
+// of a line, first writes only that byte, escaped, and returns 1.
 func (w *writer) first(text []byte, n int) int {
 	bol := w.bol
 	w.begin()

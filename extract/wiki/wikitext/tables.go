@@ -135,7 +135,8 @@ func (s *source) skipIndent(i int) int {
 	return i
 }
 
-// tables drops tables. Only text outside of all cells is rendered.
+// tables removes wikitext tables from a page. Of a table, only text that is in no cell is
+// rendered.
 type tables struct {
 	in      *finder
 	w       *writer

@@ -62,7 +62,9 @@ func (c *scaling) run(ctx context.Context, o options, out string, workers int) e
 	return nil
 }
 
-// writeScaling measures and writes a row for the whole run and for each stage.
+// writeScaling measures how long prepare-data takes with one worker and with o.scaling
+// workers. It writes one row for the whole run, one for each stage and one for CPU time; or
+// everything as JSON.
 func writeScaling(ctx context.Context, o options, dir string, stdout, progress io.Writer) error {
 	machine := describe()
 	if o.scaling < 2 || o.scaling > machine.Cores {

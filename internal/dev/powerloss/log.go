@@ -16,7 +16,8 @@ type Log struct {
 	contents map[digest][]byte
 }
 
-// Len returns the number of moments, that is, of operations that changed the folder.
+// Len returns the number of recorded moments: one after the first operation, and one after
+// each later operation that changed the folder or synced a part of it.
 func (l *Log) Len() int { return len(l.events) }
 
 // At describes moment i: the operation that has just been done.

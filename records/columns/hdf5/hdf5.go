@@ -199,7 +199,7 @@ func (w *writer) Close() ([]columns.File, error) {
 func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
 	return func(yield func([]columns.Value, error) bool) {
 		if len(files) != 1 || len(p.Schema) != 7 || columns.Variable(p.Schema) {
-			yield(nil, fmt.Errorf("%s: %w: %d files, want one of pairs", p.Stem, columns.ErrCorrupt, len(files)))
+			yield(nil, fmt.Errorf("%s: %w: %d files with %d columns, must be 1 file with 7 columns of fixed length", p.Stem, columns.ErrCorrupt, len(files), len(p.Schema)))
 			return
 		}
 		f, size, err := open(files[0])

@@ -225,7 +225,7 @@ type reader struct {
 
 func newReader(p columns.Part, files []string, open columns.Open) (*reader, error) {
 	if len(files) != 2 {
-		return nil, fmt.Errorf("%s: %w: %d files, want 2", p.Stem, columns.ErrCorrupt, len(files))
+		return nil, fmt.Errorf("%s: %w: %d files for one part, must be 2 (%s and %s)", p.Stem, columns.ErrCorrupt, len(files), dataSuffix, indexSuffix)
 	}
 	if err := checkSchema(p); err != nil {
 		return nil, err

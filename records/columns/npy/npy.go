@@ -271,7 +271,7 @@ func arrays(p columns.Part, files []string, open columns.Open) (ins []*reader, e
 		}
 	}
 	if len(files) != want {
-		return nil, fmt.Errorf("%s: %w: %d files, want %d for %d columns", p.Stem, columns.ErrCorrupt, len(files), want, len(p.Schema))
+		return nil, fmt.Errorf("%s: %w: %d files for one part, must be %d for its %d columns", p.Stem, columns.ErrCorrupt, len(files), want, len(p.Schema))
 	}
 	for _, c := range p.Schema {
 		in := &reader{name: files[0], column: c}

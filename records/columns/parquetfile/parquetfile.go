@@ -176,7 +176,7 @@ func (Format) Index(files []columns.File) (name string, content []byte, err erro
 func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
 	return func(yield func([]columns.Value, error) bool) {
 		if len(files) != 1 {
-			yield(nil, fmt.Errorf("%s: %w: %d files, want one", p.Stem, columns.ErrCorrupt, len(files)))
+			yield(nil, fmt.Errorf("%s: %w: %d files for one part, must be 1", p.Stem, columns.ErrCorrupt, len(files)))
 			return
 		}
 		f, size, err := open(files[0])

@@ -113,7 +113,7 @@ func (w *writer) Close() ([]columns.File, error) {
 func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
 	return func(yield func([]columns.Value, error) bool) {
 		if len(files) != 1 {
-			yield(nil, fmt.Errorf("%s: %w: %d files, want one", p.Stem, columns.ErrCorrupt, len(files)))
+			yield(nil, fmt.Errorf("%s: %w: %d files for one part, must be 1", p.Stem, columns.ErrCorrupt, len(files)))
 			return
 		}
 		f, size, err := open(files[0])
@@ -155,7 +155,7 @@ func (r *reader) read(n int64) error {
 			return err
 		}
 		if name := member(r.part.Stem, n, c); h.Name != name || h.Size > maxMember {
-			return fmt.Errorf("found %q of %d bytes, want %q", h.Name, h.Size, name)
+			return fmt.Errorf("found %q of %d bytes, must be %q of at most %d bytes", h.Name, h.Size, name, maxMember)
 		}
 		length := int64(c.Len)
 		if c.Len == 0 {

@@ -119,7 +119,7 @@ func lowered(r rune) (action byte, replacement string, err error) {
 		if ccc != 0 {
 			reorder++
 		} else if reorder > 0 {
-			return 0, "", fmt.Errorf("decomposition contains a kept non-starter before a starter")
+			return 0, "", fmt.Errorf("decomposition has a combining character that is not removed (category other than Mn) before a starter")
 		}
 		if k := kind(c); k == kindRemove || k == kindSpace || k == kindPunct && len(kept) > 0 {
 			return 0, "", fmt.Errorf("decomposition contains %+q, which splits or joins words", c)

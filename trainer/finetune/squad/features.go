@@ -116,7 +116,7 @@ type builder struct {
 	want      []byte
 }
 
-// add adds a question.
+// add adds the features of question i of the data.
 func (b *builder) add(i int) error {
 	q := &b.f.Data.Questions[i]
 	if b.passage == nil || b.paragraph != q.Paragraph {

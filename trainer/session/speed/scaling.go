@@ -101,9 +101,9 @@ func (f *Figures) validate() error {
 	positive("link_gb_per_second", f.Link)
 	positive("network_gb_per_second", f.Network)
 	for name, v := range map[string]float64{"optimizer_ms": f.OptimizerMillis, "launch_ms": f.LaunchMillis, "latency_us": f.LatencyMicros} {
-		want(v >= 0 && v < 1e9, "%s %v: must not be negative", name, v)
+		want(v >= 0 && v < 1e9, "%s %v: must be at least 0 and below 1e9", name, v)
 	}
-	want(f.Jitter >= 0 && f.Jitter < 1, "jitter %v: must be from 0 to 1", f.Jitter)
+	want(f.Jitter >= 0 && f.Jitter < 1, "jitter %v: must be at least 0 and below 1", f.Jitter)
 	want(f.ShortSeqProb >= 0 && f.ShortSeqProb <= 1, "short_seq_prob %v: must be from 0 to 1", f.ShortSeqProb)
 	want(f.Length >= 5 && f.Length <= trainer.MaxBatchTokens, "max_seq_length %d: must be at least 5", f.Length)
 	want(f.Masked >= 1 && f.Masked <= f.Length, "max_predictions_per_seq %d: must be from 1 to max_seq_length", f.Masked)

@@ -481,8 +481,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	within(t, second, "an answer").want(t, http.StatusOK, `"classes"`)
 }
 
-// Connections of others that say nothing, or nonsense, may make the server slower. As long
-// as there are fewer than it has room for, no question stays without an answer.
+// 64 clients open connections that send nothing or invalid requests. This may make the
+// server slower, but it answers every valid request, because it accepts more connections.
 func TestAServerThatIsFloodedAnswers(t *testing.T) {
 	x := start(t, trainer.Heads{Labels: 2}, false, nil)
 	run := func() time.Duration {

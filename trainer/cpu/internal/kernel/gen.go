@@ -173,9 +173,9 @@ func (s isa) zero(i int) {
 // table of constants.
 func (s isa) constant(c, dst int) { s.p("VBROADCASTSS %d(R9), %s", 4*c, s.r(dst)) }
 
-// micro writes the function that computes a tile of rows×(2 registers). Registers 2i
-// and 2i+1 hold row i of the tile; after them come two registers for B and two for
-// elements of A.
+// micro generates the assembly function that computes a tile of rows×(2 registers).
+// Registers 2i and 2i+1 hold row i of the tile; after them come two registers for B and two
+// for elements of A.
 func (s isa) micro() {
 	s.microBegin("micro", "k int, a, b, c *float32, ldc int, add bool")
 	packed := func(step, i int) string { return fmt.Sprintf("%d(SI)", 4*(step*s.rows+i)) }

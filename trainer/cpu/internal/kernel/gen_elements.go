@@ -63,7 +63,8 @@ func (s isa) expSum() {
 	s.end()
 }
 
-// expSums writes the function that adds exp(x − shift), element by element, to sums.
+// expSums generates the assembly function that adds exp(x − shift), element by element, to
+// sums.
 func (s isa) expSums() {
 	s.text("expSums", "sums, x, shift *float32, n int, table *float32", "DI SI DX CX R9")
 	s.loop("next", func() {
@@ -76,8 +77,8 @@ func (s isa) expSums() {
 	s.end()
 }
 
-// expScale writes the function that replaces x by exp(x − shift)·by, element by element.
-// The function stores partial sums of the results, one for each float of a register.
+// expScale generates the assembly function that replaces x by exp(x − shift)·by, element by
+// element. The function adds up the results and stores one partial sum for each lane.
 func (s isa) expScale() {
 	s.text("expScale", "x, shift, by *float32, n int, table *float32, sums *float32", "SI DX DI CX R9 R10")
 	s.zero(6)
@@ -93,8 +94,8 @@ func (s isa) expScale() {
 	s.end()
 }
 
-// addMax writes the function that adds a number to all elements of x, and replaces each
-// element of top by the larger of itself and the element of x.
+// addMax generates the assembly function that adds a number to all elements of x, and
+// replaces each element of top by the larger of itself and the element of x.
 func (s isa) addMax() {
 	s.text("addMax", "x, top *float32, n int, by *float32", "SI DI CX AX")
 	s.p("VBROADCASTSS (AX), %s", s.r(1))
@@ -115,7 +116,7 @@ func (s isa) max() {
 	s.end()
 }
 
-// gelu writes the function for the tanh form of GELU. It is computed as x·σ with
+// gelu generates the assembly function for the tanh form of GELU. It is computed as x·σ with
 // σ = 1/(1 + exp(−2√(2/π)(x + 0.044715x³))). With grad it multiplies y by the
 // derivative, σ + x·σ(1 − σ)·2√(2/π)(1 + 3·0.044715x²).
 func (s isa) gelu(name string, grad bool) {
@@ -152,10 +153,10 @@ func (s isa) gelu(name string, grad bool) {
 	s.end()
 }
 
-// erf writes the function for the exact form of GELU, x·Φ(x) with Φ(x) = ½(1 + erf(x/√2)).
-// erf is Abramowitz and Stegun's approximation 7.1.26 (error below 1.5e-7): with z = |x|/√2
-// and t = 1/(1 + p·z), erf(z) = 1 − (a₁t + … + a₅t⁵)·exp(−z²). With grad it multiplies y by
-// the derivative, Φ(x) + x·φ(x).
+// erf generates the assembly function for the exact form of GELU: x·Φ(x), with
+// Φ(x) = ½(1 + erf(x/√2)). erf is Abramowitz and Stegun's approximation 7.1.26 (error below
+// 1.5e-7): with z = |x|/√2 and t = 1/(1 + p·z), erf(z) = 1 − (a₁t + … + a₅t⁵)·exp(−z²). With
+// grad it multiplies y by the derivative, Φ(x) + x·φ(x).
 func (s isa) erf(name string, grad bool) {
 	s.text(name, "y, x *float32, n int, table *float32", "DI SI CX R9")
 	s.loop("next", func() {
@@ -208,11 +209,11 @@ func (s isa) signOf(mask, x, dst int) {
 	s.p("VXORPS %s, %[2]s, %[2]s", s.r(3), s.r(dst))
 }
 
-// adam writes the function that optim.Update describes; c holds Scale, Beta1, Rest1, Beta2,
-// Rest2, C1, C2, Epsilon, Decay and Rate. The function makes the processor flush subnormal
-// numbers to zero (bits 6 and 15 of the control register). Without a gradient, moments decay
-// to subnormal numbers, with which arithmetic is a hundred times slower, and because of
-// rounding they would never reach zero.
+// adam generates the assembly function that optim.Update describes; c holds Scale, Beta1,
+// Rest1, Beta2, Rest2, C1, C2, Epsilon, Decay and Rate. The function makes the processor
+// flush subnormal numbers to zero (bits 6 and 15 of the control register). Without a
+// gradient, moments decay to subnormal numbers, with which arithmetic is a hundred times
+// slower, and because of rounding they would never reach zero.
 func (s isa) adam() {
 	args := s.head("adam", "c, w, m, v, q *float32, n int, direction bool", 8)
 	s.p("STMXCSR saved-4(SP)")
@@ -264,7 +265,7 @@ func (s isa) times(c, x int) {
 	s.p("VMULPS %s, %[2]s, %[2]s", s.r(5), s.r(x))
 }
 
-// squares writes the function that adds up x² in double precision.
+// squares generates the assembly function that adds up x² in double precision.
 func (s isa) squares() {
 	s.text("squares", "x *float32, n int, sums *float64", "SI CX DX")
 	s.zero(0)
@@ -282,7 +283,7 @@ func (s isa) squares() {
 	s.end()
 }
 
-// add writes the function that adds y to x.
+// add generates the assembly function that adds y to x.
 func (s isa) add() {
 	s.text("add", "x, y *float32, n int", "DI SI CX")
 	s.loop("next", func() {
@@ -293,7 +294,7 @@ func (s isa) add() {
 	s.end()
 }
 
-// mulAdd writes the function that adds y·z to x.
+// mulAdd generates the assembly function that adds y·z to x.
 func (s isa) mulAdd() {
 	s.text("mulAdd", "x, y, z *float32, n int", "DI SI DX CX")
 	s.loop("next", func() {
@@ -305,7 +306,7 @@ func (s isa) mulAdd() {
 	s.end()
 }
 
-// scale writes the function that multiplies x by a number.
+// scale generates the assembly function that multiplies x by a number.
 func (s isa) scale() {
 	s.text("scale", "x *float32, n int, by *float32", "DI CX AX")
 	s.p("VBROADCASTSS (AX), %s", s.r(1))
@@ -323,8 +324,9 @@ func (s isa) strides() {
 	s.p("SHLQ $2, R8")
 }
 
-// transpose writes the function that transposes 8 rows of k columns to k rows of 8 columns;
-// k is a multiple of 8. It stores the rows of the result one after another, each at once.
+// transpose generates the assembly function that transposes 8 rows of k columns to k rows
+// of 8 columns; k is a multiple of 8. It stores the rows of the result one after another,
+// each at once.
 func (s isa) transpose() {
 	s.text("transpose", "dst *float32, dstStride int, src *float32, srcStride int, k int", "DI R9 SI R8 CX")
 	s.strides()
@@ -356,7 +358,7 @@ func (s isa) transpose() {
 	s.end()
 }
 
-// copyRows writes the function that copies k rows of a fixed number of registers.
+// copyRows generates the assembly function that copies k rows of a fixed number of registers.
 func (s isa) copyRows(name string, registers int) {
 	s.text(name, "dst *float32, dstStride int, src *float32, srcStride int, k int", "DI R9 SI R8 CX")
 	s.strides()

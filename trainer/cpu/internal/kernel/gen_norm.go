@@ -4,7 +4,8 @@
 
 package main
 
-// sum writes the function that stores partial sums of x, one for each float of a register.
+// sum generates the assembly function that adds up x in a vector register and stores one
+// partial sum for each lane.
 func (s isa) sum() {
 	s.text("sum", "x *float32, n int, sums *float32", "SI CX R10")
 	s.zero(0)
@@ -13,7 +14,8 @@ func (s isa) sum() {
 	s.end()
 }
 
-// dot writes the function that stores partial sums of x·y, as sum does of x.
+// dot generates the assembly function that adds up x·y and stores one partial sum for each
+// lane.
 func (s isa) dot() {
 	s.text("dot", "x, y *float32, n int, sums *float32", "SI DX CX R10")
 	s.zero(0)
@@ -25,8 +27,8 @@ func (s isa) dot() {
 	s.end()
 }
 
-// center writes the function that computes y, x minus a number, and stores partial sums of
-// y², as sum does of x.
+// center generates the assembly function that subtracts a number from x. It stores the
+// result in y and one partial sum of y² for each lane.
 func (s isa) center() {
 	s.text("center", "y, x *float32, n int, by, sums *float32", "DI SI CX R9 R10")
 	s.constant(0, 1)
@@ -41,7 +43,7 @@ func (s isa) center() {
 	s.end()
 }
 
-// affine writes the function that multiplies x by a number, and then computes
+// affine generates the assembly function that multiplies x by a number, and then computes
 // y = x·gain + bias.
 func (s isa) affine() {
 	s.text("affine", "y, x, gain, bias *float32, n int, by *float32", "DI SI DX R10 CX R9")
@@ -56,7 +58,8 @@ func (s isa) affine() {
 	s.end()
 }
 
-// normSums writes the function that stores partial sums of dy·gain and of dy·gain·x.
+// normSums generates the assembly function that adds up dy·gain and dy·gain·x and stores
+// one partial sum of each for each lane.
 func (s isa) normSums() {
 	s.text("normSums", "dy, x, gain *float32, n int, sums *float32", "DI SI DX CX R10")
 	s.zero(0)
@@ -72,7 +75,7 @@ func (s isa) normSums() {
 	s.end()
 }
 
-// normGrad writes the function that computes dx = c0·(dy·gain − c1 − x·c2).
+// normGrad generates the assembly function that computes dx = c0·(dy·gain − c1 − x·c2).
 func (s isa) normGrad() {
 	s.text("normGrad", "dx, dy, x, gain *float32, n int, c *float32", "R10 DI SI DX CX R9")
 	for i := range 3 {
@@ -89,7 +92,7 @@ func (s isa) normGrad() {
 	s.end()
 }
 
-// softmaxGrad writes the function that replaces dp by p·(dp − c1)·c0.
+// softmaxGrad generates the assembly function that replaces dp by p·(dp − c1)·c0.
 func (s isa) softmaxGrad() {
 	s.text("softmaxGrad", "dp, p *float32, n int, c *float32", "DI SI CX R9")
 	s.constant(0, 1)
