@@ -71,7 +71,7 @@ func streamingLibrary() Consumer {
 	return Consumer{
 		Name:    "streaming",
 		About:   "MosaicML streaming: StreamingDataset with StreamingDataLoader, in a program of your own",
-		Checked: []string{"mosaicml-streaming 0.13.0"},
+		Checked: []string{"mosaicml-streaming 0.13.0", "streaming-community 0.14.2"},
 		Recipes: []string{"google", "mlm"},
 		Misread: map[string]string{"tokens": lengths, "sentences": lengths, "packed": lengths, "pieces": lengths},
 		Format:  "mds", Int: columns.Int64,
