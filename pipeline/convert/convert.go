@@ -160,7 +160,8 @@ func init() {
 }
 
 // Directories returns a Config for each output directory: OUT, or OUT/train and OUT/eval
-// if there are two splits and the format allows only one split in a directory.
+// if there are two splits and the format allows only one split in a directory. A split
+// without examples, which few documents may leave, has no directory.
 func (c Config) Directories(ctx context.Context) ([]Config, error) {
 	c, t, err := c.target()
 	if err != nil {
@@ -176,14 +177,20 @@ func (c Config) Directories(ctx context.Context) ([]Config, error) {
 	}
 	var list []Config
 	for _, split := range s.splits {
-		if c.Split == "" || c.Split == split {
+		if c.Split == split || c.Split == "" && !s.empty(split) {
 			one := c
 			one.Target, one.Split = c.Target.In(cmp.Or(folders[split], split)), split
 			list = append(list, one)
 		}
 	}
+	if len(list) == 0 {
+		return nil, noExamples(c.Shards)
+	}
 	return list, nil
 }
+
+// noExamples returns the error for shards, or a split of them, without examples.
+func noExamples(shards string) error { return failure.Usagef("%s: no examples to convert", shards) }
 
 // Run converts shards to a single directory, see [Config.Directories].
 func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, error) {
@@ -222,7 +229,7 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 		config.Total += t.Records
 	}
 	if config.Total == 0 {
-		return nil, failure.Usagef("%s: no examples to convert", c.Shards)
+		return nil, noExamples(c.Shards)
 	}
 	vocab, err := s.vocabInput(ctx, c.Format)
 	if err != nil {

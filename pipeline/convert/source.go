@@ -108,6 +108,17 @@ func ofFiles(paths []string) *source {
 	return s
 }
 
+// empty reports whether a split has no examples, according to the manifest.
+func (s *source) empty(split string) bool {
+	if s.shards == nil {
+		return false
+	}
+	return !slices.ContainsFunc(s.shards.RecordFiles(), func(f sharding.FileEntry) bool {
+		name, _ := sharding.ParseShardName(f.Name)
+		return name.Split == split && sharding.Records.Of(f.Counts) > 0
+	})
+}
+
 // plan returns the tasks for a split ("" for all), the inputs of the conversion, and the
 // total size of the records files in bytes.
 func (s *source) plan(ctx context.Context, split string) (tasks []task, inputs []sharding.Input, bytes int64, err error) {
