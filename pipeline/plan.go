@@ -98,6 +98,7 @@ type PlanConfig struct {
 	Workers int
 	Cluster bool     // the run's jobs run on a cluster, not in this process
 	Formats []string // formats to which the shards will be converted
+	For     []string // consumers for which they will be
 	// Machines are the machines for which the run's duration is predicted. Without
 	// Counts, there is no prediction.
 	Machines Machines

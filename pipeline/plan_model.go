@@ -6,6 +6,7 @@ import (
 	"pretext/extract"
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"
+	"pretext/records/columns/consumers"
 	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
@@ -47,7 +48,8 @@ const (
 	extractTaskMemory = 48 << 20
 )
 
-// converted returns the expected size of the shards in the additional formats.
+// converted returns the expected size of the shards in the additional formats and for the
+// consumers.
 // records is the size of the records before compression.
 func (c PlanConfig) converted(records float64) (bytes int64) {
 	for _, name := range c.Formats {
@@ -60,6 +62,14 @@ func (c PlanConfig) converted(records float64) (bytes int64) {
 			share = format.About().MaskedShare
 		}
 		bytes += int64(records * share)
+	}
+	for _, name := range c.For {
+		consumer, err := consumers.Get(name)
+		if err == nil && consumer.Share > 0 {
+			bytes += int64(records * consumer.Share)
+		} else if err == nil && consumer.Format != "" {
+			bytes += PlanConfig{Run: c.Run, Formats: []string{consumer.Format}}.converted(records)
+		}
 	}
 	return bytes
 }

@@ -15,6 +15,7 @@ import (
 	"pretext/pipeline/stage"
 	"pretext/records"
 	"pretext/records/columns"
+	"pretext/records/columns/consumers"
 	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
@@ -153,6 +154,21 @@ func TestDatesAreFoundInNamesOfDumps(t *testing.T) {
 		if got := dateOf(name); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
+	}
+}
+
+func TestThePlanKnowsTheSizeOfWhatConsumersGet(t *testing.T) {
+	for _, name := range consumers.Names() {
+		consumer, _ := consumers.Get(name)
+		c := PlanConfig{For: []string{name}, Run: RunConfig{Examples: sharding.RecipeOptions(consumer.Recipes[0])}}
+		if got := c.converted(1e6); (got > 0) != (consumer.Format != "") {
+			t.Errorf("%s: %d bytes", name, got)
+		}
+	}
+	// Uncompressed int64 take four times the bytes of the ids in TFRecord.
+	wide := PlanConfig{For: []string{"modernbert"}, Run: RunConfig{Examples: sharding.RecipeOptions("pieces")}}
+	if got := wide.converted(1e6); got < 4e6 {
+		t.Errorf("modernbert: %d bytes for 1 MB of records", got)
 	}
 }
 

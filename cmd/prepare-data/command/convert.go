@@ -145,17 +145,6 @@ func (f outputFlags) configs(out stage.Target, shards string) (list []convert.Co
 	return list
 }
 
-// written returns the formats that will be written.
-func (f outputFlags) written() (names []string) {
-	names = slices.Clone(f.formats)
-	for _, name := range f.consumers {
-		if c, _ := consumers.Get(name); c.Format != "" {
-			names = append(names, c.Format)
-		}
-	}
-	return names
-}
-
 // check returns a usage error if a format cannot represent the examples of a recipe, or a
 // consumer would misread them. It is called before the run, which would otherwise fail only
 // at the conversion. tokenizer is true if the token ids come from a tokenizer.json.

@@ -48,7 +48,7 @@ often machines are slow or lost is assumed: see docs/scale.md.`,
 			if err != nil {
 				return err
 			}
-			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Cluster: r.Name == stage.Flink, Formats: s.format.written(), Machines: machines, Typical: typical})
+			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Cluster: r.Name == stage.Flink, Formats: s.format.formats, For: s.format.consumers, Machines: machines, Typical: typical})
 			if fit := (*pipeline.FitError)(nil); err != nil && !errors.As(err, &fit) {
 				return err
 			}

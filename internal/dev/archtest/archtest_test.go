@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 	"pipeline/convert":          {"counts", "internal/failure", "records", "records/columns", "records/columns/consumers", "records/columns/formats", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "pipeline/stage", "internal/store"},
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
-	"pipeline": {"counts", "extract/wiki/facts", "internal/failure", "records/columns/formats", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
+	"pipeline": {"counts", "extract/wiki/facts", "internal/failure", "records/columns/consumers", "records/columns/formats", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/recognize", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
 	"pipeline/filter":    {"counts", "pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},

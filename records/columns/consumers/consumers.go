@@ -42,6 +42,10 @@ type Consumer struct {
 	// format has them.
 	Splits map[string]string
 
+	// Share is the measured size of the files, divided by the size of the same records as
+	// uncompressed TFRecords; 0: that of the format.
+	Share float64
+
 	// Words means that the loader needs the words of a vocab.txt, with [PAD] first.
 	Words bool
 	// Files is the least number of files of the train split.

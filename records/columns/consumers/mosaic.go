@@ -25,7 +25,7 @@ func modernBERT() Consumer {
 			"sentences": "cuts documents off at max_seq_len, and adds no [CLS] and [SEP]",
 			"packed":    "ignores sequence_lengths: attention runs over the borders of documents",
 		},
-		Format: "mds", Compression: "none", Int: columns.Int64,
+		Format: "mds", Compression: "none", Int: columns.Int64, Share: 4.2,
 		Fields: []columns.Field{{Name: "input_ids", From: []string{"input_ids"}}},
 		Splits: mosaicSplits,
 		Cut:    true, Reinterprets: true,
@@ -49,7 +49,7 @@ func mosaicBERT() Consumer {
 		Checked: []string{"mosaicml/examples daddaeff"},
 		Recipes: []string{"packed"},
 		Misread: map[string]string{"google": masked, "mlm": masked, "tokens": short, "sentences": short, "pieces": short},
-		Format:  "mds", Compression: "none", Int: columns.Int64,
+		Format:  "mds", Compression: "none", Int: columns.Int64, Share: 4.2,
 		Fields: []columns.Field{
 			{Name: "tokens", From: []string{"input_ids"}, Plain: true},
 			{Name: "sequence_lengths", From: []string{"sequence_lengths"}, Plain: true},
@@ -74,7 +74,7 @@ func streamingLibrary() Consumer {
 		Checked: []string{"mosaicml-streaming 0.13.0", "streaming-community 0.14.2"},
 		Recipes: []string{"google", "mlm"},
 		Misread: map[string]string{"tokens": lengths, "sentences": lengths, "packed": lengths, "pieces": lengths},
-		Format:  "mds", Int: columns.Int64,
+		Format:  "mds", Int: columns.Int64, Share: 0.46,
 		Splits: map[string]string{"train": "train", "eval": "eval"},
 		Load: "from streaming import StreamingDataLoader, StreamingDataset\n\n" +
 			"dataset = StreamingDataset(local={folder}, shuffle=True, batch_size=32)\n" +
