@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 	"pretext/records/columns/consumers"
 	"pretext/records/columns/formats"
 	"pretext/records/pretrain"
+	"pretext/records/tfrecord"
 	"pretext/sharding"
 	"pretext/sharding/examples"
 	"pretext/tokenize"
@@ -169,18 +171,44 @@ func open(ctx context.Context, path, consumer string) (list []folder, err error)
 	if f.parts, err = examples.Files(ctx, d.Records); err != nil {
 		return nil, err
 	}
-	for r, err := range f.parts[0].Records(ctx) {
+	for _, p := range f.parts {
+		form, compression, err := firstRecord(ctx, p)
 		if err != nil {
-			return nil, f.parts[0].Fault(r, err)
+			return nil, err
 		}
-		form, err := records.FormOf(r.Payload)
-		if err != nil {
-			return nil, f.parts[0].Fault(r, err)
+		if f.made.Recipe == "" && form != "" {
+			f.made.Recipe = pretrain.RecipeOf(form).Name
 		}
-		f.made.Recipe = pretrain.RecipeOf(form).Name
-		break
+		if compression != "" {
+			f.made.Compression = sharding.CompressionGzip // zlib is as unreadable to the loaders
+		}
+	}
+	if f.made.Recipe == "" {
+		return nil, failure.Usagef("%s: no examples: all its files are empty", path)
 	}
 	return []folder{f}, nil
+}
+
+// firstRecord returns the form of the first record of a TFRecord file, "" if the file has no
+// records, and the compression of the file.
+func firstRecord(ctx context.Context, p examples.Part) (form records.Form, compression string, err error) {
+	in, err := store.OpenPath(ctx, p.Path)
+	if err != nil {
+		return "", "", err
+	}
+	defer in.Close()
+	r := tfrecord.NewReader(store.NewReader(in, 0), tfrecord.ReaderOptions{})
+	payload, err := r.Next()
+	if err == io.EOF {
+		return "", r.Compression(), nil
+	}
+	if err == nil {
+		form, err = records.FormOf(payload)
+	}
+	if err != nil {
+		return "", "", p.Fault(examples.Record{}, err)
+	}
+	return form, r.Compression(), nil
 }
 
 // ofStage returns the folder of a stage.
@@ -341,10 +369,10 @@ func (w *walk) read(ctx context.Context, f folder) error {
 	var raw []byte
 	for _, p := range f.parts {
 		for r, err := range p.Records(ctx) {
-			if err == nil {
-				err = e.DecodeForm(form, r.Payload)
-			}
 			if err != nil {
+				return err
+			}
+			if err := e.DecodeForm(form, r.Payload); err != nil {
 				return p.Fault(r, err)
 			}
 			w.count(&e, f)
