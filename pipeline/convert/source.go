@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -253,6 +254,13 @@ func (c Config) options(ctx context.Context, s *source, t target) (o sharding.Co
 	}
 	if t.about.NeedsIDs {
 		o.VocabSize, err = s.vocabSize(ctx)
+	}
+	if kind, _ := columns.IntNamed(c.Int); err == nil && kind == columns.Uint16 {
+		n, err := s.vocabSize(ctx)
+		if err == nil && n > math.MaxUint16+1 {
+			err = failure.Usagef("%s: the vocabulary has %d ids, and %s holds %d: give a wider type of integers", c.Shards, n, c.Int, math.MaxUint16+1)
+		}
+		return o, err
 	}
 	return o, err
 }

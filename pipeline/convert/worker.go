@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/records"
@@ -231,7 +232,11 @@ func (c *conversion) each(in io.Reader, s share, do func(e *records.Example, row
 			return fmt.Errorf("record %d: %w", n, err)
 		}
 		row := c.table.Row(&example)
-		if err := columns.CheckRow(c.table.Schema, row); n == s.Records || err != nil {
+		err = columns.CheckRow(c.table.Schema, row)
+		if errors.Is(err, columns.ErrRange) {
+			return failure.Usagef("record %d: %w: give a wider type of integers", n, err)
+		}
+		if n == s.Records || err != nil {
 			return fmt.Errorf("%w: record %d: its lengths or their number differ from the manifest", sharding.ErrDamaged, n)
 		}
 		if err := do(&example, row); err != nil {

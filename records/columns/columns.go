@@ -28,6 +28,7 @@
 package columns
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -39,6 +40,9 @@ import (
 
 // ErrCorrupt matches errors about a file that does not conform to its format.
 var ErrCorrupt = failure.Damaged("corrupt file of examples")
+
+// ErrRange matches errors about an integer that the type of its column cannot hold.
+var ErrRange = errors.New("outside of the range of")
 
 // A Type is the type of the values of a column in the files. In memory, integers are int32.
 type Type int
@@ -97,7 +101,8 @@ func Variable(schema []Column) bool {
 }
 
 // CheckRow returns an error unless a row has the columns of a schema, each with the right
-// number of values, which fit the type of the column.
+// number of values. The error matches [ErrRange] if a value does not fit the type of its
+// column.
 func CheckRow(schema []Column, row []Value) error {
 	if len(row) != len(schema) {
 		return fmt.Errorf("a row of %d columns, want %d", len(row), len(schema))
@@ -115,7 +120,7 @@ func CheckRow(schema []Column, row []Value) error {
 		}
 		for j, v := range row[i].Ints {
 			if v != int32(uint16(v)) {
-				return fmt.Errorf("%s: value %d is %d, which is no %s", c.Name, j, v, c.Type)
+				return fmt.Errorf("%s: value %d is %d: %w %s", c.Name, j, v, ErrRange, c.Type)
 			}
 		}
 	}

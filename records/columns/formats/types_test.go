@@ -55,7 +55,7 @@ func TestIntegersThatDoNotFitAreNotWritten(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = w.Write(columns.NewTable(columns.Spec{Form: form}).Row(list[0]))
-				if want := fmt.Sprintf("input_ids: value 0 is %d, which is no uint16", id); kind == columns.Uint16 && (err == nil || err.Error() != want) {
+				if want := fmt.Sprintf("input_ids: value 0 is %d: outside of the range of uint16", id); kind == columns.Uint16 && (err == nil || err.Error() != want) {
 					t.Errorf("%s: got %v, want %q", kind, err, want)
 				} else if kind == columns.Int64 && err != nil {
 					t.Errorf("%s: %v", kind, err)
