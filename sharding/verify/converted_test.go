@@ -73,7 +73,7 @@ func damageEachWay(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer os.WriteFile(path, whole, 0o666)
-	for d := range damages(torture.Random(t), filepath.Base(path), whole, variants(t)/5) {
+	for d := range damages(torture.Random(t), filepath.Base(path), whole, variantsOf(t, filepath.Base(path))/5) {
 		if d.missing {
 			os.Remove(path)
 		} else if err := os.WriteFile(path, d.data, 0o666); err != nil {

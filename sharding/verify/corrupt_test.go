@@ -52,7 +52,7 @@ func TestEveryDamageIsNamed(t *testing.T) {
 			t.Run(recipe+"/"+filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
 				r := torture.Random(t)
 				defer os.WriteFile(path, whole, 0o666)
-				for d := range damages(r, name, whole, variants(t)) {
+				for d := range damages(r, name, whole, variantsOf(t, name)) {
 					if d.missing {
 						os.Remove(path)
 					} else if err := os.WriteFile(path, d.data, 0o666); err != nil {

@@ -19,6 +19,15 @@ import (
 // run, 2000 in make faults.
 func variants(t *testing.T) int { return torture.Times(t, "PRETEXT_DAMAGE", 30, 20_000) }
 
+// variantsOf returns the number of ways to damage a file. The files for AutoTokenizer are in
+// every folder, and nothing but their hashes is checked.
+func variantsOf(t *testing.T, name string) int {
+	if slices.Contains([]string{sharding.TokenizerName, sharding.TokenizerConfigName, sharding.SpecialTokensName}, name) {
+		return max(5, variants(t)/40)
+	}
+	return variants(t)
+}
+
 // A damage is what became of a file.
 type damage struct {
 	what    string
