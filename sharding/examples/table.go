@@ -9,7 +9,8 @@ import (
 )
 
 // Table returns the columns of shards that were converted with the given options. If the
-// options name an unknown consumer or type, the error matches [sharding.ErrFormat].
+// options name an unknown consumer or type, or a consumer whose columns do not hold such
+// examples, the error matches [sharding.ErrFormat].
 func Table(o sharding.ConvertOptions) (*columns.Table, error) {
 	spec := columns.Spec{Form: o.Form, Seq: o.MaxSeqLength, Predictions: o.MaxPredictionsPerSeq}
 	if o.Consumer != "" {
@@ -26,5 +27,9 @@ func Table(o sharding.ConvertOptions) (*columns.Table, error) {
 		}
 		spec.Int = t
 	}
-	return columns.NewTable(spec), nil
+	t := columns.NewTable(spec)
+	if err := t.Complete(); err != nil {
+		return nil, fmt.Errorf("%w: columns for %s: %w", sharding.ErrFormat, o.Consumer, err)
+	}
+	return t, nil
 }

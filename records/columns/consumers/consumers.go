@@ -8,14 +8,11 @@
 package consumers
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"pretext/internal/failure"
 	"pretext/records/columns"
-	"pretext/records/columns/formats"
-	"pretext/records/pretrain"
 )
 
 // A Consumer is a program, or a family of programs, that trains models with one loader.
@@ -136,43 +133,4 @@ func (c Consumer) From(column, feature string) bool {
 func (c Consumer) Spec(s columns.Spec) columns.Spec {
 	s.Fields, s.Int = c.Fields, c.Int
 	return s
-}
-
-// validate returns what is wrong with a description.
-func (c Consumer) validate() error {
-	for _, recipe := range pretrain.Recipes() {
-		takes := slices.Contains(c.Recipes, recipe.Name)
-		if takes == (c.Misread[recipe.Name] != "") {
-			return fmt.Errorf("%s: the recipe %s must be in Recipes or in Misread", c.Name, recipe.Name)
-		}
-	}
-	if c.Format == "" {
-		return nil
-	}
-	format, ok := formats.Get(c.Format)
-	if !ok {
-		return fmt.Errorf("%s: no format %q", c.Name, c.Format)
-	}
-	about := format.About()
-	if c.Compression != "" && !slices.Contains(about.Compressions, c.Compression) {
-		return fmt.Errorf("%s: the format %s has no compression %q", c.Name, c.Format, c.Compression)
-	}
-	for _, recipe := range pretrain.Recipes() {
-		if !slices.Contains(c.Recipes, recipe.Name) {
-			continue
-		}
-		table := columns.NewTable(c.Spec(columns.Spec{Form: recipe.Form, Seq: recipe.Most, Predictions: 1}))
-		if err := table.Complete(); err != nil {
-			return fmt.Errorf("%s of %s: %w", c.Name, recipe.Name, err)
-		}
-		for _, column := range table.Schema {
-			if t := column.Type; t != columns.Int32 && t != columns.Float32 && !slices.Contains(about.Ints, t) {
-				return fmt.Errorf("%s: the format %s has no columns of %s", c.Name, c.Format, t)
-			}
-			if column.Plain && !about.Plain {
-				return fmt.Errorf("%s: the format %s has no columns of plain bytes", c.Name, c.Format)
-			}
-		}
-	}
-	return nil
 }

@@ -1,18 +1,22 @@
 package consumers
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"pretext/internal/failure"
 	"pretext/records"
 	"pretext/records/columns"
+	"pretext/records/columns/formats"
+	"pretext/records/pretrain"
 )
 
 func TestDescriptionsAreSound(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range all() {
-		if err := c.validate(); err != nil {
+		if err := validate(c); err != nil {
 			t.Error(err)
 		}
 		if names[c.Name] || c.About == "" || len(c.Checked) == 0 || !strings.Contains(c.Load, "{folder}") {
@@ -33,7 +37,7 @@ func TestAnUnsoundDescriptionIsFound(t *testing.T) {
 	} {
 		c := hfTrainer()
 		change(&c)
-		if err := c.validate(); err == nil || !strings.Contains(err.Error(), want) {
+		if err := validate(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
@@ -86,4 +90,43 @@ func TestColumnsHoldTheRecords(t *testing.T) {
 			t.Errorf("%s: another example", c.Name)
 		}
 	}
+}
+
+// validate returns what is wrong with a description.
+func validate(c Consumer) error {
+	for _, recipe := range pretrain.Recipes() {
+		takes := slices.Contains(c.Recipes, recipe.Name)
+		if takes == (c.Misread[recipe.Name] != "") {
+			return fmt.Errorf("%s: the recipe %s must be in Recipes or in Misread", c.Name, recipe.Name)
+		}
+	}
+	if c.Format == "" {
+		return nil
+	}
+	format, ok := formats.Get(c.Format)
+	if !ok {
+		return fmt.Errorf("%s: no format %q", c.Name, c.Format)
+	}
+	about := format.About()
+	if c.Compression != "" && !slices.Contains(about.Compressions, c.Compression) {
+		return fmt.Errorf("%s: the format %s has no compression %q", c.Name, c.Format, c.Compression)
+	}
+	for _, recipe := range pretrain.Recipes() {
+		if !slices.Contains(c.Recipes, recipe.Name) {
+			continue
+		}
+		table := columns.NewTable(c.Spec(columns.Spec{Form: recipe.Form, Seq: recipe.Most, Predictions: 1}))
+		if err := table.Complete(); err != nil {
+			return fmt.Errorf("%s of %s: %w", c.Name, recipe.Name, err)
+		}
+		for _, column := range table.Schema {
+			if t := column.Type; t != columns.Int32 && t != columns.Float32 && !slices.Contains(about.Ints, t) {
+				return fmt.Errorf("%s: the format %s has no columns of %s", c.Name, c.Format, t)
+			}
+			if column.Plain && !about.Plain {
+				return fmt.Errorf("%s: the format %s has no columns of plain bytes", c.Name, c.Format)
+			}
+		}
+	}
+	return nil
 }
