@@ -46,3 +46,30 @@ func TestIDsThatDoNotFitAreAWrongOption(t *testing.T) {
 		}
 	}
 }
+
+// Masks that labels would lose are refused, and not written as others.
+func TestMasksThatLabelsLoseAreRefused(t *testing.T) {
+	sound := records.Example{InputIDs: []int32{2, 4, 4, 3}, InputMask: []int32{1, 1, 1, 1}, SegmentIDs: make([]int32, 4),
+		MaskedLMPositions: []int32{1, 2}, MaskedLMIDs: []int32{7, 8}, MaskedLMWeights: []float32{1, 1}}
+	weights, order := sound, sound
+	weights.MaskedLMWeights = []float32{1, 0.5}
+	order.MaskedLMPositions = []int32{2, 1}
+	for what, e := range map[string]*records.Example{"": &sound, "weights": &weights, "order": &order} {
+		in := t.TempDir()
+		var b bytes.Buffer
+		w := tfrecord.NewWriter(&b, tfrecord.WriterOptions{})
+		if err := w.Write(e.Append(nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(in, "a.tfrecord"), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Run(t.Context(), stage.Runner{Name: stage.Direct, Workers: 1}, Config{Target: stage.Target{Out: t.TempDir()}, Shards: in, For: "hf-trainer"})
+		if what == "" && err != nil || what != "" && (!failure.IsUsage(err) || !strings.Contains(err.Error(), "cannot hold its masks")) {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -172,16 +173,24 @@ func (w *worker) vocab() (*vocabulary, error) {
 
 // copy writes the examples of a share of a records file to out.
 func (c *conversion) copy(in io.Reader, s share, out columns.Writer) error {
-	var payload []byte
+	var payload, restored []byte
 	takes := s.taker(c.options.Bins)
 	err := c.each(in, s, func(e *records.Example, row []columns.Value) error {
 		if !takes(e) {
 			return nil
 		}
+		payload = e.AppendForm(payload[:0], c.options.Form)
+		if c.options.Consumer != "" {
+			// Records of other tools may have masks that labels lose: predictions with
+			// other weights than 0 and 1, or in another order.
+			restored = c.table.Example(row).AppendForm(restored[:0], c.options.Form)
+			if !bytes.Equal(payload, restored) {
+				return failure.Usagef("record %d: the columns for %s cannot hold its masks or segments: write it with --to %s", sharding.Records.Of(c.counts), c.options.Consumer, c.options.Format)
+			}
+		}
 		if err := out.Write(row); err != nil {
 			return err
 		}
-		payload = e.AppendForm(payload[:0], c.options.Form)
 		c.values.Write(payload)
 		sharding.Records.Add(c.counts, 1)
 		recordTokens.Add(c.counts, int64(e.Tokens()))
