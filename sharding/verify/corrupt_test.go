@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -97,7 +98,7 @@ func missed(path string, whole []byte, d damage) string {
 	switch {
 	case d.at < 0:
 	case strings.HasSuffix(name, ".tfrecord"):
-		return recordMissed(here, whole, d.at)
+		return recordMissed(here, whole, d)
 	case strings.HasSuffix(name, sharding.DocumentsSuffix):
 		return blockMissed(here, whole, d.data, d.at)
 	}
@@ -130,18 +131,24 @@ func blockMissed(problems []sharding.Problem, whole, damaged []byte, at int) str
 	return ""
 }
 
-// recordMissed demands the record that holds a byte, and its offset.
-func recordMissed(problems []sharding.Problem, whole []byte, at int) string {
-	r := tfrecord.NewReader(bytes.NewReader(whole), tfrecord.ReaderOptions{})
+// recordMissed demands the record that holds the first damaged byte, and its offset. Where
+// bytes are cut out, a whole record of the same length may move there, which no checksum of
+// a record tells: then the next one that differs is demanded.
+func recordMissed(problems []sharding.Problem, whole []byte, d damage) string {
+	before := tfrecord.NewReader(bytes.NewReader(whole), tfrecord.ReaderOptions{})
+	after := tfrecord.NewReader(bytes.NewReader(d.data), tfrecord.ReaderOptions{})
 	var record, offset int64
+	cutBetween := false
 	for {
-		offset = r.Offset()
-		if _, err := r.Next(); err != nil || int64(at) < r.Offset() {
+		offset = before.Offset()
+		_, err := before.Next()
+		_, damaged := after.Next()
+		cutBetween = int64(d.at) == offset || damaged == io.EOF
+		if err != nil || int64(d.at) < before.Offset() && (damaged != nil || after.Offset() != before.Offset()) {
 			break
 		}
 		record++
 	}
-	cutBetween := at == int(offset)
 	for _, p := range problems {
 		if p.Record != nil && *p.Record == record && p.Offset == offset || cutBetween && strings.Contains(p.Reason, "bytes long") {
 			return ""
