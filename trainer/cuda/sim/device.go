@@ -17,6 +17,10 @@ type Options struct {
 	Memory          int64  // bytes of global memory; 0: 1 GiB
 	MaxInstructions int    // a block that executes more is reported as a [Hang]; 0: 1<<26
 
+	// EpilogueTanh is the relative error of tanh in the GELU epilogues of matrix products,
+	// towards 0. The hardware's tanh.approx.f32 has up to 2^-11, and cuBLASLt may use it.
+	EpilogueTanh float64
+
 	// Network connects the GPU with the GPUs of other ranks. If it is nil, there
 	// are no collectives, as on a machine without NCCL.
 	Network *Network

@@ -161,7 +161,7 @@ func (d *Device) finish(m Matmul, x, a, b []float64) error {
 			return err
 		}
 		for i, v := range x {
-			x[i], _ = gelu(v)
+			x[i], _ = d.gelu(v)
 		}
 	case DGELU, DGELUBGrad:
 		u, err := d.matrix(aux, false)
@@ -169,7 +169,7 @@ func (d *Device) finish(m Matmul, x, a, b []float64) error {
 			return err
 		}
 		for i, v := range u {
-			_, slope := gelu(v)
+			_, slope := d.gelu(v)
 			x[i] *= slope
 		}
 		if m.Epilogue == DGELUBGrad {
@@ -188,10 +188,11 @@ func (d *Device) finish(m Matmul, x, a, b []float64) error {
 	return nil
 }
 
-// gelu returns GELU(x) by the tanh approximation, and its derivative at x.
-func gelu(x float64) (y, slope float64) {
+// gelu returns GELU(x) by the tanh approximation, and its derivative at x, with tanh off by
+// Options.EpilogueTanh.
+func (d *Device) gelu(x float64) (y, slope float64) {
 	const c = 0.7978845608028654 // √(2/π)
-	t := math.Tanh(c * (x + 0.044715*x*x*x))
+	t := math.Tanh(c*(x+0.044715*x*x*x)) * (1 - d.options.EpilogueTanh)
 	return 0.5 * x * (1 + t), 0.5*(1+t) + 0.5*x*(1-t*t)*c*(1+3*0.044715*x*x)
 }
 
