@@ -11,80 +11,120 @@ import (
 
 const headSize = 64
 
-// An attention problem with its solution in double precision.
+// An attention problem with its solution in double precision, and for each element of the
+// solution how far the kernels' sums may be from it before they are rounded.
 type attention struct {
 	batch                             kernels.Batch
 	drop                              kernels.Dropout
 	sequences, longest, tokens, heads int
 	qkvAt, doutAt                     uint64
-	out, lse, delta, dq, dk, dv       []float64 // (T, A, 64); lse and delta (A, T)
+	qkv, dout                         []float64
+	delta, deltaSlack                 []float64 // (A, T)
+	want, slack                       attended
+}
+
+// attended is what attention computes: out, dq, dk and dv are (T, A, 64), lse is (A, T).
+type attended struct{ out, lse, dq, dk, dv []float64 }
+
+func newAttended(tokens, heads int) attended {
+	n := tokens * heads * headSize
+	return attended{make([]float64, n), make([]float64, tokens*heads), make([]float64, n), make([]float64, n), make([]float64, n)}
 }
 
 const attentionScale = 0.125
 
-// attention makes a problem of sequences of lengths; visible may be nil.
+// attention makes a problem of sequences of lengths; visible may be nil. Scores are about 1.
 func (f *fixture) attention(heads int, p float64, lengths []int, visible []int32) *attention {
+	tokens := 0
+	for _, n := range lengths {
+		tokens += n
+	}
+	return f.attentionOf(f.normal(tokens*3*heads*headSize), heads, p, lengths, visible)
+}
+
+// attentionOf makes a problem of queries, keys and values (T, 3, A, 64).
+func (f *fixture) attentionOf(qkv []float64, heads int, p float64, lengths []int, visible []int32) *attention {
 	s, site := f.sequences(lengths...), dropout.At(dropout.Probabilities, 2)
 	m, d := masks(p, site)
-	a := &attention{drop: d, sequences: len(lengths), tokens: len(s.row), heads: heads, batch: kernels.Batch{Cu: s.cuAt, Position: s.posAt, Tokens: int32(len(s.row)), Heads: int32(heads)}}
+	t := len(s.row)
+	a := &attention{drop: d, sequences: len(lengths), tokens: t, heads: heads, batch: kernels.Batch{Cu: s.cuAt, Position: s.posAt, Tokens: int32(t), Heads: int32(heads)}}
 	if visible != nil {
 		a.batch.Visible = numbers(f, "visible", visible)
 	}
-	t, width := a.tokens, heads*headSize
-	var qkv, dout []float64
-	a.qkvAt, qkv = f.elems("qkv", f.normal(t*3*width))
-	a.doutAt, dout = f.elems("dout", f.normal(t*width))
-	for _, x := range []*[]float64{&a.out, &a.dq, &a.dk, &a.dv} {
-		*x = make([]float64, t*width)
-	}
-	a.lse, a.delta = make([]float64, heads*t), make([]float64, heads*t)
-	at := func(row, what, head int) []float64 { return qkv[((row*3+what)*heads+head)*headSize:][:headSize] }
+	a.qkvAt, a.qkv = f.elems("qkv", qkv)
+	a.doutAt, a.dout = f.elems("dout", f.normal(t*heads*headSize))
+	a.want, a.slack = newAttended(t, heads), newAttended(t, heads)
+	a.delta, a.deltaSlack = make([]float64, heads*t), make([]float64, heads*t)
 	for q, n := range lengths {
 		a.longest = max(a.longest, n)
-		keys, first := n, int(s.cu[q])
+		keys := n
 		if visible != nil {
 			keys = int(visible[q])
 		}
 		for h := range heads {
-			probability, dropped := make([]float64, n*keys), make([]float64, n*keys)
-			for r := range n {
-				row := probability[r*keys : (r+1)*keys]
-				top, sum := math.Inf(-1), 0.0
-				for k := range row {
-					row[k] = inner(at(first+r, 0, h), at(first+k, 1, h)) * attentionScale
-					top = max(top, row[k])
-				}
-				for k := range row {
-					sum += math.Exp(row[k] - top)
-				}
-				a.lse[h*t+first+r] = top + math.Log(sum)
-				for k := range row {
-					row[k] = math.Exp(row[k]-top) / sum
-				}
-			}
 			factor := make([]float64, n*keys)
 			for i := range factor {
 				factor[i] = 1
 			}
 			dropout.Attention(m, dropout.Scores[float64]{Values: factor, Rows: n, Keys: keys, Stride: keys, Head: h}, s.position[q], site)
 			for r := range n {
-				o, g := a.out[((first+r)*heads+h)*headSize:][:headSize], dout[((first+r)*heads+h)*headSize:][:headSize]
-				for k := range keys {
-					dropped[r*keys+k] = probability[r*keys+k] * factor[r*keys+k]
-					axpy(o, dropped[r*keys+k], at(first+k, 2, h))
-					axpy(a.dv[((first+k)*heads+h)*headSize:][:headSize], dropped[r*keys+k], g)
-				}
-				delta := inner(o, g)
-				a.delta[h*t+first+r] = delta
-				for k := range keys {
-					ds := probability[r*keys+k] * (inner(g, at(first+k, 2, h))*factor[r*keys+k] - delta) * attentionScale
-					axpy(a.dq[((first+r)*heads+h)*headSize:][:headSize], ds, at(first+k, 1, h))
-					axpy(a.dk[((first+k)*heads+h)*headSize:][:headSize], ds, at(first+r, 0, h))
-				}
+				a.solve(f, query{first: int(s.cu[q]), row: r, keys: keys, head: h}, factor[r*keys:(r+1)*keys])
 			}
 		}
 	}
 	return a
+}
+
+// A query is one row of a head of a sequence.
+type query struct{ first, row, keys, head int }
+
+// solve adds what a query contributes. factor is the dropout of its keys. The bounds on
+// errors count those of single precision, u32, and of a rounding of P and dS to elements.
+func (a *attention) solve(f *fixture, q query, factor []float64) {
+	u, least := f.unit()
+	token := q.first + q.row
+	at := func(row, what int) []float64 { return a.qkv[((row*3+what)*a.heads+q.head)*headSize:][:headSize] }
+	of := func(x []float64, row int) []float64 { return x[(row*a.heads+q.head)*headSize:][:headSize] }
+	scores, off := make([]float64, q.keys), make([]float64, q.keys) // off: relative errors of exp(score − lse)
+	top, sum, worst := math.Inf(-1), 0.0, 0.0
+	for k := range scores {
+		x, y := at(token, 0), at(q.first+k, 1)
+		scores[k] = inner(x, y) * attentionScale
+		off[k] = 24 * u32 * absolute(x, y) * attentionScale
+		top = max(top, scores[k])
+	}
+	for _, s := range scores {
+		sum += math.Exp(s - top)
+	}
+	lse := top + math.Log(sum)
+	for k, s := range scores {
+		worst = max(worst, off[k]*math.Exp(s-lse))
+		off[k] += 8*u32*(math.Abs(s)+math.Abs(lse)) + 64*u32
+	}
+	a.want.lse[q.head*a.tokens+token] = lse
+	a.slack.lse[q.head*a.tokens+token] = float64(q.keys)*worst + 4*u32*(math.Abs(top)+math.Abs(lse)+1)
+
+	out, slack, dout := of(a.want.out, token), of(a.slack.out, token), of(a.dout, token)
+	for k, s := range scores {
+		p := math.Exp(s-lse) * factor[k]
+		axpy(out, p, at(q.first+k, 2))
+		axpyAbsolute(slack, p*(u+off[k]+worst)+least*factor[k], at(q.first+k, 2))
+		axpy(of(a.want.dv, q.first+k), p, dout)
+		axpyAbsolute(of(a.slack.dv, q.first+k), p*(u+off[k])+least*factor[k], dout)
+	}
+	delta := inner(out, dout)
+	a.delta[q.head*a.tokens+token] = delta
+	offDelta := (u+32*u32)*absolute(out, dout) + absolute(slack, dout)
+	a.deltaSlack[q.head*a.tokens+token] = offDelta
+	for k, s := range scores {
+		p, value := math.Exp(s-lse)*attentionScale, at(q.first+k, 2)
+		ds := p * (inner(dout, value)*factor[k] - delta)
+		bound := (u+off[k])*math.Abs(ds) + least + p*(32*u32*absolute(dout, value)*factor[k]+offDelta)
+		axpy(of(a.want.dq, token), ds, at(q.first+k, 1))
+		axpyAbsolute(of(a.slack.dq, token), bound, at(q.first+k, 1))
+		axpy(of(a.want.dk, q.first+k), ds, at(token, 0))
+		axpyAbsolute(of(a.slack.dk, q.first+k), bound, at(token, 0))
+	}
 }
 
 func inner(a, b []float64) float64 {
@@ -98,6 +138,22 @@ func inner(a, b []float64) float64 {
 func axpy(y []float64, a float64, x []float64) {
 	for i := range y[:len(x)] {
 		y[i] += a * x[i]
+	}
+}
+
+// absolute returns Σ|a·b|.
+func absolute(a, b []float64) float64 {
+	s := 0.0
+	for i, v := range a {
+		s += math.Abs(v * b[i])
+	}
+	return s
+}
+
+// axpyAbsolute adds a·|x| to y.
+func axpyAbsolute(y []float64, a float64, x []float64) {
+	for i := range y[:len(x)] {
+		y[i] += a * math.Abs(x[i])
 	}
 }
 
@@ -118,53 +174,74 @@ func (a *attention) part(dqkv []float64, what int) []float64 {
 	return out
 }
 
+// plainAttention runs the plain kernels.
+func (f *fixture) plainAttention(a *attention) attended {
+	n, heads := a.tokens*a.heads*headSize, a.heads
+	grid := sim.Dim{X: blocks(a.longest, 4), Y: heads, Z: a.sequences}
+	out, lse, delta, dqkv := f.output("out", n), f.outputFloats("lse", heads*a.tokens), f.outputFloats("delta", heads*a.tokens), f.output("dqkv", 3*n)
+	scale := float32(attentionScale)
+	f.launch("attention", "attention_forward", grid, 128, out, lse, a.qkvAt, a.batch, a.drop, scale)
+	f.launch("attention", "attention_delta", sim.Dim{X: blocks(a.tokens*heads, 4)}, 128, delta, out, a.doutAt, int32(a.tokens), int32(heads))
+	f.withinFloats("delta", f.readFloats(delta, heads*a.tokens), a.delta, a.deltaSlack)
+	f.launch("attention", "attention_backward_queries", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
+	f.launch("attention", "attention_backward_keys", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
+	got := f.read(dqkv, 3*n)
+	return attended{f.read(out, n), f.readFloats(lse, heads*a.tokens), a.part(got, 0), a.part(got, 1), a.part(got, 2)}
+}
+
+// flashAttention runs the kernels for tensor cores; with atomics it runs the faster backward
+// pass.
+func (f *fixture) flashAttention(a *attention, atomics bool) attended {
+	n, heads := a.tokens*a.heads*headSize, a.heads
+	grid := sim.Dim{X: blocks(a.longest, 64), Y: heads, Z: a.sequences}
+	out, lse, delta, dqkv := f.output("out", n), f.outputFloats("lse", heads*a.tokens), f.outputFloats("delta", heads*a.tokens), f.output("dqkv", 3*n)
+	scale := float32(attentionScale)
+	f.launch("flash", "flash_forward", grid, 128, out, lse, a.qkvAt, a.batch, a.drop, scale)
+	f.write(delta, float32Bytes(a.delta))
+	if atomics {
+		dq := f.floats("dq", make([]float64, n))
+		f.launchShared("flash", "flash_backward", grid, 128, kernels.FlashShared, dqkv, dq, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
+		f.launch("flash", "flash_queries_done", sim.Dim{X: blocks(n, 512)}, 128, dqkv, dq, int32(a.tokens), int32(heads))
+		f.near("dq afterwards", f.readFloats(dq, n), make([]float64, n), 0)
+	} else {
+		f.launch("flash", "flash_backward_queries", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
+		f.launchShared("flash", "flash_backward_keys", grid, 128, kernels.FlashShared, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
+	}
+	got := f.read(dqkv, 3*n)
+	return attended{f.read(out, n), f.readFloats(lse, heads*a.tokens), a.part(got, 0), a.part(got, 1), a.part(got, 2)}
+}
+
+// holds compares every element, and norms by a tolerance of gradients in units of precision.
+func (a *attention) holds(f *fixture, got attended, gradients float64) {
+	f.near("out", got.out, a.want.out, 2*f.precision())
+	f.near("dq", got.dq, a.want.dq, gradients*f.precision())
+	f.near("dk", got.dk, a.want.dk, gradients*f.precision())
+	f.near("dv", got.dv, a.want.dv, gradients*f.precision())
+	a.holdsElements(f, got)
+}
+
+func (a *attention) holdsElements(f *fixture, got attended) {
+	f.within("out", got.out, a.want.out, a.slack.out)
+	f.withinFloats("lse", got.lse, a.want.lse, a.slack.lse)
+	f.within("dq", got.dq, a.want.dq, a.slack.dq)
+	f.within("dk", got.dk, a.want.dk, a.slack.dk)
+	f.within("dv", got.dv, a.want.dv, a.slack.dv)
+}
+
 func checkAttention(f *fixture) {
-	f.eachAttention(func(a *attention) {
-		n, heads := a.tokens*a.heads*headSize, a.heads
-		grid := sim.Dim{X: blocks(a.longest, 4), Y: heads, Z: a.sequences}
-		out, lse, delta, dqkv := f.output("out", n), f.outputFloats("lse", heads*a.tokens), f.outputFloats("delta", heads*a.tokens), f.output("dqkv", 3*n)
-		scale := float32(attentionScale)
-		f.launch("attention", "attention_forward", grid, 128, out, lse, a.qkvAt, a.batch, a.drop, scale)
-		f.near("out", f.read(out, n), a.out, 2*f.precision())
-		f.near("lse", f.readFloats(lse, heads*a.tokens), a.lse, 1e-6)
-		f.launch("attention", "attention_delta", sim.Dim{X: blocks(a.tokens*heads, 4)}, 128, delta, out, a.doutAt, int32(a.tokens), int32(heads))
-		f.near("delta", f.readFloats(delta, heads*a.tokens), a.delta, 4*f.precision())
-		f.launch("attention", "attention_backward_queries", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
-		f.launch("attention", "attention_backward_keys", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
-		got := f.read(dqkv, 3*n)
-		f.near("dq", a.part(got, 0), a.dq, 4*f.precision())
-		f.near("dk", a.part(got, 1), a.dk, 4*f.precision())
-		f.near("dv", a.part(got, 2), a.dv, 4*f.precision())
-	})
+	f.eachAttention(func(a *attention) { a.holds(f, f.plainAttention(a), 4) })
 }
 
 // checkFlash holds both backward passes. In them P and dS are rounded before the
 // products, which makes them two roundings worse than the plain kernels.
 func checkFlash(f *fixture) {
 	f.eachAttention(func(a *attention) {
-		n, heads := a.tokens*a.heads*headSize, a.heads
-		grid := sim.Dim{X: blocks(a.longest, 64), Y: heads, Z: a.sequences}
-		out, lse, delta, dqkv := f.output("out", n), f.outputFloats("lse", heads*a.tokens), f.outputFloats("delta", heads*a.tokens), f.output("dqkv", 3*n)
-		scale := float32(attentionScale)
-		f.launch("flash", "flash_forward", grid, 128, out, lse, a.qkvAt, a.batch, a.drop, scale)
-		f.near("out", f.read(out, n), a.out, 2*f.precision())
-		f.near("lse", f.readFloats(lse, heads*a.tokens), a.lse, 1e-6)
-		f.write(delta, float32Bytes(a.delta))
-		f.launch("flash", "flash_backward_queries", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
-		f.launchShared("flash", "flash_backward_keys", grid, 128, kernels.FlashShared, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
-		got := f.read(dqkv, 3*n)
-		f.near("dq", a.part(got, 0), a.dq, 2*f.precision())
-		f.near("dk", a.part(got, 1), a.dk, 2*f.precision())
-		f.near("dv", a.part(got, 2), a.dv, 2*f.precision())
-
-		faster, dq := f.output("dqkv", 3*n), f.floats("dq", make([]float64, n))
-		f.launchShared("flash", "flash_backward", grid, 128, kernels.FlashShared, faster, dq, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
-		f.launch("flash", "flash_queries_done", sim.Dim{X: blocks(n, 512)}, 128, faster, dq, int32(a.tokens), int32(heads))
-		other := f.read(faster, 3*n)
-		f.near("dq by atomics", a.part(other, 0), a.dq, 2*f.precision())
-		f.near("dk beside it", a.part(other, 1), a.part(got, 1), 0)
-		f.near("dv beside it", a.part(other, 2), a.part(got, 2), 0)
-		f.near("dq afterwards", f.readFloats(dq, n), make([]float64, n), 0)
+		got := f.flashAttention(a, false)
+		a.holds(f, got, 2)
+		faster := f.flashAttention(a, true)
+		a.holds(f, faster, 2)
+		f.near("dk beside dq", faster.dk, got.dk, 0)
+		f.near("dv beside dq", faster.dv, got.dv, 0)
 	})
 }
 

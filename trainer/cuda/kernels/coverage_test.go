@@ -16,6 +16,8 @@ var checks = []struct {
 	check  func(f *fixture)
 }{
 	{"flash", kernels.F16, checkFlash}, {"attention", kernels.F32, checkAttention},
+	{"flash", kernels.BF16, checkHardFlash}, {"flash", kernels.F16, checkEndsOfFlash}, {"attention", kernels.F32, checkHardAttention}, {"attention", kernels.F32, checkEndsOfAttention},
+	{"norm", kernels.BF16, checkHardNorm}, {"loss", kernels.F32, checkHardEntropy},
 	{"norm", kernels.BF16, checkNorm}, {"norm", kernels.F16, checkEmbed}, {"norm", kernels.F32, checkDropout},
 	{"elementwise", kernels.BF16, checkActivations}, {"elementwise", kernels.F16, checkElements}, {"elementwise", kernels.F32, checkColumnSums},
 	{"elementwise", kernels.BF16, checkNormSums}, {"elementwise", kernels.F16, checkRowsMoved},

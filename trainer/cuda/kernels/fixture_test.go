@@ -320,5 +320,55 @@ func (f *fixture) near(what string, got, want []float64, size float64) {
 	}
 }
 
+// u32 is the largest relative error of a rounding to single precision.
+const u32 = 0x1p-24
+
+// unit returns the largest relative error of a rounding to an element, and the absolute one
+// of the smallest elements.
+func (f *fixture) unit() (relative, least float64) {
+	switch f.typ {
+	case kernels.BF16:
+		return 0x1p-8, 0x1p-134
+	case kernels.F16:
+		return 0x1p-11, 0x1p-25
+	}
+	return u32, 0x1p-150
+}
+
+// within fails unless every element is the correctly rounded value of a number in want ±
+// slack: without slack, of want itself.
+func (f *fixture) within(what string, got, want, slack []float64) {
+	f.between(what, got, want, slack, func(x []float64) []float64 {
+		_, x = f.encode(x)
+		return x
+	})
+}
+
+// withinFloats is within for results in single precision.
+func (f *fixture) withinFloats(what string, got, want, slack []float64) {
+	f.between(what, got, want, slack, func(x []float64) []float64 {
+		for i, v := range x {
+			x[i] = float64(float32(v))
+		}
+		return x
+	})
+}
+
+func (f *fixture) between(what string, got, want, slack []float64, round func(x []float64) []float64) {
+	if len(got) != len(want) || len(slack) != len(want) {
+		panic(failure{fmt.Errorf("%s: %d values and %d bounds, want %d", what, len(got), len(slack), len(want))})
+	}
+	low, high := make([]float64, len(want)), make([]float64, len(want))
+	for i, v := range want {
+		low[i], high[i] = v-slack[i], v+slack[i]
+	}
+	low, high = round(low), round(high)
+	for i, v := range got {
+		if !(low[i] <= v && v <= high[i]) {
+			panic(failure{fmt.Errorf("%s[%d] is %v, want %v ± %.2g, which rounds to %v … %v", what, i, v, want[i], slack[i], low[i], high[i])})
+		}
+	}
+}
+
 // blocks returns the number of blocks that n things need.
 func blocks(n, each int) int { return (n + each - 1) / each }
