@@ -4,10 +4,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sync/errgroup"
 
 	"pretext/internal/store"
 )
@@ -32,11 +38,14 @@ const (
 )
 
 // A Dataset describes a path: the stage folders of a run or of one stage, TFRecord files
-// without a manifest, or both. [Open] returns it.
+// without a manifest, or both. [Open] returns it. It is not safe for concurrent use.
 type Dataset struct {
 	Path    string
-	Stages  []*Stage // finished or not, in the order of data flow
 	Records []string // paths of TFRecord files without a manifest, sorted by name
+
+	found    []*Stage // stages found so far
+	pending  []*Stage // folders whose subfolders are not known yet; not all are stages
+	complete bool     // found has all stages
 }
 
 // A Stage is the directory of one stage. It is a [Folder], so the functions
@@ -49,6 +58,8 @@ type Stage struct {
 	Folder
 	Name  string // directory relative to the dataset's path, with slashes; "." for the path itself
 	Stage string // name of the stage: from the manifest or plan, else guessed from Name; "" if unknown
+
+	isStage bool // it has a manifest or plan
 }
 
 // Path returns the path of a file of the stage.
@@ -61,96 +72,201 @@ func (s *Stage) Path(name string) string { return store.Join(s.String(), name) }
 //	a directory of such directories        a run
 //	any other directory                    its TFRecord files, see [IsRecords]
 //
-// It reads manifests, plans and the first bytes of a single file, and does not validate
+// It reads the beginning of manifests, plans and of a single file, and does not validate
 // them. A file that is clearly something else is a usage error, and so is a directory with
 // none of these, which matches [ErrUnfinished].
+//
+// The number of requests to an object store does not depend on the number of shards: the
+// folder of a stage is not listed, and of any other only the folder itself.
 func Open(ctx context.Context, location string) (*Dataset, error) {
 	d := &Dataset{Path: location}
+	root, err := store.Open(location)
+	if err != nil {
+		return nil, err
+	}
+	self, err := look(ctx, root, ".")
+	switch {
+	case err != nil:
+		return nil, err
+	case self.isStage && self.Stage != "": // checkpoints have manifests too, which name no stage
+		d.found, d.pending = []*Stage{self}, []*Stage{self}
+		return d, nil
+	}
 	info, err := store.Stat(ctx, location)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		d.Records = []string{location}
+		d.Records, d.complete = []string{location}, true
 		return d, notData.Check(ctx, location)
 	}
 	entries, err := store.ReadDir(ctx, location) // sorted by name
 	if err != nil {
 		return nil, err
 	}
-	root, err := store.Open(location)
-	if err != nil {
+	if self.isStage {
+		d.found = []*Stage{self}
+	} else {
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), ".") && !e.IsDir() && IsRecords(e.Name()) {
+				d.Records = append(d.Records, store.Join(location, e.Name()))
+			}
+		}
+	}
+	if err := d.inside(ctx, root, ".", entries); err != nil {
 		return nil, err
 	}
-	isStage := d.add(ctx, root, ".")
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder, MixFolder, TemplatesFolder, Train, Eval, ValFolder} {
-			d.add(ctx, root, path.Join(e.Name(), name))
-		}
-		if !isStage && !e.IsDir() && IsRecords(e.Name()) {
-			d.Records = append(d.Records, store.Join(location, e.Name()))
-		}
+	if d.known() || len(d.Records) > 0 {
+		return d, nil
 	}
-	known := slices.ContainsFunc(d.Stages, func(s *Stage) bool { return s.Stage != "" })
-	if !known && len(d.Records) == 0 {
-		if err := noData(ctx, location); len(d.Stages) == 0 || isModel(ctx, location) {
-			return nil, err
-		}
+	if _, err := d.Stages(ctx); err != nil { // stages one level deeper, as in the folder of a conversion
+		return nil, err
 	}
-	slices.SortStableFunc(d.Stages, func(a, b *Stage) int {
-		return cmp.Or(cmp.Compare(stageRank(a.Stage), stageRank(b.Stage)), cmp.Compare(a.Name, b.Name))
-	})
+	if err := noData(ctx, location); !d.known() && (len(d.found) == 0 || isModel(ctx, location)) {
+		return nil, err
+	}
 	return d, nil
 }
 
-// add adds the directory name to d if it contains a manifest or plan, and reports whether
-// it does. A corrupt manifest or plan also counts: reading it later returns the error.
-func (d *Dataset) add(ctx context.Context, root store.Folder, name string) (found bool) {
-	folder := root.Folder(name)
+// known reports whether a stage with a known name has been found.
+func (d *Dataset) known() bool {
+	return slices.ContainsFunc(d.found, func(s *Stage) bool { return s.Stage != "" })
+}
+
+// Stages returns all stages, finished or not, in the order of data flow. Unlike [Open], it
+// lists the folders of stages, to find stages inside them.
+func (d *Dataset) Stages(ctx context.Context) ([]*Stage, error) {
+	if d.complete {
+		return d.found, nil
+	}
+	for len(d.pending) > 0 {
+		s := d.pending[0]
+		entries, err := store.ReadDir(ctx, s.String())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
+			return nil, err
+		}
+		d.pending = d.pending[1:]
+		if err := d.inside(ctx, s.Folder.(store.Folder), s.Name, entries); err != nil {
+			return nil, err
+		}
+	}
+	d.complete = true
+	slices.SortStableFunc(d.found, func(a, b *Stage) int {
+		return cmp.Or(cmp.Compare(stageRank(a.Stage), stageRank(b.Stage)), cmp.Compare(a.Name, b.Name))
+	})
+	return d.found, nil
+}
+
+// inside looks into the subfolders of a folder, which has the given entries: all of them if
+// the folder is the path of d, else those that a stage or a conversion may have.
+func (d *Dataset) inside(ctx context.Context, folder store.Folder, name string, entries []fs.DirEntry) error {
+	names := []string{ImportedFolder, PairsFolder, SignaturesFolder, MixFolder, TemplatesFolder, Train, Eval, ValFolder}
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool {
+		return e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") || name != "." && !slices.Contains(names, e.Name())
+	})
+	stages := make([]*Stage, len(entries))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(looks)
+	for i, e := range entries {
+		g.Go(func() (err error) {
+			stages[i], err = look(ctx, folder.Folder(e.Name()), path.Join(name, e.Name()))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, s := range stages {
+		if s.isStage {
+			d.found = append(d.found, s)
+		}
+		if name == "." {
+			d.pending = append(d.pending, s)
+		}
+	}
+	return nil
+}
+
+// looks is the number of folders that are looked into at once: it hides the latency of an
+// object store, and takes few connections.
+const looks = 16
+
+// look describes the folder name of a data set. It is a stage if it has a manifest or plan;
+// if it has both, the manifest determines the name of the stage. A manifest or plan that
+// cannot be read also counts: reading it later returns the error.
+func look(ctx context.Context, folder store.Folder, name string) (*Stage, error) {
 	s := &Stage{Folder: folder, Name: name}
-	for _, file := range []string{PlanName, ManifestName} { // if both exist, the manifest determines the stage
-		if _, err := folder.Stat(ctx, file); err != nil {
+	for _, file := range []string{ManifestName, PlanName} {
+		f, err := folder.Open(ctx, file)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 			continue
+		case err == nil:
+			s.Stage = stageOf(io.NewSectionReader(f, 0, f.Size()))
+			f.Close()
 		}
-		found = true
-		var recipe struct {
-			Stage string `json:"stage"`
-		}
-		if raw, err := store.ReadFile(ctx, folder, file); err == nil && json.Unmarshal(raw, &recipe) == nil {
-			s.Stage = cmp.Or(recipe.Stage, s.Stage)
+		s.isStage = true
+		if s.Stage != "" {
+			return s, nil
 		}
 	}
-	if !found {
-		return false
+	if s.isStage {
+		s.Stage = map[string]string{"sources": "download", DocumentsFolder: "extract", "vocab": "vocab", ShardsFolder: StageExamples}[path.Base(name)]
 	}
-	s.Stage = cmp.Or(s.Stage, map[string]string{"sources": "download", DocumentsFolder: "extract", "vocab": "vocab", ShardsFolder: StageExamples}[path.Base(name)])
-	d.Stages = append(d.Stages, s)
-	return true
+	return s, nil
+}
+
+// stageOf returns the name of the stage in a manifest or plan, or "". The name is among the
+// first fields, so that large manifests are not read as a whole.
+func stageOf(r io.Reader) (stage string) {
+	in := json.NewDecoder(r)
+	if start, err := in.Token(); err != nil || start != json.Delim('{') {
+		return ""
+	}
+	for in.More() {
+		name, err := in.Token()
+		var other json.RawMessage
+		switch {
+		case err != nil:
+			return ""
+		case name == "stage":
+			in.Decode(&stage) //nolint:errcheck // of another type: no name
+			return stage
+		case in.Decode(&other) != nil:
+			return ""
+		}
+	}
+	return ""
 }
 
 // Shards returns the stage folder that contains the shards: the data set itself, the
 // folder named "shards", or the only folder of shards. If the path is the folder of
 // another stage, Shards returns that folder, so that its manifest explains the error. If
 // there is none of these, the error matches [ErrNoShards].
-func (d *Dataset) Shards() (*Stage, error) {
+func (d *Dataset) Shards(ctx context.Context) (*Stage, error) {
+	for _, s := range d.found {
+		if s.Stage == StageExamples && (s.Name == "." || s.Name == ShardsFolder) {
+			return s, nil
+		}
+	}
+	stages, err := d.Stages(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []*Stage
 	var names []string
-	for _, s := range d.Stages {
+	for _, s := range stages {
 		if s.Stage == StageExamples {
-			if s.Name == "." || s.Name == ShardsFolder {
-				return s, nil
-			}
 			found, names = append(found, s), append(names, s.Name)
 		}
 	}
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	if i := slices.IndexFunc(d.Stages, func(s *Stage) bool { return s.Name == "." }); i >= 0 {
-		return d.Stages[i], nil
+	if i := slices.IndexFunc(stages, func(s *Stage) bool { return s.Name == "." }); i >= 0 {
+		return stages[i], nil
 	}
 	if len(found) > 1 {
 		return nil, fmt.Errorf("%s %w itself: name one of the folders in it: %s", d.Path, ErrNoShards, strings.Join(names, ", "))
@@ -161,13 +277,14 @@ func (d *Dataset) Shards() (*Stage, error) {
 // Data returns the stages that contain documents, records or other results. It omits the
 // intermediate stages of extraction, filters and mixes, unless the data set's path is the
 // folder of an intermediate stage.
-func (d *Dataset) Data() (stages []*Stage) {
-	for _, s := range d.Stages {
+func (d *Dataset) Data(ctx context.Context) (stages []*Stage, err error) {
+	all, err := d.Stages(ctx)
+	for _, s := range all {
 		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder && s.Stage != MixFolder && s.Stage != TemplatesFolder {
 			stages = append(stages, s)
 		}
 	}
-	return stages
+	return stages, err
 }
 
 // stageRank returns the position of a stage in the data flow. A stage that is

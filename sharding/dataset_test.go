@@ -49,7 +49,11 @@ func TestOpenFindsWhatAPathHolds(t *testing.T) {
 			continue
 		}
 		var folders, records []string
-		for _, f := range d.Stages {
+		stages, err := d.Stages(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range stages {
 			folders = append(folders, f.Name)
 		}
 		for _, path := range d.Records {
@@ -62,7 +66,7 @@ func TestOpenFindsWhatAPathHolds(t *testing.T) {
 		if diff := cmp.Diff(test.folders, folders) + cmp.Diff(test.records, records); diff != "" {
 			t.Errorf("%s: %s", test.name, diff)
 		}
-		shards, err := d.Shards()
+		shards, err := d.Shards(t.Context())
 		if err != nil {
 			if shards = new(Stage); !errors.Is(err, ErrNoShards) {
 				t.Errorf("%s: got %v", test.name, err)

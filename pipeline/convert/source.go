@@ -47,7 +47,7 @@ func (c Config) open(ctx context.Context) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	stage, err := d.Shards()
+	stage, err := d.Shards(ctx)
 	var s *source
 	switch {
 	case err == nil:

@@ -143,7 +143,11 @@ func open(ctx context.Context, path, consumer string) (list []folder, err error)
 		return nil, err
 	}
 	var own, shards, converted []folder
-	for _, s := range d.Stages {
+	stages, err := d.Stages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range stages {
 		if s.Stage != sharding.StageExamples && s.Stage != sharding.StageConvert {
 			continue
 		}

@@ -26,7 +26,11 @@ func TestFoldersOfSplitsAreFound(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(at, sharding.ManifestName), []byte(`{"stage": "convert"}`), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if d, err := sharding.Open(t.Context(), run); err != nil || len(d.Stages) != 1 {
+			d, err := sharding.Open(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stages, err := d.Stages(t.Context()); err != nil || len(stages) != 1 {
 				t.Errorf("%s, split %s: the folder %s is not found: %v", name, split, folder, err)
 			}
 		}

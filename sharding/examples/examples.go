@@ -77,7 +77,14 @@ func Files(ctx context.Context, paths []string) (parts []Part, err error) {
 func Open(ctx context.Context, d *sharding.Dataset) ([]Part, error) {
 	var folders []*sharding.Stage
 	var manifests []*sharding.Manifest
-	for _, s := range d.Stages {
+	if shards, err := d.Shards(ctx); err == nil && shards.Stage == sharding.StageExamples {
+		return nil, nil
+	}
+	stages, err := d.Stages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range stages {
 		switch s.Stage {
 		case sharding.StageExamples:
 			return nil, nil

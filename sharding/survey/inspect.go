@@ -61,7 +61,11 @@ func Inspect(ctx context.Context, path string, values bool) ([]Inspection, error
 		return nil, err
 	}
 	var all []Inspection
-	for _, s := range d.Data() {
+	stages, err := d.Data(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range stages {
 		one, err := inspectStage(ctx, s, values)
 		if err != nil {
 			return nil, err

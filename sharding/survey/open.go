@@ -23,7 +23,11 @@ func open(ctx context.Context, path string) (d *sharding.Dataset, stages []stage
 	if d, err = sharding.Open(ctx, path); err != nil {
 		return nil, nil, err
 	}
-	for _, s := range d.Data() {
+	data, err := d.Data(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range data {
 		m, err := sharding.ReadManifest(ctx, s)
 		if err != nil {
 			return nil, nil, err

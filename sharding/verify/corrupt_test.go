@@ -384,10 +384,14 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shards, err := data.Shards(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	var tasks []string
 	for i := range 2 {
 		var task json.RawMessage
-		if err := sharding.ReadTask(t.Context(), data.Stages[0], i, &task); err != nil {
+		if err := sharding.ReadTask(t.Context(), shards, i, &task); err != nil {
 			t.Fatal(err)
 		}
 		tasks = append(tasks, string(task))

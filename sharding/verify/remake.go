@@ -35,17 +35,17 @@ type remakeSource struct {
 }
 
 // sources finds the documents of the shards in a data set, if any shards are to be made
-// again. It runs before all checks. It adds the documents folders that the user named to
-// d, so that they are checked too. It omits shards beside which there are only documents
+// again. It runs before all checks. added are the documents folders that the user named,
+// which are to be checked too. It omits shards beside which there are only documents
 // of other shards: chain reports these. If documents are missing, the error is a usage
 // error.
-func (v *verifier) sources(ctx context.Context, d *sharding.Dataset) (sources []*remakeSource, err error) {
+func (v *verifier) sources(ctx context.Context, path string, stages []*sharding.Stage) (sources []*remakeSource, added []*sharding.Stage, err error) {
 	if v.opts.Remake.Shards == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	f := &remakeFinder{}
-	if err := f.find(ctx, d, v.opts.Remake.Documents); err != nil {
-		return nil, err
+	if added, err = f.find(ctx, stages, v.opts.Remake.Documents); err != nil {
+		return nil, nil, err
 	}
 	for _, s := range f.all {
 		var source *remakeSource
@@ -58,7 +58,7 @@ func (v *verifier) sources(ctx context.Context, d *sharding.Dataset) (sources []
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		f.skipped = f.skipped || source == nil
 		if source != nil {
@@ -66,9 +66,9 @@ func (v *verifier) sources(ctx context.Context, d *sharding.Dataset) (sources []
 		}
 	}
 	if len(sources) == 0 && !f.skipped {
-		return nil, failure.Usagef("%s: no shards in it that can be made again: give a run or a folder of shards, or leave out --remake", d.Path)
+		return nil, nil, failure.Usagef("%s: no shards in it that can be made again: give a run or a folder of shards, or leave out --remake", path)
 	}
-	return sources, nil
+	return sources, added, nil
 }
 
 // A madeFolder is a folder with its manifest and the hash of the manifest.
@@ -86,41 +86,46 @@ type remakeFinder struct {
 	skipped bool // a folder will be reported instead of made again
 }
 
-// find reads the manifests of d and of the documents folders at paths.
-func (f *remakeFinder) find(ctx context.Context, d *sharding.Dataset, paths []string) error {
-	for _, s := range d.Stages {
+// find reads the manifests of the stages of a data set, and of the documents folders at paths.
+// It returns those of the folders that are not among the stages.
+func (f *remakeFinder) find(ctx context.Context, stages []*sharding.Stage, paths []string) (added []*sharding.Stage, err error) {
+	for _, s := range stages {
 		if _, err := f.add(ctx, s); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for _, path := range paths {
-		named, err := sharding.Open(ctx, path)
+		d, err := sharding.Open(ctx, path)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		at := slices.IndexFunc(named.Stages, func(s *sharding.Stage) bool { return s.Name == "." })
+		named, err := d.Stages(ctx)
+		if err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(named, func(s *sharding.Stage) bool { return s.Name == "." })
 		if at < 0 {
-			return failure.Usagef("--documents %s: no folder of documents: name the folder with their %s", path, sharding.ManifestName)
+			return nil, failure.Usagef("--documents %s: no folder of documents: name the folder with their %s", path, sharding.ManifestName)
 		}
-		s := named.Stages[at]
+		s := named[at]
 		here := slices.IndexFunc(f.all, func(have madeFolder) bool { return store.Absolute(have.String()) == store.Absolute(s.String()) })
 		if here >= 0 {
 			f.given = append(f.given, f.all[here])
 			continue
 		}
-		d.Stages = append(d.Stages, s)
+		added = append(added, s)
 		m, err := f.add(ctx, s)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if m != nil && len(m.manifest.DocumentsFiles()) == 0 {
-			return failure.Usagef("--documents %s: it contains the output of stage %q, want a folder of documents", path, m.manifest.Stage)
+			return nil, failure.Usagef("--documents %s: it contains the output of stage %q, want a folder of documents", path, m.manifest.Stage)
 		}
 		if m != nil {
 			f.given = append(f.given, *m)
 		}
 	}
-	return nil
+	return added, nil
 }
 
 // add reads the manifest of a stage. It returns nil if the manifest is corrupt.

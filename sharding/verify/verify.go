@@ -79,7 +79,11 @@ func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources, err := v.sources(ctx, d)
+	stages, err := d.Stages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sources, added, err := v.sources(ctx, path, stages)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +93,7 @@ func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 		}
 	}
 	var finished []folderManifest
-	for _, s := range d.Stages {
+	for _, s := range slices.Concat(stages, added) {
 		m, err := v.folder(ctx, s)
 		if err != nil {
 			return nil, err

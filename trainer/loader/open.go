@@ -72,7 +72,7 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := d.Shards()
+	folder, err := d.Shards(ctx)
 	converted, convertedErr := examples.Open(ctx, d)
 	var s *Shards
 	switch {

@@ -63,7 +63,7 @@ func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	o.Shards = path
-	shards, err := d.Shards()
+	shards, err := d.Shards(cmd.Context())
 	if err == nil {
 		o.Shards = shards.String()
 	} else if len(d.Records) > 0 {
@@ -79,8 +79,14 @@ func (o *exportOptions) run(cmd *cobra.Command, path string) error {
 		}
 		return nil
 	}
-	if err != nil && slices.ContainsFunc(d.Stages, func(s *sharding.Stage) bool { return s.Stage == sharding.StageConvert }) {
-		return usagef("%s has no shards of TFRecord: export those from which its examples were converted", path)
+	if err != nil {
+		stages, err := d.Stages(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(stages, func(s *sharding.Stage) bool { return s.Stage == sharding.StageConvert }) {
+			return usagef("%s has no shards of TFRecord: export those from which its examples were converted", path)
+		}
 	}
 	if o.vocab != "" {
 		return usagef("--vocab: only for records without a manifest")

@@ -29,7 +29,7 @@ func main() {
 	check(shard.Close(ctx))
 	must(w.Close(ctx))
 
-	stage := must(must(sharding.Open(ctx, out)).Shards())
+	stage := must(must(sharding.Open(ctx, out)).Shards(ctx))
 	fmt.Println(sharding.Records.Of(must(sharding.ReadManifest(ctx, stage)).Counts), "examples")
 	for r, err := range must(loader.Open(ctx, out, loader.Options{})).Examples(ctx) {
 		fmt.Println(must(r, err).Index, r.Example.Tokens(), r.Example.Predictions())
