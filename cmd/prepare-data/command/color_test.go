@@ -6,6 +6,18 @@ import (
 	"testing"
 )
 
+func TestColorsAreOneOfThreeWords(t *testing.T) {
+	c := colorMode("auto")
+	for _, word := range []string{"never", "always", "auto"} {
+		if err := c.Set(word); err != nil || c.String() != word {
+			t.Errorf("%s: got %s, %v", word, c, err)
+		}
+	}
+	if err := c.Set("sometimes"); err == nil || c != "auto" {
+		t.Errorf("sometimes: got %s, %v, want an error and no change", c, err)
+	}
+}
+
 func TestColorsAreForTerminalsThatWantThem(t *testing.T) {
 	file, err := os.Create(t.TempDir() + "/file")
 	if err != nil {

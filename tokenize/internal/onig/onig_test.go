@@ -46,6 +46,8 @@ func TestMatches(t *testing.T) {
 		{`{x{,2}y`, "{xxy", "{xxy"},
 		{`\w[\w][[:word:]]|[\w]`, "½½½a¼", "a"},
 		{`\w+`, "½a", "½a"},
+		{`[\W]+`, "a½²b³¹", "½²|³¹"},
+		{`[^\w]+`, "a½b!", "½|!"},
 		{`\p{Han}+|\p{^Han}`, "世界a", "世界|a"},
 	} {
 		if got := strings.Join(matchesOf(t, test.pattern, test.text), "|"); got != test.want {
