@@ -202,9 +202,13 @@ func (r LoadReport) Complete() error {
 
 // State holds a model's counters.
 type State struct {
-	Step      int64   `json:"step"`       // updates in this phase; argument of the schedule and of the bias correction
+	Step      int64   `json:"step"`       // updates in this phase; argument of the schedule
 	LossScale float64 `json:"loss_scale"` // fp16: factor of the loss; otherwise 1
 	GoodSteps int64   `json:"good_steps"` // fp16: updates since the loss scale last changed
+
+	// Carried is the number of updates, in phases before this one, that the moments have
+	// seen: the bias correction counts Carried + Step.
+	Carried int64 `json:"carried,omitempty"`
 
 	// Plans are choices that a backend made by measurement, such as the
 	// algorithm of a matrix product. Keys name the device and the library

@@ -170,8 +170,13 @@ func (b *Batch) validateTokens(c Config) error {
 	if err := inRange("token id", b.IDs, 0, c.VocabSize); err != nil {
 		return err
 	}
-	if err := inRange("segment", b.Segments, 0, c.Segments); err != nil {
-		return err
+	if c.Modern != nil && len(b.VisibleKeys) > 0 {
+		return errors.New("visible keys: a ModernBERT model takes unpadded batches only, because padding may have no key in its window")
+	}
+	if c.Modern == nil { // ModernBERT ignores segments
+		if err := inRange("segment", b.Segments, 0, c.Segments); err != nil {
+			return err
+		}
 	}
 	if err := inRange("position", b.Positions, 0, c.MaxPositions); err != nil {
 		return err

@@ -24,6 +24,8 @@ const (
 // Tanh reports whether the activation is the tanh form of GELU.
 func (a Activation) Tanh() bool { return a == GELUNew || a == GELUTanh }
 
+func (a Activation) known() bool { return a == GELU || a.Tanh() }
+
 // Limits of [Config.Validate]. Within them, products of sizes fit an int64 and
 // every element index fits a dropout counter (see trainer/dropout).
 const (
@@ -37,9 +39,10 @@ const (
 	maxParameters     = int64(1 << 33)
 )
 
-// Config is the architecture of a BERT model. Its JSON form is the part of
-// transformers' config.json (and of Google's bert_config.json) that affects the
-// numbers; [ParseConfig] and [ParseGoogleConfig] read these files. Start from a
+// Config is the architecture of a BERT or ModernBERT model. The JSON form of a
+// BERT model is the part of transformers' config.json (and of Google's
+// bert_config.json) that affects the numbers; [Config.Keys] returns that part for
+// both. [ParseConfig] and [ParseGoogleConfig] read these files. Start from a
 // [Preset].
 type Config struct {
 	VocabSize         int        `json:"vocab_size"`                   // rows of the word embedding table
@@ -55,19 +58,28 @@ type Config struct {
 	InitializerRange  float64    `json:"initializer_range"`            // standard deviation of initial weights
 	LayerNormEps      float64    `json:"layer_norm_eps"`               // added to the variance
 	ClassifierDropout *float64   `json:"classifier_dropout,omitempty"` // before a classifier; nil means HiddenDropout
+
+	// Modern makes this a ModernBERT model; nil: BERT. HiddenDropout then applies
+	// only after the embeddings, and Segments is 0.
+	Modern *Modern `json:"-"`
 }
 
-// PresetNames lists the names that [Preset] accepts, smallest model first.
-func PresetNames() []string {
-	return []string{"tiny", "mini", "small", "medium", "base", "large"}
-}
+// PresetNames lists the names that [Preset] accepts: the sizes of BERT, then those of
+// ModernBERT, each with the smallest model first.
+func PresetNames() []string { return append(bertNames(), modernNames()...) }
+
+func bertNames() []string { return []string{"tiny", "mini", "small", "medium", "base", "large"} }
 
 // Preset returns one of the six sizes released by google-research/bert (tiny to
 // medium: Turc et al. 2019, arXiv 1908.08962; base and large: Devlin et al.
-// 2018), with a head size of 64, the tanh form of GELU and dropout 0.1.
+// 2018), with a head size of 64, the tanh form of GELU and dropout 0.1. Names that
+// begin with "modern-" are sizes of ModernBERT (Warner et al. 2024, arXiv 2412.13663).
 func Preset(name string, vocabSize int) (Config, error) {
 	shapes := [][2]int{{2, 128}, {4, 256}, {4, 512}, {8, 512}, {12, 768}, {24, 1024}} // layers, hidden size
-	i := slices.Index(PresetNames(), name)
+	if i := slices.Index(modernNames(), name); i >= 0 {
+		return modernPreset(i, vocabSize), nil
+	}
+	i := slices.Index(bertNames(), name)
 	if i < 0 {
 		return Config{}, fmt.Errorf("model %q: must be one of %v", name, PresetNames())
 	}
@@ -113,11 +125,13 @@ func (c Config) Validate() error {
 	size("num_attention_heads", c.AttentionHeads, maxAttentionHeads)
 	size("intermediate_size", c.IntermediateSize, maxIntermediate)
 	size("max_position_embeddings", c.MaxPositions, MaxPositions)
-	size("type_vocab_size", c.Segments, maxSegments)
+	if c.Modern == nil {
+		size("type_vocab_size", c.Segments, maxSegments)
+	}
 	if c.AttentionHeads > 0 && c.HiddenSize%c.AttentionHeads != 0 {
 		errs = append(errs, fmt.Errorf("hidden_size %d: must be a multiple of num_attention_heads %d", c.HiddenSize, c.AttentionHeads))
 	}
-	if c.Activation != GELU && !c.Activation.Tanh() {
+	if !c.Activation.known() {
 		errs = append(errs, fmt.Errorf("hidden_act %q: must be %q, %q or %q", c.Activation, GELU, GELUNew, GELUTanh))
 	}
 	if len(errs) == 0 {
@@ -126,6 +140,9 @@ func (c Config) Validate() error {
 		}
 	}
 	errs = append(errs, c.validateFloats()...)
+	if c.Modern != nil {
+		errs = append(errs, c.validateModern()...)
+	}
 	return errors.Join(errs...)
 }
 
@@ -134,20 +151,17 @@ func (c Config) Validate() error {
 func (c Config) matrices() int64 {
 	hidden := int64(c.HiddenSize)
 	layer := 4*hidden*hidden + 2*hidden*int64(c.IntermediateSize)
+	if c.Modern != nil {
+		return hidden*int64(c.VocabSize) + int64(c.Layers)*(layer+hidden*int64(c.IntermediateSize))
+	}
 	return hidden*int64(c.VocabSize+c.MaxPositions) + int64(c.Layers)*layer
 }
 
 func (c Config) validateFloats() []error {
-	var errs []error
-	share := func(name string, v float64) {
-		// Dropout is in units of 1/256; 256/256 would drop everything.
-		if !(v >= 0) || math.Round(256*v) > 255 {
-			errs = append(errs, fmt.Errorf("%s %v: must be at least 0 and below 0.998", name, v))
-		}
+	errs := []error{
+		validDropout("hidden_dropout_prob", c.HiddenDropout), validDropout("attention_probs_dropout_prob", c.AttentionDropout),
+		validDropout("classifier_dropout", c.PooledDropout()),
 	}
-	share("hidden_dropout_prob", c.HiddenDropout)
-	share("attention_probs_dropout_prob", c.AttentionDropout)
-	share("classifier_dropout", c.PooledDropout())
 	if !(c.InitializerRange >= 0 && c.InitializerRange <= 1) {
 		errs = append(errs, fmt.Errorf("initializer_range %v: must be from 0 to 1", c.InitializerRange))
 	}
@@ -157,16 +171,25 @@ func (c Config) validateFloats() []error {
 	return errs
 }
 
-// ParseConfig parses transformers' config.json of a BERT model. Missing keys
-// get transformers' defaults. A key that changes the model in a way that the
+// validDropout returns an error if v is no probability of dropout. Dropout is in units
+// of 1/256; 256/256 would drop everything.
+func validDropout(name string, v float64) error {
+	if !(v >= 0) || math.Round(256*v) > 255 {
+		return fmt.Errorf("%s %v: must be at least 0 and below 0.998", name, v)
+	}
+	return nil
+}
+
+// ParseConfig parses transformers' config.json of a BERT or ModernBERT model. Missing
+// keys get transformers' defaults. A key that changes the model in a way that the
 // trainer does not implement is an error.
 func ParseConfig(b []byte) (Config, error) {
-	c, err := Preset("base", 30522)
-	if err != nil {
-		panic("BUG: " + err.Error())
+	parse := parseConfig
+	if isModern(b) {
+		parse = parseModern
 	}
-	c.Activation = GELU
-	if err := parseConfig(b, &c); err != nil {
+	c, err := parse(b)
+	if err != nil {
 		return Config{}, fmt.Errorf("parse config: %w", err)
 	}
 	return c, nil
@@ -180,13 +203,21 @@ func ParseGoogleConfig(b []byte) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	if c.Modern != nil {
+		return Config{}, fmt.Errorf("parse config: model_type %q: google-research/bert has no such model", modernType)
+	}
 	if c.Activation == GELU {
 		c.Activation = GELUNew
 	}
 	return c, nil
 }
 
-func parseConfig(b []byte, c *Config) error {
+func parseConfig(b []byte) (Config, error) {
+	c, err := Preset("base", 30522)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	c.Activation = GELU
 	var foreign struct {
 		ModelType    *string `json:"model_type"`
 		PositionType *string `json:"position_embedding_type"`
@@ -194,21 +225,21 @@ func parseConfig(b []byte, c *Config) error {
 		CrossAttends bool    `json:"add_cross_attention"`
 		Tied         *bool   `json:"tie_word_embeddings"`
 	}
-	if err := json.Unmarshal(b, c); err != nil {
-		return err
+	if err := json.Unmarshal(b, &c); err != nil {
+		return c, err
 	}
 	if err := json.Unmarshal(b, &foreign); err != nil {
-		return err
+		return c, err
 	}
 	switch {
 	case foreign.ModelType != nil && *foreign.ModelType != "bert":
-		return fmt.Errorf("model_type %q: must be \"bert\"", *foreign.ModelType)
+		return c, fmt.Errorf("model_type %q: must be \"bert\" or \"modernbert\"", *foreign.ModelType)
 	case foreign.PositionType != nil && *foreign.PositionType != "absolute":
-		return fmt.Errorf("position_embedding_type %q: must be \"absolute\"", *foreign.PositionType)
+		return c, fmt.Errorf("position_embedding_type %q: must be \"absolute\"", *foreign.PositionType)
 	case foreign.IsDecoder || foreign.CrossAttends:
-		return errors.New("is_decoder or add_cross_attention: must be false")
+		return c, errors.New("is_decoder or add_cross_attention: must be false")
 	case foreign.Tied != nil && !*foreign.Tied:
-		return errors.New("tie_word_embeddings: must be true")
+		return c, errors.New("tie_word_embeddings: must be true")
 	}
-	return c.Validate()
+	return c, c.Validate()
 }

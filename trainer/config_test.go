@@ -18,7 +18,7 @@ func TestPresetsHaveThePublishedNumbersOfParameters(t *testing.T) {
 	// google-research/bert: tiny 4.4, mini 11.3 (rounded from 11.2), small 29.1
 	// (28.8), medium 41.7 (41.4), base 110.1 (109.5), large 340 (335.1).
 	want := map[string]int64{"tiny": 4_385_920, "mini": 11_170_560, "small": 28_763_648, "medium": 41_373_184, "base": 109_482_240, "large": 335_141_888}
-	for _, name := range trainer.PresetNames() {
+	for _, name := range []string{"tiny", "mini", "small", "medium", "base", "large"} {
 		c, err := trainer.Preset(name, 30522)
 		if err != nil {
 			t.Fatal(err)

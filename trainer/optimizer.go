@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // An OptimizerName names an update rule.
@@ -13,6 +14,10 @@ type OptimizerName string
 const (
 	AdamW OptimizerName = "adamw" // as in google-research/bert, without bias correction of the moments
 	LAMB  OptimizerName = "lamb"  // as in NVIDIA's apex (FusedLAMB)
+
+	// StableAdamW is AdamW with Adafactor's update clipping (Wortsman et al. 2023, arXiv
+	// 2304.13013), as ModernBERT was trained.
+	StableAdamW OptimizerName = "stableadamw"
 )
 
 // Optimizer is an update rule and its constants.
@@ -26,9 +31,16 @@ type Optimizer struct {
 	BiasCorrection bool          `json:"bias_correction"`
 }
 
+// OptimizerNames returns all names.
+func OptimizerNames() []string { return []string{string(AdamW), string(LAMB), string(StableAdamW)} }
+
 // DefaultOptimizer returns the named optimizer with the constants of the
-// original recipes.
+// original recipes. ModernBERT's decay of 1e-5 is not times the rate; divided by its
+// rate of 8e-4 it is 0.0125.
 func DefaultOptimizer(name OptimizerName) Optimizer {
+	if name == StableAdamW {
+		return Optimizer{Name: name, Beta1: 0.9, Beta2: 0.98, Epsilon: 1e-6, WeightDecay: 0.0125, BiasCorrection: true}
+	}
 	return Optimizer{
 		Name: name, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-6, WeightDecay: 0.01, ClipNorm: 1, BiasCorrection: name == LAMB,
 	}
@@ -37,8 +49,8 @@ func DefaultOptimizer(name OptimizerName) Optimizer {
 // Validate reports every problem of o.
 func (o Optimizer) Validate() error {
 	var errs []error
-	if o.Name != AdamW && o.Name != LAMB {
-		errs = append(errs, fmt.Errorf("optimizer %q: must be %q or %q", o.Name, AdamW, LAMB))
+	if !slices.Contains(OptimizerNames(), string(o.Name)) {
+		errs = append(errs, fmt.Errorf("optimizer %q: must be %s", o.Name, oneOf(OptimizerNames())))
 	}
 	for _, b := range []float64{o.Beta1, o.Beta2} {
 		if !(b >= 0 && b < 1) {

@@ -3,6 +3,7 @@ package trainer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 )
@@ -70,9 +71,16 @@ type TensorSpec struct {
 	Name      string // transformers' name, e.g. "bert.encoder.layer.0.output.dense.weight"
 	Shape     []int  // row-major
 	Decay     bool   // whether weight decay and LAMB's trust ratio apply: not to biases and LayerNorm
-	Google    string // variable name in google-research/bert
+	Init      Init   // how it starts
+	Google    string // variable name in google-research/bert; of no use for ModernBERT
 	Transpose bool   // Google stores the matrix transposed ("kernel", input × output)
 	Layer     int    // encoder layer; -1 for embeddings, Config.Layers for heads
+}
+
+// Init is the initial value of a tensor.
+type Init struct {
+	Random bool    // draw from a normal distribution of mean 0, cut off as [InitialWeights] says
+	Value  float64 // its standard deviation if Random, otherwise the value of every element
 }
 
 // Size returns the number of elements.
@@ -88,7 +96,10 @@ func (s TensorSpec) Size() int {
 // named_parameters. The masked-LM decoder shares the word embedding and has no
 // entry.
 func Tensors(c Config, h Heads) []TensorSpec {
-	t := table{layer: -1}
+	if c.Modern != nil {
+		return modernTensors(c, h)
+	}
+	t := table{layer: -1, deviation: c.InitializerRange}
 	hidden := c.HiddenSize
 	t.add("bert.embeddings.word_embeddings.weight", c.VocabSize, hidden)
 	t.add("bert.embeddings.position_embeddings.weight", c.MaxPositions, hidden)
@@ -111,8 +122,9 @@ func Tensors(c Config, h Heads) []TensorSpec {
 }
 
 type table struct {
-	layer int
-	specs []TensorSpec
+	layer     int
+	deviation float64 // of matrices
+	specs     []TensorSpec
 }
 
 func (t *table) heads(c Config, h Heads) {
@@ -120,7 +132,7 @@ func (t *table) heads(c Config, h Heads) {
 		t.dense("bert.pooler.dense", c.HiddenSize, c.HiddenSize)
 	}
 	if h.MLM {
-		t.add("cls.predictions.bias", c.VocabSize)
+		t.vector("cls.predictions.bias", c.VocabSize, 0)
 		t.dense("cls.predictions.transform.dense", c.HiddenSize, c.HiddenSize)
 		t.norm("cls.predictions.transform", c.HiddenSize)
 	}
@@ -137,25 +149,73 @@ func (t *table) heads(c Config, h Heads) {
 
 func (t *table) dense(name string, out, in int) {
 	t.add(name+".weight", out, in)
-	t.add(name+".bias", out)
+	t.vector(name+".bias", out, 0)
 }
 
 func (t *table) norm(name string, width int) {
-	t.add(name+".LayerNorm.weight", width)
-	t.add(name+".LayerNorm.bias", width)
+	t.vector(name+".LayerNorm.weight", width, 1)
+	t.vector(name+".LayerNorm.bias", width, 0)
 }
 
+// add adds a matrix or a table.
 func (t *table) add(name string, shape ...int) {
-	google, transpose := GoogleName(name)
-	t.specs = append(t.specs, TensorSpec{
-		Name: name, Shape: shape, Decay: decays(name), Google: google, Transpose: transpose, Layer: t.layer,
-	})
+	t.append(TensorSpec{Name: name, Shape: shape, Decay: true, Init: Init{true, t.deviation}})
 }
 
-// decays reports whether weight decay applies to the tensor name: to all but
-// biases and LayerNorm, as in google-research/bert and NVIDIA's recipes.
-func decays(name string) bool {
-	return !strings.Contains(name, "LayerNorm") && !strings.HasSuffix(name, "bias")
+// vector adds a bias or a LayerNorm's weight. Weight decay does not apply to them, as in
+// google-research/bert and in NVIDIA's and ModernBERT's recipes.
+func (t *table) vector(name string, n int, value float64) {
+	t.append(TensorSpec{Name: name, Shape: []int{n}, Init: Init{Value: value}})
+}
+
+func (t *table) append(s TensorSpec) {
+	s.Layer = t.layer
+	s.Google, s.Transpose = GoogleName(s.Name)
+	t.specs = append(t.specs, s)
+}
+
+// modernTensors returns the parameters of a ModernBERT model, in the order of
+// transformers. The deviations are those of its full_megatron initialization.
+func modernTensors(c Config, h Heads) []TensorSpec {
+	t := table{layer: -1}
+	hidden, in, out := c.HiddenSize, c.InitializerRange, c.InitializerRange/math.Sqrt(2*float64(c.Layers))
+	dense := func(name string, deviation float64, rows, columns int) {
+		t.deviation = deviation
+		t.add(name+".weight", rows, columns)
+	}
+	norm := func(name string) { t.vector(name+".weight", hidden, 1) }
+	dense("model.embeddings.tok_embeddings", in, c.VocabSize, hidden)
+	norm("model.embeddings.norm")
+	for t.layer = range c.Layers {
+		p := fmt.Sprintf("model.layers.%d.", t.layer)
+		if t.layer > 0 {
+			norm(p + "attn_norm")
+		}
+		dense(p+"attn.Wqkv", in, 3*hidden, hidden)
+		dense(p+"attn.Wo", out, hidden, hidden)
+		norm(p + "mlp_norm")
+		dense(p+"mlp.Wi", in, 2*c.IntermediateSize, hidden)
+		dense(p+"mlp.Wo", out, hidden, c.IntermediateSize)
+	}
+	norm("model.final_norm") // part of the last layer: its gradient is complete with that layer's
+	t.layer = c.Layers
+	if h == (Heads{}) {
+		return t.specs
+	}
+	dense("head.dense", out, hidden, hidden)
+	norm("head.norm")
+	if h.MLM {
+		t.vector("decoder.bias", c.VocabSize, 0)
+	}
+	width := h.ClassifierWidth()
+	if h.Span {
+		width = 2
+	}
+	if width > 0 { // of a sequence or of every token: transformers has one name for both
+		dense("classifier", 1/math.Sqrt(float64(hidden)), width, hidden)
+		t.vector("classifier.bias", width, 0)
+	}
+	return t.specs
 }
 
 var layerNumber = regexp.MustCompile(`layer\.(\d+)`)

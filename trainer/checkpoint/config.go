@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -14,23 +15,92 @@ type hfConfig struct {
 	Architectures []string `json:"architectures"`
 	ModelType     string   `json:"model_type"`
 	trainer.Config
-	PadTokenID   int               `json:"pad_token_id"`
-	PositionType string            `json:"position_embedding_type"`
-	Tied         bool              `json:"tie_word_embeddings"`
-	DType        string            `json:"torch_dtype"`
-	UseCache     bool              `json:"use_cache"`
-	Problem      string            `json:"problem_type,omitempty"`
-	IDToLabel    map[string]string `json:"id2label,omitempty"`
-	LabelToID    map[string]int    `json:"label2id,omitempty"`
+	PadTokenID   int    `json:"pad_token_id"`
+	PositionType string `json:"position_embedding_type"`
+	Tied         bool   `json:"tie_word_embeddings"`
+	DType        string `json:"torch_dtype"`
+	UseCache     bool   `json:"use_cache"`
+	hfLabels
 }
 
-// transformersConfig returns the content of config.json. labels are the class
-// names; nil means transformers' default names (LABEL_0, LABEL_1, …).
-func transformersConfig(c trainer.Config, h trainer.Heads, labels []string) hfConfig {
-	f := hfConfig{
-		Architectures: []string{architecture(h)}, ModelType: "bert", Config: c,
-		PositionType: "absolute", Tied: true, DType: "float32", UseCache: true,
+// hfModern is config.json as transformers writes it for a ModernBERT model.
+type hfModern struct {
+	Architectures []string `json:"architectures"`
+	ModelType     string   `json:"model_type"`
+	trainer.ModernKeys
+	DType string `json:"torch_dtype"`
+	PAD   *int32 `json:"pad_token_id"` // null: not known; the default is outside small vocabularies
+	CLS   *int32 `json:"cls_token_id"`
+	SEP   *int32 `json:"sep_token_id"`
+	BOS   *int32 `json:"bos_token_id"`
+	EOS   *int32 `json:"eos_token_id"`
+	hfLabels
+}
+
+// hfLabels are the keys of a classifier.
+type hfLabels struct {
+	Problem   string            `json:"problem_type,omitempty"`
+	IDToLabel map[string]string `json:"id2label,omitempty"`
+	LabelToID map[string]int    `json:"label2id,omitempty"`
+}
+
+// transformersConfig returns the content of config.json, to be marshalled.
+func transformersConfig(c trainer.Config, h trainer.Heads, t Tokenizer) any {
+	if c.Modern == nil {
+		return hfConfig{
+			Architectures: []string{"Bert" + architecture(h)}, ModelType: "bert", Config: c,
+			PositionType: "absolute", Tied: true, DType: "float32", UseCache: true, hfLabels: labelKeys(h, t.Labels),
+		}
 	}
+	f := hfModern{Architectures: []string{"ModernBert" + architecture(h)}, ModelType: "modernbert", ModernKeys: c.ModernKeys(), DType: "float32",
+		hfLabels: labelKeys(h, t.Labels)}
+	id := t.ids(c.VocabSize)
+	f.PAD, f.CLS, f.SEP = id("pad_token"), id("cls_token"), id("sep_token")
+	f.BOS, f.EOS = f.CLS, f.SEP
+	return f
+}
+
+// ids returns a function that returns the id of a special token, by its key in
+// tokenizer_config.json; nil for a token that the model does not have.
+func (t Tokenizer) ids(size int) func(key string) *int32 {
+	tokens, special := map[string]int32{}, t.Special
+	if t.Vocab != nil {
+		special = bertSpecial
+		for i, token := range strings.Split(string(t.Vocab), "\n") {
+			tokens[strings.TrimSpace(token)] = int32(i)
+		}
+	} else if t.File != nil {
+		tokens = fileTokens(t.File)
+	}
+	return func(key string) *int32 {
+		if id, ok := tokens[special[key]]; ok && int(id) < size {
+			return &id
+		}
+		return nil
+	}
+}
+
+// fileTokens returns the ids of the added tokens of a tokenizer.json, which special tokens
+// are.
+func fileTokens(file []byte) map[string]int32 {
+	var f struct {
+		Added []struct {
+			ID      int32  `json:"id"`
+			Content string `json:"content"`
+		} `json:"added_tokens"`
+	}
+	ids := map[string]int32{}
+	if json.Unmarshal(file, &f) == nil {
+		for _, a := range f.Added {
+			ids[a.Content] = a.ID
+		}
+	}
+	return ids
+}
+
+// labelKeys returns the keys of the classifier in h. labels are the class names; nil means
+// transformers' default names (LABEL_0, LABEL_1, …).
+func labelKeys(h trainer.Heads, labels []string) (f hfLabels) {
 	switch {
 	case h.Regression:
 		f.Problem = "regression"
@@ -78,32 +148,51 @@ func labelsOf(config []byte) []string {
 	return labels
 }
 
-// architecture returns the name of the transformers class for a model with the
-// heads h. If no class has all of these heads, the returned class ignores the
+// modernSpan is the class of ModernBERT with a span head.
+const modernSpan = "ModernBertForQuestionAnswering"
+
+// classOf returns the first class that config.json names; "" if it names none.
+func classOf(config []byte) string {
+	var f struct {
+		Architectures []string `json:"architectures"`
+	}
+	if json.Unmarshal(config, &f) != nil || len(f.Architectures) == 0 {
+		return ""
+	}
+	return f.Architectures[0]
+}
+
+// architecture returns the name of the transformers class, without Bert or ModernBert, for a
+// model with the heads h. If no class has all of these heads, the returned class ignores the
 // tensors of the missing heads.
 func architecture(h trainer.Heads) string {
 	switch {
 	case h.Span:
-		return "BertForQuestionAnswering"
+		return "ForQuestionAnswering"
 	case h.ClassifierWidth() > 0:
-		return "BertForSequenceClassification"
+		return "ForSequenceClassification"
 	case h.MLM && h.NSP:
-		return "BertForPreTraining"
+		return "ForPreTraining"
 	case h.MLM:
-		return "BertForMaskedLM"
+		return "ForMaskedLM"
 	case h == (trainer.Heads{}):
-		return "BertModel"
+		return "Model"
 	default:
-		return "BertForNextSentencePrediction"
+		return "ForNextSentencePrediction"
 	}
 }
+
+// bertSpecial are the special tokens of a vocab.txt.
+var bertSpecial = map[string]string{"cls_token": tokenize.ClsToken, "mask_token": tokenize.MaskToken, "pad_token": tokenize.PadToken, "sep_token": tokenize.SepToken, "unk_token": tokenize.UnkToken}
 
 // tokenizerConfig returns the description of the tokenizer for transformers.
 func tokenizerConfig(c trainer.Config, t Tokenizer) hf.Config {
 	if t.Vocab == nil {
 		return hf.Config{Class: hf.Generic, Special: t.Special, MaxLength: c.MaxPositions, PrefixSpace: hf.PrefixSpace(t.File)}
 	}
-	special := map[string]string{"cls_token": tokenize.ClsToken, "mask_token": tokenize.MaskToken, "pad_token": tokenize.PadToken, "sep_token": tokenize.SepToken, "unk_token": tokenize.UnkToken}
-	return hf.Config{Class: "BertTokenizer", Special: special, LowerCase: &t.LowerCase, MaxLength: c.MaxPositions,
+	if c.Modern != nil { // whose tokenizer.json holds the casing; the class makes no token_type_ids
+		return hf.Config{Class: hf.Generic, Special: bertSpecial, MaxLength: c.MaxPositions}
+	}
+	return hf.Config{Class: "BertTokenizer", Special: bertSpecial, LowerCase: &t.LowerCase, MaxLength: c.MaxPositions,
 		StripAccents: t.StripAccents, TokenizeChineseChars: t.TokenizeChineseChars}
 }

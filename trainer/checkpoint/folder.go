@@ -267,7 +267,7 @@ func (f *folder) writeManifest() error {
 // writeTensors writes config.json, the weights in the order of specs, and the
 // files of the tokenizer if t has any.
 func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, specs []trainer.TensorSpec, weights iter.Seq2[trainer.Tensor, error]) error {
-	if err := f.writeJSON(configFile, transformersConfig(c, h, t.Labels)); err != nil {
+	if err := f.writeJSON(configFile, transformersConfig(c, h, t)); err != nil {
 		return err
 	}
 	err := f.create(weightsFile, func(w io.Writer) error {

@@ -26,6 +26,7 @@ const maxConfig = 16 << 20
 type Pretrained struct {
 	Config  trainer.Config
 	Labels  []string          // class names of a classifier; nil if the files have none
+	class   string            // architectures[0] of config.json
 	names   map[string]string // current transformers name → name in the file
 	order   []string          // keys of names, sorted
 	weights weights
@@ -53,7 +54,8 @@ type moment struct{ name, file string }
 // It accepts the tensor names of all of transformers' BERT classes and of older
 // versions: names without the "bert." prefix (BertModel), and LayerNorm's gamma
 // and beta. It ignores the masked-LM decoder, whose tensors are copies of others, and
-// the integer buffers position_ids and token_type_ids. A tensor whose shape does
+// the integer buffers position_ids and token_type_ids. Of ModernBERT it accepts the names
+// of all classes. A tensor whose shape does
 // not match config.json is an error that matches [ErrDamaged].
 func OpenPretrained(dir string) (*Pretrained, error) {
 	b, err := readBounded(filepath.Join(dir, configFile), maxConfig)
@@ -68,7 +70,7 @@ func OpenPretrained(dir string) (*Pretrained, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
-	p := &Pretrained{Config: c, Labels: labelsOf(b), names: map[string]string{}, weights: w, close: w.Close, path: w.path()}
+	p := &Pretrained{Config: c, Labels: labelsOf(b), class: classOf(b), names: map[string]string{}, weights: w, close: w.Close, path: w.path()}
 	if err = p.index(w.names()); err == nil {
 		err = p.checkShapes(w)
 	}
@@ -82,7 +84,7 @@ func OpenPretrained(dir string) (*Pretrained, error) {
 // tensors with the same current name are an error.
 func (p *Pretrained) index(names []string) error {
 	for _, file := range names {
-		name, ok := canonical(file)
+		name, ok := canonical(p.Config, file)
 		if !ok {
 			continue
 		}
@@ -100,7 +102,10 @@ func (p *Pretrained) index(names []string) error {
 // classes is taken from the shape of classifier.bias.
 func (p *Pretrained) checkShapes(w modelFiles) error {
 	heads := trainer.Heads{MLM: true, NSP: true, Span: true}
-	if file := p.names["classifier.bias"]; file != "" {
+	if p.Config.Modern != nil {
+		heads = trainer.Heads{MLM: true, Span: p.class == modernSpan}
+	}
+	if file := p.names["classifier.bias"]; file != "" && (p.Config.Modern == nil || !heads.Span) {
 		if shape := w.shape(file); len(shape) == 1 && shape[0] > 0 && shape[0] <= trainer.MaxLabels {
 			heads.Labels = int(shape[0])
 		}
@@ -121,7 +126,10 @@ func (p *Pretrained) checkShapes(w modelFiles) error {
 // canonical returns the name that current versions of transformers give to the
 // tensor name of a file. It returns false for a tensor to ignore: a tied
 // decoder or an integer buffer.
-func canonical(name string) (string, bool) {
+func canonical(c trainer.Config, name string) (string, bool) {
+	if c.Modern != nil {
+		return canonicalModern(name)
+	}
 	switch name {
 	case "cls.predictions.decoder.weight", "cls.predictions.decoder.bias": // tied
 		return "", false
@@ -143,6 +151,15 @@ func canonical(name string) (string, bool) {
 	return name, true
 }
 
+func canonicalModern(name string) (string, bool) {
+	for _, prefix := range []string{"embeddings.", "layers.", "final_norm."} {
+		if strings.HasPrefix(name, prefix) {
+			return "model." + name, true
+		}
+	}
+	return name, name != "decoder.weight" // tied
+}
+
 // Names returns the names of all tensors, sorted.
 func (p *Pretrained) Names() []string { return slices.Clone(p.order) }
 
@@ -150,8 +167,11 @@ func (p *Pretrained) Names() []string { return slices.Clone(p.order) }
 // output counts as a regression.
 func (p *Pretrained) Heads() (trainer.Heads, error) {
 	has := func(name string) bool { return p.names[name] != "" }
+	if p.Config.Modern != nil && (p.class == modernSpan || strings.HasSuffix(p.class, "ForTokenClassification")) {
+		return trainer.Heads{Span: p.class == modernSpan && has("classifier.weight")}, nil // their classifier is of tokens
+	}
 	h := trainer.Heads{
-		MLM: has("cls.predictions.bias"), NSP: has("cls.seq_relationship.weight"), Span: has("qa_outputs.weight"),
+		MLM: has("cls.predictions.bias") || has("decoder.bias"), NSP: has("cls.seq_relationship.weight"), Span: has("qa_outputs.weight"),
 	}
 	if has("classifier.bias") {
 		t, err := p.Tensor("classifier.bias", nil)

@@ -23,7 +23,7 @@ var ErrClosed = errors.New("model is closed")
 // Open creates a model. The precision is fp32, or fp64 for tests. If the
 // machine lacks the instruction set, the error wraps [trainer.ErrUnavailable].
 func (b Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
-	if err := errors.Join(c.Validate(), h.Validate(), o.Validate()); err != nil {
+	if err := errors.Join(c.Validate(), h.Validate(), c.CheckHeads(h), o.Validate()); err != nil {
 		return nil, fmt.Errorf("open cpu model: %w", err)
 	}
 	switch o.Precision {

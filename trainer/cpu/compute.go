@@ -30,9 +30,12 @@ func (c *compute[T]) linear(y, x []T, rows int, d *dense[T]) {
 	c.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(d.w, d.in).T(), y, d.out, false)
 }
 
-// affine computes y = x·Wᵀ + b. y is (rows, out), x is (rows, in).
+// affine computes y = x·Wᵀ + b, without b if d has none. y is (rows, out), x is (rows, in).
 func (c *compute[T]) affine(y, x []T, rows int, d *dense[T]) {
 	c.linear(y, x, rows, d)
+	if d.b == nil {
+		return
+	}
 	c.rows(rows, d.out, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			c.set.Add(y[r*d.out:(r+1)*d.out], d.b)
@@ -40,10 +43,12 @@ func (c *compute[T]) affine(y, x []T, rows int, d *dense[T]) {
 	})
 }
 
-// denseGrad adds the gradients of W and b to d. If dx is not nil, it also computes the
-// gradient of x: it adds it to dx if add is set, otherwise it overwrites dx.
+// denseGrad adds the gradients of W and b to d. Then it computes the gradient of x: it adds
+// it to dx if add is set, otherwise it overwrites dx, which may be x.
 func (c *compute[T]) denseGrad(dy, x []T, rows int, d *dense[T], dx []T, add bool) {
-	c.columns(d.out, func(lo, hi int) { c.addColumns(d.db, dy, nil, rows, lo, hi) })
+	if d.db != nil {
+		c.columns(d.out, func(lo, hi int) { c.addColumns(d.db, dy, nil, rows, lo, hi) })
+	}
 	c.gemm.Mul(d.out, d.in, rows, kernel.Rows(dy, d.out).T(), kernel.Rows(x, d.in), d.dw, d.in, true)
 	c.gemm.Mul(rows, d.in, d.out, kernel.Rows(dy, d.out), kernel.Rows(d.w, d.in), dx, d.in, add)
 }
@@ -83,7 +88,9 @@ func (c *compute[T]) normGrad(dx, dy []T, rows int, p *norm[T], y *normed[T]) {
 	})
 	c.columns(h, func(lo, hi int) {
 		c.addColumns(p.dgain, dy, y.xhat, rows, lo, hi)
-		c.addColumns(p.dbias, dy, nil, rows, lo, hi)
+		if p.dbias != nil {
+			c.addColumns(p.dbias, dy, nil, rows, lo, hi)
+		}
 	})
 }
 

@@ -19,6 +19,9 @@ type encoder[T kernel.Float] struct {
 	p    *bert.Parameters[dense[T], norm[T], table[T]]
 	solo []*kernel.Gemm[T] // one for each thread, for attention
 
+	layer, layerGrad func(b *trainer.Batch, i int) // of the architecture
+	modern           *modern[T]                    // nil: BERT
+
 	hidden, attention dropout.Mask // of the current pass
 	sequence          []int32      // (T) sequence number of each row
 	selected          bert.Selection
@@ -31,26 +34,28 @@ type encoder[T kernel.Float] struct {
 	d      grad[T] // gradients; nil without training
 }
 
-// kept is what a layer stores for the backward pass.
+// kept is what a layer stores for the backward pass. mid and final are the LayerNorms behind
+// attention and feed-forward block, or before them (ModernBERT).
 type kept[T kernel.Float] struct {
-	x          []T // (T, H) its input
+	x          []T // (T, H) input of the first product
 	qkv        []T // (T, 3H)
 	lse        []T // (A, T) logarithm of the softmax's denominator
 	ctx        []T // (T, H)
 	mid, final normed[T]
-	u          []T // (T, F) before the activation
+	u          []T // (T, F) before the activation; ModernBERT: (T, 2F)
 }
 
 // grad is the memory for the gradients of one layer.
 type grad[T kernel.Float] struct {
 	y, z, o []T // (T, H): of the layer's output, later of its input; of a LayerNorm's input; of a block's output
 	qkv     []T // (T, 3H)
-	u       []T // (T, F)
+	u       []T // (T, F); ModernBERT: (T, 2F)
 }
 
 func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Options, p *bert.Parameters[dense[T], norm[T], table[T]]) *encoder[T] {
 	tokens, hidden, wide := o.Tokens, c.config.HiddenSize, c.config.IntermediateSize
 	e := &encoder[T]{
+		modern:  newModern[T](c.config, o),
 		compute: c, o: o, h: h, p: p,
 		sequence: make([]int32, tokens),
 		embedded: newNormed[T](tokens, hidden),
@@ -58,6 +63,11 @@ func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Option
 		score:    make([]scores[T], c.pool.Threads),
 		g:        make([]T, tokens*wide),
 		out:      make([]T, tokens*hidden),
+	}
+	e.layer, e.layerGrad = e.postNorm, e.postNormGrad
+	if e.modern != nil {
+		e.layer, e.layerGrad = e.preNorm, e.preNormGrad
+		wide *= 2
 	}
 	one := kernel.NewPool(1)
 	for range c.pool.Threads {
@@ -75,7 +85,10 @@ func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Option
 				u: make([]T, tokens*wide),
 			}
 		}
-		if i > 0 {
+		switch {
+		case e.modern != nil:
+			e.layers[i].x = e.layers[i].mid.y
+		case i > 0:
 			e.layers[i].x = e.layers[i-1].final.y
 		}
 	}
@@ -94,6 +107,15 @@ func (e *encoder[T]) forward(b *trainer.Batch, want trainer.Output, train bool) 
 		e.hidden = dropout.New(e.o.Seed, e.config.HiddenDropout)
 		e.attention = dropout.New(e.o.Seed, e.config.AttentionDropout)
 	}
+	if m := e.config.Modern; m != nil {
+		e.modern.output, e.modern.wide = dropout.None(), dropout.None()
+		if train {
+			e.modern.output, e.modern.wide = dropout.New(e.o.Seed, m.OutputDropout), dropout.New(e.o.Seed, m.FeedForwardDropout)
+		}
+		if m.MeanPooling && e.h.ClassifierWidth() > 0 {
+			want |= trainer.OutputHidden // every row
+		}
+	}
 	e.selected.Choose(b, e.h, want)
 	for s := range b.Sequences() {
 		for r := b.CuSeqlens[s]; r < b.CuSeqlens[s+1]; r++ {
@@ -107,18 +129,27 @@ func (e *encoder[T]) forward(b *trainer.Batch, want trainer.Output, train bool) 
 }
 
 // output returns the encoder's output: the selected rows, H wide.
-func (e *encoder[T]) output() []T { return e.layers[len(e.layers)-1].final.y }
+func (e *encoder[T]) output() []T {
+	if e.modern != nil {
+		return e.modern.last.y
+	}
+	return e.layers[len(e.layers)-1].final.y
+}
 
-// embed computes the first layer's input, drop(LN(word + position + segment)).
+// embed computes the first layer's input, drop(LN(word + position + segment)). ModernBERT
+// embeds words only.
 func (e *encoder[T]) embed(b *trainer.Batch) {
 	h, p := e.config.HiddenSize, e.p
 	e.rows(b.Tokens(), h, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			word, position, segment := int(b.IDs[r])*h, int(b.Positions[r])*h, int(b.Segments[r])*h
+			word := int(b.IDs[r]) * h
 			row := e.out[r*h : (r+1)*h]
 			copy(row, p.Word.w[word:word+h])
-			e.set.Add(row, p.Position.w[position:position+h])
-			e.set.Add(row, p.Segment.w[segment:segment+h])
+			if e.modern == nil {
+				position, segment := int(b.Positions[r])*h, int(b.Segments[r])*h
+				e.set.Add(row, p.Position.w[position:position+h])
+				e.set.Add(row, p.Segment.w[segment:segment+h])
+			}
 			e.normRow(r, row, &p.EmbedNorm, &e.embedded)
 			x := e.layers[0].x[r*h : (r+1)*h]
 			copy(x, e.embedded.y[r*h:(r+1)*h])
@@ -127,8 +158,8 @@ func (e *encoder[T]) embed(b *trainer.Batch) {
 	})
 }
 
-// layer computes one encoder layer.
-func (e *encoder[T]) layer(b *trainer.Batch, i int) {
+// postNorm computes a layer of BERT.
+func (e *encoder[T]) postNorm(b *trainer.Batch, i int) {
 	p, k, t := &e.p.Layers[i], &e.layers[i], b.Tokens()
 	e.affine(k.qkv, k.x, t, &p.QKV)
 	e.attend(b, i)
@@ -165,15 +196,19 @@ func (e *encoder[T]) addNorm(b *trainer.Batch, s rowset, with addend[T], p *norm
 	})
 }
 
-// drop applies dropout in place to x, the values of one row of the batch.
-// Without active dropout it does nothing.
+// drop applies the dropout of hidden values in place to x, the values of one row of the batch.
 func (e *encoder[T]) drop(b *trainer.Batch, x []T, row int, site dropout.Site) {
-	if !e.hidden.Active() {
+	e.dropBy(e.hidden, b, x, row, site)
+}
+
+// dropBy is drop by another mask. Without active dropout it does nothing.
+func (e *encoder[T]) dropBy(m dropout.Mask, b *trainer.Batch, x []T, row int, site dropout.Site) {
+	if !m.Active() {
 		return
 	}
 	s := e.sequence[row]
 	place := (row - int(b.CuSeqlens[s])) * len(x)
-	dropout.Hidden(e.hidden, x, b.Sequence[s], site, place)
+	dropout.Hidden(m, x, b.Sequence[s], site, place)
 }
 
 // backward propagates d.y, the gradient of the encoder's output, to the
@@ -188,9 +223,9 @@ func (e *encoder[T]) backward(b *trainer.Batch, complete func(bucket int)) {
 	complete(0)
 }
 
-// layerGrad replaces d.y, the gradient of a layer's output, by the gradient of
+// postNormGrad replaces d.y, the gradient of a layer's output, by the gradient of
 // its input.
-func (e *encoder[T]) layerGrad(b *trainer.Batch, i int) {
+func (e *encoder[T]) postNormGrad(b *trainer.Batch, i int) {
 	p, k, d, t := &e.p.Layers[i], &e.layers[i], &e.d, b.Tokens()
 	s, h, wide := e.behindAttention(b, i), e.config.HiddenSize, e.config.IntermediateSize
 
@@ -236,8 +271,10 @@ func (e *encoder[T]) embedGrad(b *trainer.Batch) {
 		for r := range t {
 			d := e.d.z[r*h+lo : r*h+hi]
 			e.set.Add(p.Word.dw[int(b.IDs[r])*h+lo:], d)
-			e.set.Add(p.Position.dw[int(b.Positions[r])*h+lo:], d)
-			e.set.Add(p.Segment.dw[int(b.Segments[r])*h+lo:], d)
+			if e.modern == nil {
+				e.set.Add(p.Position.dw[int(b.Positions[r])*h+lo:], d)
+				e.set.Add(p.Segment.dw[int(b.Segments[r])*h+lo:], d)
+			}
 		}
 	})
 }

@@ -145,6 +145,38 @@ func checkModel(t *testing.T, c trainer.Config, h trainer.Heads, padded bool) {
 	}
 }
 
+// modernConfig is a ModernBERT model of odd sizes, whose window bites; the last layer is local.
+func modernConfig() trainer.Config {
+	c := smallConfig(trainer.GELU)
+	classifier := 0.25
+	c.Layers, c.Segments, c.LayerNormEps, c.ClassifierDropout = 3, 0, 1e-5, &classifier
+	c.Modern = &trainer.Modern{Local: []bool{true, false, true}, Window: 9, GlobalTheta: 50, LocalTheta: 7, OutputDropout: 0.15, FeedForwardDropout: 0.35, Cutoff: 2}
+	return c
+}
+
+func TestModernModelGradientEqualsFiniteDifferences(t *testing.T) {
+	cases := map[string]struct {
+		heads  trainer.Heads
+		change func(c *trainer.Config)
+	}{
+		"pretraining":     {trainer.Heads{MLM: true}, func(*trainer.Config) {}},
+		"tanh, no window": {trainer.Heads{MLM: true}, func(c *trainer.Config) { c.Activation, c.Modern.Window = trainer.GELUNew, 1 << 40 }},
+		"a window of 0":   {trainer.Heads{MLM: true}, func(c *trainer.Config) { c.Modern.Window = 0 }},
+		"one layer":       {trainer.Heads{MLM: true}, func(c *trainer.Config) { c.Layers, c.Modern.Local = 1, []bool{true} }},
+		"classification":  {trainer.Heads{Labels: 3}, func(*trainer.Config) {}},
+		"mean":            {trainer.Heads{Labels: 3}, func(c *trainer.Config) { c.Modern.MeanPooling = true }},
+		"regression":      {trainer.Heads{Regression: true}, func(c *trainer.Config) { c.Modern.Window = 3 }},
+		"span":            {trainer.Heads{Span: true}, func(*trainer.Config) {}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := modernConfig()
+			tc.change(&c)
+			checkModel(t, c, tc.heads, false)
+		})
+	}
+}
+
 func TestEveryOperationsGradientEqualsFiniteDifferences(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	random := func(n int) []float64 {
@@ -214,12 +246,26 @@ func dot(a, b []float64) float64 {
 }
 
 func TestAttentionGradientEqualsFiniteDifferences(t *testing.T) {
-	c := smallConfig(trainer.GELU)
-	c.MaxPositions = attentionRows + 40
-	r := rand.New(rand.NewPCG(7, 8))
-	b := ragged(r, c, attentionRows+33, 5) // two blocks of rows
-	b.VisibleKeys = []int32{attentionRows + 20, 5}
-	m := openRandom[float64](t, c, trainer.PretrainHeads(), limitsOf(b, trainer.Float64), Backend{Threads: 1})
+	t.Run("padded", func(t *testing.T) {
+		c := smallConfig(trainer.GELU)
+		c.MaxPositions = attentionRows + 40
+		b := ragged(rand.New(rand.NewPCG(7, 8)), c, attentionRows+33, 5) // two blocks of rows
+		b.VisibleKeys = []int32{attentionRows + 20, 5}
+		checkAttention(t, c, b)
+	})
+	for _, window := range []int{0, 1, 21, 128, 2*bandRows + 60} {
+		t.Run(fmt.Sprint("window ", window), func(t *testing.T) {
+			c := modernConfig()
+			c.MaxPositions, c.Modern.Window, c.Modern.Local = 4*bandRows, window, []bool{false, true, false}
+			checkAttention(t, c, ragged(rand.New(rand.NewPCG(7, 8)), c, 3*bandRows-7, 5, bandRows+1))
+		})
+	}
+}
+
+// checkAttention checks attention in layer 1.
+func checkAttention(t *testing.T, c trainer.Config, b *trainer.Batch) {
+	r := rand.New(rand.NewPCG(9, 10))
+	m := openRandom[float64](t, c, c.PretrainHeads(), limitsOf(b, trainer.Float64), Backend{Threads: 1})
 	m.encoder.attention = dropout.New(1, 0.25)
 	qkv, n := m.encoder.layers[1].qkv, b.Tokens()*c.HiddenSize
 	for i := range qkv {

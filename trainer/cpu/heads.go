@@ -18,6 +18,7 @@ type heads[T kernel.Float] struct {
 	seed uint64 // seed of dropout
 	p    *bert.Parameters[dense[T], norm[T], table[T]]
 	mlm  mlmScratch[T]
+	read *transform[T] // of what ModernBERT's other heads read
 
 	mask    dropout.Mask // of the pooled output, in the current pass
 	pooled  []T          // (S, H) after tanh
@@ -43,7 +44,12 @@ func newHeads[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Options,
 	if h.MLM {
 		s.mlm = newMLMScratch(c, o)
 	}
-	if n := o.Sequences * c.config.HiddenSize; h.Pooled() {
+	switch n := o.Sequences * c.config.HiddenSize; {
+	case c.config.Modern != nil && h.Span:
+		s.read = newTransform(c, o.Tokens, o.Train)
+	case c.config.Modern != nil && h.Pooled():
+		s.read = newTransform(c, o.Sequences, o.Train)
+	case h.Pooled():
 		s.pooled, s.first, s.dropped, s.dpooled = make([]T, n), make([]T, n), make([]T, n), make([]T, n)
 	}
 	return s
@@ -65,11 +71,16 @@ func (s *heads[T]) forward(p pass[T]) trainer.Sums {
 	if s.h.MLM {
 		s.masked(p)
 	}
-	if s.h.Pooled() {
+	switch {
+	case s.read != nil:
+		s.modern(p)
+	case s.h.Pooled():
 		s.pooler(p)
-	}
-	if s.h.Span {
-		s.span(p)
+		fallthrough
+	default:
+		if s.h.Span {
+			s.span(p, p.hidden, p.dy)
+		}
 	}
 	return *p.sums
 }
@@ -128,6 +139,19 @@ func (s *heads[T]) classify(p pass[T]) {
 	input := s.dropped[:n*h]
 	copy(input, s.pooled)
 	s.drop(p.batch, input)
+	logits := s.labels(p, input)
+	if p.dy != nil {
+		dinput := make([]T, n*h)
+		s.denseGrad(logits, input, n, d, dinput, false)
+		s.drop(p.batch, dinput)
+		s.set.Add(s.dpooled, dinput)
+	}
+}
+
+// labels computes a classifier or a regression from input, one row for each sequence. It
+// returns the gradients of the logits.
+func (s *heads[T]) labels(p pass[T], input []T) []T {
+	n, d := p.batch.Sequences(), &s.p.Classifier
 	logits := make([]T, n*d.out)
 	s.affine(logits, input, n, d)
 	if p.out.Want&trainer.OutputLogits != 0 {
@@ -138,12 +162,7 @@ func (s *heads[T]) classify(p pass[T]) {
 	} else {
 		s.classes(logits, p.batch.Labels, T(p.coef.Label), [3]*float64{&p.sums.LabelLoss, &p.sums.LabelCorrect, &p.sums.LabelCount})
 	}
-	if p.dy != nil {
-		dinput := make([]T, n*h)
-		s.denseGrad(logits, input, n, d, dinput, false)
-		s.drop(p.batch, dinput)
-		s.set.Add(s.dpooled, dinput)
-	}
+	return logits
 }
 
 // drop applies dropout in place to x, one row of hidden size for each sequence.
@@ -187,11 +206,12 @@ func regress[T kernel.Float](p pass[T], scores []T) {
 }
 
 // span computes the start and end of an answer: two logits for each token, a
-// softmax over the tokens of each sequence, and the mean of both losses.
-func (s *heads[T]) span(p pass[T]) {
+// softmax over the tokens of each sequence, and the mean of both losses. It reads input and
+// adds its gradient to dinput.
+func (s *heads[T]) span(p pass[T], input, dinput []T) {
 	b, t, d := p.batch, p.batch.Tokens(), &s.p.Spans
 	logits := make([]T, t*2)
-	s.affine(logits, p.hidden, t, d)
+	s.affine(logits, input, t, d)
 	if p.out.Want&trainer.OutputSpans != 0 {
 		p.out.Spans = appendFloat32(p.out.Spans[:0], logits)
 	}
@@ -208,7 +228,7 @@ func (s *heads[T]) span(p pass[T]) {
 		p.sums.LabelCount++
 	}
 	if p.dy != nil {
-		s.denseGrad(logits, p.hidden, t, d, p.dy, true)
+		s.denseGrad(logits, input, t, d, dinput, true)
 	}
 }
 

@@ -19,12 +19,7 @@ const mlmRows = 252
 
 // mlmScratch is the working memory of the masked-LM head.
 type mlmScratch[T kernel.Float] struct {
-	x    []T       // (M, H) hidden rows of the masked tokens
-	u    []T       // (M, H) the transform before the activation
-	g    []T       // (M, H) after the activation
-	norm normed[T] // (M, H)
-	dy   []T       // (M, H)
-	dx   []T       // (M, H)
+	*transform[T] // of the masked tokens
 
 	// Values of a chunk of up to mlmColumns masked tokens. n is their number, rounded
 	// up to whole panels.
@@ -37,14 +32,11 @@ type mlmScratch[T kernel.Float] struct {
 }
 
 func newMLMScratch[T kernel.Float](c *compute[T], o trainer.Options) mlmScratch[T] {
-	n, widest, parts := o.Masked*c.config.HiddenSize, c.gemm.Width(min(mlmColumns, o.Masked)), vocabParts(c.config)
+	widest, parts := c.gemm.Width(min(mlmColumns, o.Masked)), vocabParts(c.config)
 	s := mlmScratch[T]{
-		x: make([]T, n), u: make([]T, n), g: make([]T, n), norm: newNormed[T](o.Masked, c.config.HiddenSize),
-		logits: make([]T, c.config.VocabSize*widest), top: make([]T, parts*widest), sum: make([]T, parts*widest),
+		transform: newTransform(c, o.Masked, o.Train),
+		logits:    make([]T, c.config.VocabSize*widest), top: make([]T, parts*widest), sum: make([]T, parts*widest),
 		shift: make([]T, widest), scale: make([]T, widest), loss: make([]rowLoss, widest),
-	}
-	if o.Train {
-		s.dy, s.dx = make([]T, n), make([]T, n)
 	}
 	return s
 }
@@ -57,13 +49,7 @@ func (s *heads[T]) masked(p pass[T]) {
 	for i, row := range b.MaskedIndex {
 		copy(a.x[i*h:(i+1)*h], p.hidden[p.rows.At(row)*h:])
 	}
-	s.linear(a.u, a.x, n, &s.p.Transform)
-	s.gelu(a.g, a.u, n, h, s.p.Transform.b)
-	s.rows(n, h, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			s.normRow(r, a.g[r*h:(r+1)*h], &s.p.TransformNorm, &a.norm)
-		}
-	})
+	s.transform(a.transform, n)
 	if p.out.Want&trainer.OutputMLMLogits != 0 {
 		p.out.MLMLogits = p.out.MLMLogits[:0]
 	}
@@ -74,9 +60,7 @@ func (s *heads[T]) masked(p pass[T]) {
 	if p.dy == nil {
 		return
 	}
-	s.normGrad(a.dx, a.dy, n, &s.p.TransformNorm, &a.norm)
-	s.geluGrad(a.dx, a.u, n, h)
-	s.denseGrad(a.dx, a.x, n, &s.p.Transform, a.dy, false)
+	s.transformGrad(a.transform, n)
 	for i, row := range b.MaskedIndex {
 		s.set.Add(p.dy[p.rows.At(row)*h:], a.dy[i*h:(i+1)*h])
 	}

@@ -33,7 +33,7 @@ func headTest(t *testing.T, kind string) {
 			h.Labels = len(head.floats("classifier.bias"))
 		}
 		b := openOracle(t, heads+"/batch.safetensors").headBatch()
-		m := openHead(t, c, h, w, b, head)
+		m := openHead(t, c, h, w, b, head, "oracle/optim")
 		var want struct {
 			Loss     float64 `json:"loss"`
 			GradNorm float64 `json:"grad_norm"`
@@ -57,9 +57,9 @@ func headTest(t *testing.T, kind string) {
 	})
 }
 
-func openHead(t *testing.T, c trainer.Config, h trainer.Heads, w way, b *trainer.Batch, head oracleFile) trainer.Model {
+func openHead(t *testing.T, c trainer.Config, h trainer.Heads, w way, b *trainer.Batch, head oracleFile, of string) trainer.Model {
 	t.Helper()
-	encoder, err := checkpoint.OpenPretrained(realdata.Path(t, "oracle/optim"))
+	encoder, err := checkpoint.OpenPretrained(realdata.Path(t, of))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,13 @@ type parameters[T kernel.Float] struct {
 	parts  []part         // what this rank updates, ascending
 	m, v   []T            // moments of parts, in their order; nil without training
 	shared []*snapshot[T] // open snapshots, which may share w, m and v
+	zeros  []T            // bias of every LayerNorm that has none
 }
 
 // newParameters allocates the weights. For training it also allocates the gradients, and the
 // moments of the parameters that this rank updates.
 func newParameters[T kernel.Float](c trainer.Config, h trainer.Heads, l bert.Layout, r *ranks[T]) *parameters[T] {
-	p := &parameters[T]{layout: l, w: make([]T, l.Size)}
+	p := &parameters[T]{layout: l, w: make([]T, l.Size), zeros: make([]T, c.HiddenSize)}
 	if r.train {
 		own := 0
 		for _, b := range l.Buckets {
@@ -86,13 +87,13 @@ func appendParts(parts []part, l *bert.Layout, lo, hi int) []part {
 type dense[T kernel.Float] struct {
 	out, in int
 	w, dw   []T // (out, in)
-	b, db   []T // (out)
+	b, db   []T // (out); nil: no bias
 }
 
 // norm holds the parameters of a LayerNorm and their gradients.
 type norm[T kernel.Float] struct {
 	gain, dgain []T // (H) "weight"
-	bias, dbias []T // (H)
+	bias, dbias []T // (H); without a bias, zeros and nil
 }
 
 // table is an embedding table.
@@ -114,12 +115,19 @@ func (p *parameters[T]) Table(name string) table[T] {
 
 // Dense implements bert.Viewer.
 func (p *parameters[T]) Dense(name string, out, in int) dense[T] {
-	w, b := p.from(name+".weight", out*in), p.from(name+".bias", out)
+	w, b := p.from(name+".weight", out*in), table[T]{}
+	if p.layout.Has(name + ".bias") {
+		b = p.from(name+".bias", out)
+	}
 	return dense[T]{out, in, w.w, w.dw, b.w, b.dw}
 }
 
 // Norm implements bert.Viewer.
 func (p *parameters[T]) Norm(name string, _ bool) norm[T] {
+	if p.layout.Has(name + ".weight") {
+		w := p.Table(name + ".weight")
+		return norm[T]{w.w, w.dw, p.zeros, nil}
+	}
 	w, b := p.Table(name+".LayerNorm.weight"), p.Table(name+".LayerNorm.bias")
 	return norm[T]{w.w, w.dw, b.w, b.dw}
 }

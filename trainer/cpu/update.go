@@ -34,7 +34,7 @@ func (u *update[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	if !info.Skipped {
 		u.params.unshare()
 		info.Rate = s.Rate(u.state.Step)
-		c := optim.For[T](u.optimizer, u.state.Step, info.Rate, info.GradNorm)
+		c := optim.For[T](u.optimizer, u.state.Carried+u.state.Step, info.Rate, info.GradNorm)
 		if err := u.optimize(c); err != nil {
 			return info, err
 		}
@@ -81,49 +81,57 @@ func (u *update[T]) agree() (trainer.StepInfo, error) {
 
 // optimize applies the optimizer to this rank's parts.
 func (u *update[T]) optimize(c optim.Constants[T]) error {
+	stable := u.optimizer.Name == trainer.StableAdamW
+	sums := make([][2]float64, len(u.params.parts)) // of each part, for the factor of its tensor
 	u.pool.Do(len(u.params.parts), func(_, i int) {
 		p := u.params.parts[i]
 		lo, hi, at, end := p.lo, p.hi, p.at, p.at+p.hi-p.lo
-		u.set.Adam(c.Decaying(u.params.layout.Specs[p.tensor].Decay), u.params.w[lo:hi], u.params.m[at:end], u.params.v[at:end], u.params.g[lo:hi])
+		w, m, v, g := u.params.w[lo:hi], u.params.m[at:end], u.params.v[at:end], u.params.g[lo:hi]
+		if stable {
+			sums[i][0] = optim.Excess(c, v, g)
+		}
+		u.set.Adam(c.Decaying(u.params.layout.Specs[p.tensor].Decay), w, m, v, g)
+		if c.Direction && !stable {
+			sums[i] = [2]float64{u.set.SumSquares(w), u.set.SumSquares(g)}
+		}
 	})
 	if !c.Direction {
 		return nil
 	}
-	ratios, err := u.trustRatios()
+	factors, err := u.factors(sums)
 	if err != nil {
 		return err
 	}
 	u.pool.Do(len(u.params.parts), func(_, i int) {
 		p := u.params.parts[i]
-		optim.Move(c.Rate*T(ratios[p.tensor]), u.params.w[p.lo:p.hi], u.params.g[p.lo:p.hi])
+		optim.Move(c.Rate*T(factors[p.tensor]), u.params.w[p.lo:p.hi], u.params.g[p.lo:p.hi])
 	})
 	return nil
 }
 
-// trustRatios returns LAMB's trust ratio of every tensor; 1 for tensors without
-// decay.
-func (u *update[T]) trustRatios() ([]float64, error) {
-	squares := make([][2]float64, len(u.params.parts))
-	u.pool.Do(len(u.params.parts), func(_, i int) {
-		p := u.params.parts[i]
-		squares[i] = [2]float64{u.set.SumSquares(u.params.w[p.lo:p.hi]), u.set.SumSquares(u.params.g[p.lo:p.hi])}
-	})
+// factors returns the factor of the rate of every tensor, given the sums of every part:
+// StableAdamW's damping; LAMB's trust ratio, 1 for tensors without decay.
+func (u *update[T]) factors(parts [][2]float64) ([]float64, error) {
 	sums := make([]float64, 2*len(u.params.layout.Specs))
 	for i, p := range u.params.parts {
-		sums[2*p.tensor] += squares[i][0]
-		sums[2*p.tensor+1] += squares[i][1]
+		sums[2*p.tensor] += parts[i][0]
+		sums[2*p.tensor+1] += parts[i][1]
 	}
 	if u.ranks.sharded {
 		if err := u.ranks.comm.AllReduce(sums); err != nil {
 			return nil, err
 		}
 	}
-	ratios := make([]float64, len(u.params.layout.Specs))
+	factors := make([]float64, len(u.params.layout.Specs))
 	for i, s := range u.params.layout.Specs {
-		ratios[i] = 1
-		if s.Decay {
-			ratios[i] = optim.TrustRatio(sums[2*i], sums[2*i+1])
+		switch {
+		case u.optimizer.Name == trainer.StableAdamW:
+			factors[i] = optim.Damping(sums[2*i], s.Size())
+		case s.Decay:
+			factors[i] = optim.TrustRatio(sums[2*i], sums[2*i+1])
+		default:
+			factors[i] = 1
 		}
 	}
-	return ratios, nil
+	return factors, nil
 }

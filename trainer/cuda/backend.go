@@ -50,7 +50,7 @@ const (
 // Open creates a model. It returns an error for a configuration that the kernels
 // do not support.
 func (b *Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
-	if err := errors.Join(c.Validate(), h.Validate(), o.Validate()); err != nil {
+	if err := errors.Join(c.Validate(), h.Validate(), c.CheckHeads(h), o.Validate()); err != nil {
 		return nil, fmt.Errorf("open cuda model: %w", err)
 	}
 	if err := supported(c, o); err != nil {
@@ -77,7 +77,13 @@ var types = map[trainer.Precision]struct {
 // supported returns an error that lists every property of the model that the
 // kernels do not support; nil if there is none.
 func supported(c trainer.Config, o trainer.Options) error {
+	if err := architecture(c); err != nil {
+		return err
+	}
 	var errs []error
+	if o.Train && o.Optimizer.Name == trainer.StableAdamW {
+		errs = append(errs, fmt.Errorf("optimizer %q: the GPU has no kernels for it yet: use %q or %q, or the CPU", o.Optimizer.Name, trainer.AdamW, trainer.LAMB))
+	}
 	if c.HeadSize() != headSize {
 		errs = append(errs, fmt.Errorf("head size %d (hidden_size / num_attention_heads): must be %d", c.HeadSize(), headSize))
 	}
@@ -99,6 +105,14 @@ func supported(c trainer.Config, o trainer.Options) error {
 	return errors.Join(errs...)
 }
 
+// architecture returns an error for a model that has no kernels.
+func architecture(c trainer.Config) error {
+	if c.Modern != nil {
+		return errors.New("the GPU has no kernels for ModernBERT yet: use the CPU")
+	}
+	return nil
+}
+
 // Bounds of [Backend.AutoTokens]. Beyond 65,536 tokens matrix products do not
 // become faster.
 const (
@@ -111,6 +125,9 @@ const (
 // none: the largest power of two, from 512 to 65,536, for which the model's
 // buffers fit in 90% of the device's memory. It returns 512 if none fits.
 func (b *Backend) AutoTokens(c trainer.Config, h trainer.Heads, o trainer.Options) (int, error) {
+	if err := architecture(c); err != nil {
+		return 0, fmt.Errorf("tokens of a cuda model: %w", err)
+	}
 	total := float64(b.device.Properties().Memory)
 	tokens := autoMost
 	for tokens > autoLeast {

@@ -205,7 +205,7 @@ func (u *update) setState(s trainer.State) {
 	}
 	u.state, u.state.Plans = s, nil
 	u.staging.upload(u.control, kernels.Pack(kernels.Control{
-		Beta1Power: math.Pow(u.o.Optimizer.Beta1, float64(s.Step)), Beta2Power: math.Pow(u.o.Optimizer.Beta2, float64(s.Step)),
+		Beta1Power: math.Pow(u.o.Optimizer.Beta1, float64(s.Carried+s.Step)), Beta2Power: math.Pow(u.o.Optimizer.Beta2, float64(s.Carried+s.Step)),
 		LossScale: float32(s.LossScale), Step: uint32(s.Step), Good: uint32(s.GoodSteps),
 	}))
 }

@@ -122,10 +122,11 @@ func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first
 }
 
 // Scores are probabilities of one attention head. Values[r*Stride+k] is the
-// probability of query row First+r and key k of the sequence.
+// probability of query row First+r and key FirstKey+k of the sequence.
 type Scores[T float32 | float64] struct {
 	Values     []T
 	First      int // a multiple of 16
+	FirstKey   int // a multiple of 32
 	Rows, Keys int
 	Stride     int // at least Keys
 	Head       int
@@ -137,12 +138,12 @@ func Attention[T float32 | float64](m Mask, s Scores[T], position int64, site Si
 	if !m.Active() {
 		return
 	}
-	if s.First%16 != 0 {
-		panic("BUG: first row is no multiple of 16")
+	if s.First%16 != 0 || s.FirstKey%32 != 0 {
+		panic("BUG: first row is no multiple of 16, or first key no multiple of 32")
 	}
 	for r := 0; r < s.Rows; r += 16 {
 		for k := 0; k < s.Keys; k += 32 {
-			place := uint32(k/32)<<5 | uint32((s.First+r)/16)<<14 | uint32(s.Head)<<24
+			place := uint32((s.FirstKey+k)/32)<<5 | uint32((s.First+r)/16)<<14 | uint32(s.Head)<<24
 			tile := tile[T]{s.Values[r*s.Stride+k:], min(16, s.Rows-r), min(32, s.Keys-k), s.Stride}
 			if attentionFast(m, tile, position, site, place) {
 				continue

@@ -115,8 +115,9 @@ func TestSinglePrecisionDropsWhatDoublePrecisionDoes(t *testing.T) {
 		single, double = pair((rows-1)*stride + keys)
 		head := rapid.IntRange(0, 255).Draw(t, "head")
 		first = rapid.IntRange(0, 20).Draw(t, "block") * 16
-		dropout.Attention(m, dropout.Scores[float32]{single, first, rows, keys, stride, head}, position, dropout.At(dropout.Probabilities, 11))
-		dropout.Attention(m, dropout.Scores[float64]{double, first, rows, keys, stride, head}, position, dropout.At(dropout.Probabilities, 11))
+		from := rapid.IntRange(0, 20).Draw(t, "key block") * 32
+		dropout.Attention(m, dropout.Scores[float32]{Values: single, First: first, FirstKey: from, Rows: rows, Keys: keys, Stride: stride, Head: head}, position, dropout.At(dropout.Probabilities, 11))
+		dropout.Attention(m, dropout.Scores[float64]{Values: double, First: first, FirstKey: from, Rows: rows, Keys: keys, Stride: stride, Head: head}, position, dropout.At(dropout.Probabilities, 11))
 		equal(t, single, double)
 	})
 }
@@ -173,7 +174,7 @@ func TestAttentionMaskIsTheSameInAnyStrideAndSize(t *testing.T) {
 		small := ones(rows * 100)
 		first := rows / 16 * 16 // the last rows alone
 		dropout.Attention(m, dropout.Scores[float64]{Values: small, Rows: first, Keys: keys, Stride: 100, Head: 4}, 11, site)
-		dropout.Attention(m, dropout.Scores[float64]{small[first*100:], first, rows - first, keys, 100, 4}, 11, site)
+		dropout.Attention(m, dropout.Scores[float64]{Values: small[first*100:], First: first, Rows: rows - first, Keys: keys, Stride: 100, Head: 4}, 11, site)
 		for r := range rows {
 			if diff := cmp.Diff(large[r*90:r*90+keys], small[r*100:r*100+keys]); diff != "" {
 				t.Fatalf("%d×%d, row %d: %s", rows, keys, r, diff)

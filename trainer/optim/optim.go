@@ -27,6 +27,14 @@
 // Biases and LayerNorm have ratio 1 and no decay. The first step is number 1 in
 // the bias correction.
 //
+// # StableAdamW
+//
+// AdamW whose step is smaller where gradients are larger than v expects (Wortsman et
+// al. 2023, arXiv 2304.13013; optimi's StableAdamW). It replaces clipping by the global
+// norm. For every tensor, with or without decay, and v after the update:
+//
+//	rms = √mean(q²/max(v̂, ε²)),  w ← w − rate/max(1, rms)·(m̂/(√v̂ + ε) + decay·w)
+//
 // # Usage
 //
 //	c := optim.For[float32](o, step, rate, norm)
@@ -34,8 +42,9 @@
 //		optim.Update(c.Decaying(t.Decay), t.W, t.M, t.V, t.G)
 //	}
 //
-// This is AdamW. For LAMB the same call writes the direction to g; the norms of
-// w and g give the trust ratio, and [Move] completes the update. All functions
+// This is AdamW. For LAMB and StableAdamW the same call writes the direction to g. The
+// norms of w and g give LAMB's trust ratio, the sums of [Excess], computed before, give
+// StableAdamW's [Damping], and [Move] completes the update. All functions
 // work on any part of a tensor; disjoint parts may be updated concurrently.
 package optim
 
@@ -62,7 +71,7 @@ type Constants[T float32 | float64] struct {
 	decay        T
 }
 
-// For returns the constants of update number step, counted from 0. norm is the
+// For returns the constants of update number step of the moments, counted from 0. norm is the
 // global norm of the gradients. Decay is zero; [Constants.Decaying] sets it.
 func For[T float32 | float64](o trainer.Optimizer, step int64, rate, norm float64) Constants[T] {
 	c1, c2 := 1.0, 1.0
@@ -72,7 +81,7 @@ func For[T float32 | float64](o trainer.Optimizer, step int64, rate, norm float6
 	}
 	return Constants[T]{
 		Scale: T(Clip(o, norm)), Beta1: T(o.Beta1), Rest1: T(1 - o.Beta1), Beta2: T(o.Beta2), Rest2: T(1 - o.Beta2),
-		C1: T(c1), C2: T(c2), Epsilon: T(o.Epsilon), Rate: T(rate), Direction: o.Name == trainer.LAMB, decay: T(o.WeightDecay),
+		C1: T(c1), C2: T(c2), Epsilon: T(o.Epsilon), Rate: T(rate), Direction: o.Name != trainer.AdamW, decay: T(o.WeightDecay),
 	}
 }
 
@@ -121,8 +130,25 @@ func TrustRatio(weights, direction float64) float64 {
 	return 1
 }
 
-// Move completes a LAMB update: w ← w − rate·u. rate is the learning rate times
-// the trust ratio.
+// Excess returns the sum of q²/max(v̂, ε²) over a part of a tensor, where v̂ is the second
+// moment after the update that follows.
+func Excess[T float32 | float64](c Constants[T], v, g []T) float64 {
+	v = v[:len(g)]
+	floor, sum := c.Epsilon*c.Epsilon, 0.0
+	for i, q := range g {
+		q *= c.Scale
+		q *= q
+		sum += float64(q / max(c.C2*(c.Beta2*v[i]+c.Rest2*q), floor))
+	}
+	return sum
+}
+
+// Damping returns StableAdamW's factor of the rate for a tensor of n elements; excess is the
+// sum of [Excess] over its parts.
+func Damping(excess float64, n int) float64 { return 1 / max(1, math.Sqrt(excess/float64(n))) }
+
+// Move completes an update: w ← w − rate·u. rate is the learning rate times the
+// factor of the tensor.
 func Move[T float32 | float64](rate T, w, u []T) {
 	w = w[:len(u)]
 	for i, d := range u {

@@ -63,7 +63,7 @@ func NewLayout(c trainer.Config, h trainer.Heads, pad Padding) Layout {
 		}
 		for _, j := range group {
 			n := l.Specs[j].Size()
-			if name := l.Specs[j].Name; name == wordEmbeddings || name == decoderBias {
+			if name := l.Specs[j].Name; slices.Contains(perWord, name) {
 				n = n / c.VocabSize * pad.Vocabulary
 			}
 			l.Offset[j] = l.Size
@@ -90,6 +90,9 @@ func (l *Layout) Index(name string) int {
 	}
 	return i
 }
+
+// Has reports whether the model has the tensor name.
+func (l *Layout) Has(name string) bool { _, ok := l.byName[name]; return ok }
 
 // Tensors yields the tensors of kind k in the order of l.Specs. read appends the values of
 // tensor i to dst. Data is valid until the next tensor.

@@ -9,7 +9,13 @@ import (
 const (
 	wordEmbeddings = "bert.embeddings.word_embeddings.weight"
 	decoderBias    = "cls.predictions.bias"
+
+	modernWords = "model.embeddings.tok_embeddings.weight"
+	modernBias  = "decoder.bias"
 )
+
+// perWord are the tensors with a row for each vocabulary entry.
+var perWord = []string{wordEmbeddings, decoderBias, modernWords, modernBias}
 
 // Parameters are a backend's views of a model's parameters. The type of a view is D for a
 // dense layer, N for a LayerNorm and T for a table. Views for heads that the model does
@@ -18,8 +24,9 @@ type Parameters[D, N, T any] struct {
 	Word, Position, Segment T
 	EmbedNorm               N
 	Layers                  []Layer[D, N]
+	FinalNorm               N // of ModernBERT, behind the last layer
 	Pooler                  D
-	Transform               D // of the masked-LM head
+	Transform               D // of the masked-LM head; of ModernBERT's other heads, too
 	TransformNorm           N
 	DecoderBias             T // (vocabulary)
 	NSP, Classifier, Spans  D
@@ -27,18 +34,19 @@ type Parameters[D, N, T any] struct {
 
 // A Layer holds the views of one encoder layer.
 type Layer[D, N any] struct {
-	QKV, Attended, Up, Down D
-	Norm1, Norm2            N
+	QKV, Attended, Up, Down D // ModernBERT: Up is (2F, H), the input and the gate
+	Norm1, Norm2            N // behind attention and feed-forward block; ModernBERT: before them, no Norm1 in layer 0
 }
 
 // A Viewer makes views of parameters.
 type Viewer[D, N, T any] interface {
 	// Dense returns the view of a dense layer, y = x·Wᵀ + b, with the tensors
-	// name.weight of shape (out, in) and name.bias.
+	// name.weight of shape (out, in) and name.bias, which only BERT's have and
+	// ModernBERT's classifier.
 	Dense(name string, out, in int) D
 
 	// Norm returns the view of a LayerNorm, with the tensors name.LayerNorm.weight and
-	// name.LayerNorm.bias. If withBias is set, its gradients include the gradient of
+	// name.LayerNorm.bias; ModernBERT's has name.weight only. If withBias is set, its gradients include the gradient of
 	// name.dense.bias, the bias of the preceding dense layer.
 	Norm(name string, withBias bool) N
 
@@ -47,6 +55,9 @@ type Viewer[D, N, T any] interface {
 
 // View returns the views of all parameters of a model.
 func View[D, N, T any](v Viewer[D, N, T], c trainer.Config, h trainer.Heads) Parameters[D, N, T] {
+	if c.Modern != nil {
+		return modernView(v, c, h)
+	}
 	hidden := c.HiddenSize
 	p := Parameters[D, N, T]{
 		Word:      v.Table(wordEmbeddings),
@@ -81,6 +92,34 @@ func View[D, N, T any](v Viewer[D, N, T], c trainer.Config, h trainer.Heads) Par
 	}
 	if h.Span {
 		p.Spans = v.Dense("qa_outputs", 2, hidden)
+	}
+	return p
+}
+
+func modernView[D, N, T any](v Viewer[D, N, T], c trainer.Config, h trainer.Heads) Parameters[D, N, T] {
+	hidden, wide := c.HiddenSize, c.IntermediateSize
+	p := Parameters[D, N, T]{
+		Word: v.Table(modernWords), EmbedNorm: v.Norm("model.embeddings.norm", false), FinalNorm: v.Norm("model.final_norm", false),
+		Transform: v.Dense("head.dense", hidden, hidden), TransformNorm: v.Norm("head.norm", false),
+	}
+	for i := range c.Layers {
+		name := fmt.Sprintf("model.layers.%d.", i)
+		l := Layer[D, N]{
+			QKV: v.Dense(name+"attn.Wqkv", 3*hidden, hidden), Attended: v.Dense(name+"attn.Wo", hidden, hidden), Norm2: v.Norm(name+"mlp_norm", false),
+			Up: v.Dense(name+"mlp.Wi", 2*wide, hidden), Down: v.Dense(name+"mlp.Wo", hidden, wide),
+		}
+		if i > 0 {
+			l.Norm1 = v.Norm(name+"attn_norm", false)
+		}
+		p.Layers = append(p.Layers, l)
+	}
+	switch n := h.ClassifierWidth(); {
+	case h.MLM:
+		p.DecoderBias = v.Table(modernBias)
+	case h.Span:
+		p.Spans = v.Dense("classifier", 2, hidden)
+	case n > 0:
+		p.Classifier = v.Dense("classifier", n, hidden)
 	}
 	return p
 }
