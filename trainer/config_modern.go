@@ -107,42 +107,59 @@ func (c Config) validateModern() []error {
 // It has the keys of transformers 4.48 to 4.57 and those of version 5, which replace some
 // of them, because the older versions ignore the newer keys without a warning.
 type ModernKeys struct {
-	VocabSize         int                 `json:"vocab_size"`
-	HiddenSize        int                 `json:"hidden_size"`
-	IntermediateSize  int                 `json:"intermediate_size"`
-	Layers            int                 `json:"num_hidden_layers"`
-	AttentionHeads    int                 `json:"num_attention_heads"`
-	Activation        Activation          `json:"hidden_activation"`
-	HeadActivation    *Activation         `json:"classifier_activation"`
-	MaxPositions      int                 `json:"max_position_embeddings"`
-	LayerNormEps      float64             `json:"norm_eps"`
-	LocalAttention    int                 `json:"local_attention"`
-	LayerTypes        []string            `json:"layer_types"`
-	EveryNth          *int                `json:"global_attn_every_n_layers"`
-	RopeParameters    map[string]RopeKeys `json:"rope_parameters"`
-	GlobalRopeTheta   *float64            `json:"global_rope_theta"`
-	LocalRopeTheta    *float64            `json:"local_rope_theta"`
-	InitializerRange  float64             `json:"initializer_range"`
-	InitializerCutoff float64             `json:"initializer_cutoff_factor"`
-	EmbeddingDropout  float64             `json:"embedding_dropout"`
-	AttentionDropout  float64             `json:"attention_dropout"`
-	OutputDropout     *float64            `json:"attn_out_dropout_prob"` // AnswerDotAI's key; transformers uses attention_dropout here too
-	MLPDropout        float64             `json:"mlp_dropout"`
-	ClassifierDropout float64             `json:"classifier_dropout"`
-	ClassifierPooling string              `json:"classifier_pooling"`
-	NormBias          bool                `json:"norm_bias"`
-	AttentionBias     bool                `json:"attention_bias"`
-	MLPBias           bool                `json:"mlp_bias"`
-	ClassifierBias    bool                `json:"classifier_bias"`
-	DecoderBias       bool                `json:"decoder_bias"`
-	Tied              bool                `json:"tie_word_embeddings"`
+	modernShape
+	modernLayers
+	modernDropout
+	modernBiases
+	HeadActivation    *Activation `json:"classifier_activation"`
+	ClassifierPooling string      `json:"classifier_pooling"`
+	InitializerRange  float64     `json:"initializer_range"`
+	InitializerCutoff float64     `json:"initializer_cutoff_factor"`
+	Tied              bool        `json:"tie_word_embeddings"`
 }
 
-// RopeKeys describe the rotary positions of a kind of layer in config.json.
-type RopeKeys struct {
+type modernShape struct {
+	VocabSize        int        `json:"vocab_size"`
+	HiddenSize       int        `json:"hidden_size"`
+	IntermediateSize int        `json:"intermediate_size"`
+	Layers           int        `json:"num_hidden_layers"`
+	AttentionHeads   int        `json:"num_attention_heads"`
+	Activation       Activation `json:"hidden_activation"`
+	MaxPositions     int        `json:"max_position_embeddings"`
+	LayerNormEps     float64    `json:"norm_eps"`
+}
+
+// modernLayers are the keys of the kinds of layers.
+type modernLayers struct {
+	LocalAttention  int                 `json:"local_attention"`
+	LayerTypes      []string            `json:"layer_types"`
+	EveryNth        *int                `json:"global_attn_every_n_layers"`
+	RopeParameters  map[string]ropeKeys `json:"rope_parameters"`
+	GlobalRopeTheta *float64            `json:"global_rope_theta"`
+	LocalRopeTheta  *float64            `json:"local_rope_theta"`
+}
+
+// ropeKeys describe the rotary positions of a kind of layer.
+type ropeKeys struct {
 	Type    string   `json:"rope_type"`
 	Theta   *float64 `json:"rope_theta"`
 	Partial *float64 `json:"partial_rotary_factor,omitempty"`
+}
+
+type modernDropout struct {
+	EmbeddingDropout  float64  `json:"embedding_dropout"`
+	AttentionDropout  float64  `json:"attention_dropout"`
+	OutputDropout     *float64 `json:"attn_out_dropout_prob"` // AnswerDotAI's key; transformers uses attention_dropout here too
+	MLPDropout        float64  `json:"mlp_dropout"`
+	ClassifierDropout float64  `json:"classifier_dropout"`
+}
+
+type modernBiases struct {
+	NormBias       bool `json:"norm_bias"`
+	AttentionBias  bool `json:"attention_bias"`
+	MLPBias        bool `json:"mlp_bias"`
+	ClassifierBias bool `json:"classifier_bias"`
+	DecoderBias    bool `json:"decoder_bias"`
 }
 
 // Keys returns what config.json holds of c, to be marshalled: c itself for BERT,
@@ -167,7 +184,7 @@ func (c Config) ModernKeys() ModernKeys {
 			k.LayerTypes[i] = slidingLayer
 		}
 	}
-	k.RopeParameters = map[string]RopeKeys{fullLayer: {Type: "default", Theta: &m.GlobalTheta}, slidingLayer: {Type: "default", Theta: &m.LocalTheta}}
+	k.RopeParameters = map[string]ropeKeys{fullLayer: {Type: "default", Theta: &m.GlobalTheta}, slidingLayer: {Type: "default", Theta: &m.LocalTheta}}
 	return k
 }
 
@@ -178,11 +195,11 @@ func modernKeys(c Config) ModernKeys {
 		pooling = "mean"
 	}
 	return ModernKeys{
-		VocabSize: c.VocabSize, HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers, AttentionHeads: c.AttentionHeads,
-		Activation: c.Activation, HeadActivation: &c.Activation, MaxPositions: c.MaxPositions, LayerNormEps: c.LayerNormEps, LocalAttention: m.Window,
-		InitializerRange: c.InitializerRange, InitializerCutoff: m.Cutoff, EmbeddingDropout: c.HiddenDropout, AttentionDropout: c.AttentionDropout,
-		OutputDropout: &m.OutputDropout, MLPDropout: m.FeedForwardDropout, ClassifierDropout: c.PooledDropout(), ClassifierPooling: pooling,
-		DecoderBias: true, Tied: true,
+		modernShape:   modernShape{c.VocabSize, c.HiddenSize, c.IntermediateSize, c.Layers, c.AttentionHeads, c.Activation, c.MaxPositions, c.LayerNormEps},
+		modernLayers:  modernLayers{LocalAttention: m.Window},
+		modernDropout: modernDropout{c.HiddenDropout, c.AttentionDropout, &m.OutputDropout, m.FeedForwardDropout, c.PooledDropout()},
+		modernBiases:  modernBiases{DecoderBias: true}, HeadActivation: &c.Activation, ClassifierPooling: pooling,
+		InitializerRange: c.InitializerRange, InitializerCutoff: m.Cutoff, Tied: true,
 	}
 }
 

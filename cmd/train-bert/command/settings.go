@@ -22,7 +22,7 @@ func flagSettings() *cli.Settings {
 func completions() cli.Completions {
 	all := cli.Completions{
 		Values: map[string][]string{
-			"model": trainer.PresetNames(), "optimizer": {string(trainer.AdamW), string(trainer.LAMB)},
+			"model": trainer.PresetNames(), "optimizer": trainer.OptimizerNames(),
 			"schedule": trainer.ScheduleNames(), "preset": {presetBudget},
 			"on-damage": {"stop", "skip"}, "device": {"cpu"}, "precision": {string(trainer.Float32)},
 			"do-lower-case": {"true", "false", "auto"}, "task": append(taskNames(), ownTable),
