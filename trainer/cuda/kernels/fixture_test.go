@@ -26,7 +26,12 @@ type fixture struct {
 }
 
 func newFixture(typ kernels.Type, seed uint64) *fixture {
-	return &fixture{typ: typ, device: sim.New(sim.Options{Seed: seed, MaxInstructions: 1 << 23}), modules: map[string]*sim.Module{}, random: rand.New(rand.NewPCG(seed, 77))}
+	return newFixtureOf(typ, sim.Options{Seed: seed})
+}
+
+func newFixtureOf(typ kernels.Type, o sim.Options) *fixture {
+	o.MaxInstructions = 1 << 23
+	return &fixture{typ: typ, device: sim.New(o), modules: map[string]*sim.Module{}, random: rand.New(rand.NewPCG(o.Seed, 77))}
 }
 
 // A failure is what a check found; it is panicked with.
@@ -56,8 +61,9 @@ func (f *fixture) run(check func(f *fixture)) (err error) {
 	return nil
 }
 
-// eachType runs a check in all types in a few orders of blocks and warps. A plain go
-// test runs it in one order, in the type that is given.
+// eachType runs a check in all types in a few orders of blocks and warps, and with other
+// roundings (see sim.Options.Contract). A plain go test runs it once, in the type that is
+// given.
 func eachType(t *testing.T, plain kernels.Type, check func(f *fixture)) {
 	inTypes(t, plain, kernels.Types(), check)
 }
@@ -71,7 +77,7 @@ func inTypes(t *testing.T, plain kernels.Type, types []kernels.Type, check func(
 		t.Run(string(typ), func(t *testing.T) {
 			t.Parallel()
 			for seed := range seeds {
-				f := newFixture(typ, seed)
+				f := newFixtureOf(typ, sim.Options{Seed: seed, Contract: seed + 1, Errors: seed + 1})
 				f.gpu = gpu
 				if err := f.run(check); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)

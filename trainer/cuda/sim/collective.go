@@ -308,7 +308,7 @@ func decodeMMA(p *program, in *instr, from *ptx.Instruction) error {
 
 // multiply executes mma.m16n8k16: D (16×8) = A (16×16) · B (16×8) + C. unpack converts a
 // register to its two 16-bit floats. The PTX manual defines which lane holds which elements.
-// Sums are in single precision; the hardware adds in another order.
+// Sums are in single precision; the hardware adds in another order (see truncatedSum).
 func (w *warp) multiply(in *instr, unpack func(v uint32) (lo, hi float32)) {
 	var a [16][16]float32
 	var b [8][16]float32 // transposed
@@ -330,6 +330,10 @@ func (w *warp) multiply(in *instr, unpack func(v uint32) (lo, hi float32)) {
 		c, d := &w.w[in.s[6+i]], &w.w[in.d[i]]
 		for l := range warpSize {
 			x, y := &a[l/4+i/2*8], &b[l%4*2+i%2]
+			if seed := w.block.device.options.Errors; seed != 0 {
+				d[l] = b32(truncatedSum(seed, f32(c[l]), x, y))
+				continue
+			}
 			var s0, s1 float32
 			for k := 0; k < 16; k += 2 {
 				s0 += x[k] * y[k]

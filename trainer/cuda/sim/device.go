@@ -21,6 +21,13 @@ type Options struct {
 	// towards 0. The hardware's tanh.approx.f32 has up to 2^-11, and cuBLASLt may use it.
 	EpilogueTanh float64
 
+	// Contract chooses which pairs of a product and a sum are rounded once, as a driver's
+	// compiler may do; 0: none. Errors gives approximate instructions (ex2, rcp, tanh, …)
+	// errors of up to what the manual allows, and the sums of an mma another order and
+	// truncation; 0: they are correctly rounded. Both are seeds: any number is right, and the
+	// results of a kernel must not depend on it.
+	Contract, Errors uint64
+
 	// Network connects the GPU with the GPUs of other ranks. If it is nil, there
 	// are no collectives, as on a machine without NCCL.
 	Network *Network
@@ -163,6 +170,7 @@ func (d *Device) Load(text string) (*Module, error) {
 		if err != nil {
 			return nil, err
 		}
+		p.disturb(d.options)
 		m.kernels[k.Name] = &Kernel{program: p}
 	}
 	return m, nil

@@ -55,9 +55,10 @@
 // # What it does not show
 //
 //   - Time, occupancy and the number of registers.
-//   - The last bits of approximate instructions (ex2, lg2, rsqrt and tanh are
-//     rounded correctly here) and of the sums inside an mma.
-//   - Effects of the driver's compiler, which translates the PTX.
+//   - The last bits of approximate instructions (ex2, lg2, rsqrt, …), of the sums inside
+//     an mma, and of a product and a sum that the driver's compiler makes one instruction:
+//     a GPU has some of the bits that [Options.Errors] and [Options.Contract] allow.
+//   - Other effects of the driver's compiler, which translates the PTX.
 //   - The memory model beyond barriers: fences are accepted and have no effect, so
 //     a kernel that passes data between blocks by a flag is reported as a race.
 //   - Blocks that run at the same time. Here they run one after the other. A block

@@ -16,14 +16,19 @@ const nan32 = 0x7fffffff
 
 // fma32 returns a·b + c with a single rounding, to the nearest float32.
 func fma32(a, b, c float32) float32 {
-	p := float64(a) * float64(b) // exact
-	s := p + float64(c)
+	return fused(float64(a)*float64(b), float64(c)) // the product is exact
+}
+
+// fused returns p + c with a single rounding, to the nearest float32. p is the product of two
+// float32, and c is a float32.
+func fused(p, c float64) float32 {
+	s := p + c
 	// Rounding to float64 and then to float32 can be wrong if the float64 lies half way between
 	// two float32, or if the result is a subnormal float32, which has fewer bits.
 	if math.Float64bits(s)&(1<<29-1) != 1<<28 && (math.Abs(s) >= 0x1p-126 || s == 0) {
 		return float32(s)
 	}
-	return fmaOdd(p, float64(c), s)
+	return fmaOdd(p, c, s)
 }
 
 // fmaOdd returns p + c with a single rounding to float32; s is p + c rounded to float64. If

@@ -12,11 +12,11 @@ type form struct {
 }
 
 // forms holds every arithmetic instruction that pretext's kernels use, by the
-// full opcode. Approximate instructions (ex2, lg2, rsqrt, …) are rounded
-// correctly here; those of the hardware may differ in the last bits.
+// full opcode. Approximate instructions (ex2, lg2, rsqrt, …) are rounded correctly
+// here; see [Options.Errors].
 var forms = func() map[string]form {
 	all := map[string]form{}
-	for _, group := range []map[string]form{moves, integers, floats, doubles, bitwise, comparisons, selections, conversions} {
+	for _, group := range []map[string]form{moves, integers, floats, doubles, bitwise, comparisons, selections, conversions, withoutErrors} {
 		for name, f := range group {
 			all[name] = f
 		}
@@ -243,10 +243,6 @@ func viaDouble(f func(float64) float64) form {
 	return float1(func(a float32) float32 { return float32(f(float64(a))) })
 }
 
-func flushed(f func(float64) float64) form {
-	return float1(func(a float32) float32 { return flush(float32(f(float64(flush(a))))) })
-}
-
 func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 func rcp(x float64) float64   { return 1 / x }
 
@@ -259,9 +255,7 @@ var floats = map[string]form{
 	"min.f32":    float2(func(a, b float32) float32 { return minmax(a, b, func(a, b float32) float32 { return min(a, b) }) }),
 	"max.f32":    float2(func(a, b float32) float32 { return minmax(a, b, func(a, b float32) float32 { return max(a, b) }) }),
 	"neg.f32":    oneSource(func(a uint32) uint32 { return a ^ 1<<31 }), "abs.f32": oneSource(func(a uint32) uint32 { return a &^ (1 << 31) }),
-	"rcp.rn.f32": viaDouble(rcp), "sqrt.rn.f32": viaDouble(math.Sqrt), "rsqrt.approx.f32": viaDouble(rsqrt),
-	"rcp.approx.ftz.f32": flushed(rcp), "ex2.approx.ftz.f32": flushed(math.Exp2), "ex2.approx.f32": viaDouble(math.Exp2),
-	"lg2.approx.f32": viaDouble(math.Log2), "lg2.approx.ftz.f32": flushed(math.Log2), "tanh.approx.f32": viaDouble(math.Tanh),
+	"rcp.rn.f32": viaDouble(rcp), "sqrt.rn.f32": viaDouble(math.Sqrt),
 	"fma.rn.ftz.f32": threeSources(func(a, b, c uint32) uint32 {
 		return b32(flush(fma32(flush(f32(a)), flush(f32(b)), flush(f32(c)))))
 	}),

@@ -104,6 +104,7 @@ var known = []struct {
 	{"min.f32", f(-1), []uint64{f(-1), f(1)}}, {"min.f32", f(1), []uint64{nan, f(1)}}, {"max.f32", f(1), []uint64{f(1), nan}}, {"max.f32", nan32, []uint64{nan, nan}},
 	{"neg.f32", f(-1), []uint64{f(1)}}, {"neg.f32", 0x80000000, []uint64{0}}, {"abs.f32", f(1), []uint64{f(-1)}},
 	{"rcp.rn.f32", 0x3eaaaaab, []uint64{f(3)}}, {"rcp.approx.ftz.f32", f(0.25), []uint64{f(4)}}, {"rcp.approx.ftz.f32", inf, []uint64{1}}, {"sqrt.rn.f32", 0x3fb504f3, []uint64{f(2)}}, {"rsqrt.approx.f32", f(0.5), []uint64{f(4)}},
+	{"sqrt.approx.f32", f(1.5), []uint64{f(2.25)}}, {"div.full.f32", 0x3eaaaaab, []uint64{f(1), f(3)}}, {"div.approx.f32", f(0.5), []uint64{f(2), f(4)}},
 	{"ex2.approx.ftz.f32", f(8), []uint64{f(3)}}, {"ex2.approx.ftz.f32", 0, []uint64{f(-130)}}, {"ex2.approx.f32", 1 << 19, []uint64{f(-130)}},
 	{"lg2.approx.f32", f(3), []uint64{f(8)}}, {"lg2.approx.f32", f(-130), []uint64{1 << 19}}, {"lg2.approx.ftz.f32", ninf, []uint64{1 << 19}}, {"tanh.approx.f32", 0x3f42f7d6, []uint64{f(1)}},
 	{"copysign.f32", f(-2), []uint64{f(-1), f(2)}}, {"copysign.f32", f(2), []uint64{f(1), f(-2)}},
@@ -343,7 +344,7 @@ func TestUnknownInstructionsAreNamed(t *testing.T) {
 
 func TestFormsAreNotDeclaredTwice(t *testing.T) {
 	n := 0
-	for _, group := range []map[string]form{moves, integers, floats, doubles, bitwise, comparisons, selections, conversions} {
+	for _, group := range []map[string]form{moves, integers, floats, doubles, bitwise, comparisons, selections, conversions, withoutErrors} {
 		n += len(group)
 	}
 	if n != len(forms) {

@@ -67,6 +67,7 @@ type program struct {
 	params    map[string]ptx.Variable
 	preset    [3][]uint32 // for each bank and register: full if it is set from the start, otherwise 0
 	warps     []*warp     // warps of the previous launch, for reuse
+	exact     int         // number of products that are kept without rounding; see contract
 }
 
 // sharedBase is the address of the first byte of shared memory. It is not 0, so

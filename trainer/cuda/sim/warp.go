@@ -23,6 +23,8 @@ type warp struct {
 	l [][warpSize]uint64
 	p []uint32 // predicate registers, one bit per lane
 
+	exact [][warpSize]float64 // products without rounding; see program.contract
+
 	isSet [3][]uint32 // for each bank and register, the mask of lanes that have set it
 
 	groups  []group // by rising pc; empty once all lanes have returned
@@ -43,7 +45,7 @@ type group struct {
 }
 
 func newWarp(p *program, id int) *warp {
-	w := &warp{id: id, w: make([][warpSize]uint32, p.size[words]), l: make([][warpSize]uint64, p.size[longs]), p: make([]uint32, p.size[predicates])}
+	w := &warp{id: id, w: make([][warpSize]uint32, p.size[words]), l: make([][warpSize]uint64, p.size[longs]), p: make([]uint32, p.size[predicates]), exact: make([][warpSize]float64, p.exact)}
 	for i := range w.isSet {
 		w.isSet[i] = make([]uint32, p.size[i])
 	}
