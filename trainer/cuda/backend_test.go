@@ -22,7 +22,7 @@ func simulated(seed uint64) *Backend {
 // onDevice returns a backend with limits for small models.
 func onDevice(d device.Device) *Backend {
 	b := New(d)
-	b.limits = limits{chunk: maxChunk, piece: 7, workspace: 64} // small pieces, so that some targets are frequent
+	b.limits = limits{chunk: maxChunk, piece: 7, workspace: 1000} // small pieces, so that some targets are frequent; an odd workspace
 	return b
 }
 

@@ -62,5 +62,5 @@ type Operands struct {
 	D           Pointer // equals C or does not overlap it; never overlaps another operand
 	Bias, Aux   Pointer // zero if the epilogue does not use them
 	Alpha, Beta float32
-	Workspace   Pointer // scratch memory of at least the size passed to Plan; in use until the product is done
+	Workspace   Pointer // scratch memory of at least the size passed to Plan, at a multiple of 256; in use until the product is done
 }

@@ -27,6 +27,8 @@
 //   - a collective instruction (shuffle, vote, ldmatrix, mma) that some lanes of
 //     its mask do not execute, or a barrier that some threads do not reach;
 //   - races between streams;
+//   - a matrix product whose workspace is missing, smaller than planned or shared with
+//     other data, and reading a workspace, which every product overwrites;
 //   - a launch that a driver refuses because of its shape or arguments, or because
 //     it uses more than 48 KiB of shared memory without [Kernel.AllowShared].
 //

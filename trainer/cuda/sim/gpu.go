@@ -20,7 +20,7 @@ type GPU struct {
 	events  []*Event
 	modules []*Module
 	kernels []*Kernel
-	plans   []*device.Matmul
+	plans   []*plan
 	closed  bool
 
 	communicators []*communicator // guarded by the mutex of options.Network

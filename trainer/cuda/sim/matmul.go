@@ -54,6 +54,8 @@ type Matmul struct {
 	Bias           Pointer
 	Aux            Pointer // input of GELU, stored or read by the epilogue; type of D, by columns
 	AuxLD          int     // elements from a column of Aux to the next; a multiple of 8
+	Workspace      Pointer // of WorkspaceSize bytes, all of which the product may overwrite
+	WorkspaceSize  int
 }
 
 // check returns a [*Fault] if cuBLASLt would refuse this product, and otherwise nil.
@@ -105,6 +107,9 @@ func (d *Device) multiply(m Matmul) error {
 	rows, k := shape(m.A, m.TransA)
 	cols := m.D.Cols
 	if err := m.check(k); err != nil {
+		return err
+	}
+	if err := d.useWorkspace(m); err != nil {
 		return err
 	}
 	a, err := d.matrix(m.A, m.TransA)

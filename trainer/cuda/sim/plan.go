@@ -9,8 +9,14 @@ import (
 // algorithm is the name of the simulator's only algorithm for matrix products.
 const algorithm = "simulator"
 
+// A plan is a planned matrix product. Its algorithm uses all of the workspace.
+type plan struct {
+	device.Matmul
+	workspace int // bytes
+}
+
 // Plan implements [device.Device].
-func (g *GPU) Plan(m device.Matmul, _ int, _ string) (device.Product, error) {
+func (g *GPU) Plan(m device.Matmul, workspace int, _ string) (device.Product, error) {
 	if err := g.usable(); err != nil {
 		return 0, err
 	}
@@ -18,7 +24,7 @@ func (g *GPU) Plan(m device.Matmul, _ int, _ string) (device.Product, error) {
 	if err := x.check(m.K); err != nil {
 		return 0, err
 	}
-	g.plans = append(g.plans, &m)
+	g.plans = append(g.plans, &plan{m, workspace})
 	return device.Product(len(g.plans)), nil
 }
 
@@ -43,7 +49,9 @@ func (g *GPU) Matmul(s device.Stream, p device.Product, x device.Operands) error
 		if x.C == 0 {
 			x.C = x.D
 		}
-		s.Matmul(matmulOf(*plan, x))
+		m := matmulOf(plan.Matmul, x)
+		m.Workspace, m.WorkspaceSize = x.Workspace, plan.workspace
+		s.Matmul(m)
 		return nil
 	})
 }

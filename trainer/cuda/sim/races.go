@@ -20,7 +20,7 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 	for i := range cells {
 		c := &cells[i]
 		if how == reads {
-			if c.wrote == 0 || !b.past(c.wrote) || c.flags&asyncPending != 0 {
+			if c.wrote == 0 || !b.past(c.wrote) || c.flags&(asyncPending|scratch) != 0 {
 				m.beforeRead(w, in, place{lane, at, n}, c)
 			}
 			if c.read != b.interval {
@@ -57,6 +57,8 @@ func (m *memory) beforeRead(w *warp, in *instr, p place, c *cell) {
 	switch {
 	case c.flags&asyncPending != 0 && c.wrote >= w.block.first:
 		w.fault(in, AsyncPending, p.lane, "%s: a copy by thread %d is under way", m.place(p.at), c.wThread)
+	case c.flags&scratch != 0:
+		w.fault(in, Unwritten, p.lane, "%s, %d bytes: a matrix product used them as its workspace", m.place(p.at), p.n)
 	case c.wrote == 0:
 		w.fault(in, Unwritten, p.lane, "%s, %d bytes", m.place(p.at), p.n)
 	case c.wrote >= w.block.unordered:
@@ -71,7 +73,7 @@ func (m *memory) beforeWrite(w *warp, in *instr, p place, c *cell, how access) {
 	if c.flags&asyncPending != 0 && c.wrote >= b.first {
 		w.fault(in, AsyncPending, p.lane, "%s: a copy by thread %d is under way", m.place(p.at), c.wThread)
 	}
-	if how == updates && c.wrote == 0 {
+	if how == updates && (c.wrote == 0 || c.flags&scratch != 0) {
 		w.fault(in, Unwritten, p.lane, "%s is updated", m.place(p.at))
 	}
 	if c.wrote >= b.unordered && !(how == updates && c.flags&atomicWrite != 0) {

@@ -37,6 +37,7 @@ type cell struct {
 const (
 	atomicWrite  uint8 = 1 << iota // the last write was atomic
 	asyncPending                   // a cp.async into the bytes was not yet waited for
+	scratch                        // the last write was by a matrix product into its workspace; nobody may read the bytes
 )
 
 const byHost = 1 // interval of writes by the host
@@ -50,11 +51,12 @@ func (m *memory) host(at, n int) {
 	}
 }
 
-// written reports whether every byte of [at, at+n) was written at least once.
+// written reports whether every byte of [at, at+n) was written at least once, and not as the
+// workspace of a product since.
 func (m *memory) written(at, n int) bool {
 	for _, cells := range m.pieces(at, n) {
 		for i := range cells {
-			if cells[i].wrote == 0 {
+			if cells[i].wrote == 0 || cells[i].flags&scratch != 0 {
 				return false
 			}
 		}

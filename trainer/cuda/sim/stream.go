@@ -308,6 +308,9 @@ func (d *Device) bytes(p Pointer, n int, how access, name string) ([]byte, error
 			if c.wrote == 0 {
 				return nil, fault(Unwritten, "%s", place(i))
 			}
+			if c.flags&scratch != 0 {
+				return nil, fault(Unwritten, "%s: a matrix product used it as its workspace", place(i))
+			}
 			if d.unordered == 0 || c.other < d.unordered {
 				c.other = c.read
 			}
