@@ -26,6 +26,9 @@ type stepResult struct {
 	Precision   string  `json:"precision"`
 	NCCL        bool    `json:"nccl,omitempty"`  // gradients were exchanged by NCCL, by a single rank
 	ZeRO1       bool    `json:"zero1,omitempty"` // and weights too
+	Optimizer   string  `json:"optimizer,omitempty"`
+	Exact       bool    `json:"deterministic,omitempty"`
+	Parts       int     `json:"micro_batches"`
 	Tokens      int     `json:"tokens"`
 	MeanLength  float64 `json:"mean_length"`
 	Steps       int     `json:"steps"`
@@ -46,6 +49,7 @@ type stepResult struct {
 type bench struct {
 	model   trainer.Model
 	train   bool
+	parts   int // micro-batches of a step
 	config  trainer.Config
 	made    []made
 	batches []*trainer.Batch // the batches that are measured now, of one distribution
@@ -58,7 +62,7 @@ type made struct {
 	batches []*trainer.Batch
 }
 
-// step measures training steps of one micro-batch each: upload of the batch,
+// step measures training steps of o.parts micro-batches each: upload of the batch,
 // forward, backward, update. Without o.train it measures only upload and forward.
 // It measures all distributions of lengths with one model, one after the other.
 func (o *options) step(w io.Writer, d device.Device) error {
@@ -70,9 +74,9 @@ func (o *options) step(w io.Writer, d device.Device) error {
 	}
 	open := time.Since(begin).Seconds()
 	for _, made := range b.made {
-		r := stepResult{Kind: "infer", Device: d.Properties().Name, BLAS: d.Properties().BLAS, Model: o.model, Lengths: made.lengths, Precision: o.precision, NCCL: o.nccl, ZeRO1: o.nccl && o.zero1, Tokens: o.tokens, OpenSeconds: open}
+		r := stepResult{Kind: "infer", Device: d.Properties().Name, BLAS: d.Properties().BLAS, Model: o.model, Lengths: made.lengths, Precision: o.precision, NCCL: o.nccl, ZeRO1: o.nccl && o.zero1, Tokens: o.tokens, OpenSeconds: open, Parts: b.parts}
 		if o.train {
-			r.Kind = "step"
+			r.Kind, r.Optimizer, r.Exact = "step", o.optimizer, o.deterministic
 		}
 		b.batches = made.batches
 		err = b.measure(&r, time.Duration(o.seconds*float64(time.Second)))
@@ -92,12 +96,12 @@ func (o *options) step(w io.Writer, d device.Device) error {
 // openBench makes the batches of all distributions, and opens a model with initial
 // weights that is large enough for them.
 func (o *options) openBench(d device.Device) (*bench, error) {
-	b := &bench{train: o.train}
+	b := &bench{train: o.train, parts: max(o.parts, 1)}
 	var err error
 	if b.config, err = trainer.Preset(o.model, o.vocab); err != nil {
 		return nil, err
 	}
-	limits := trainer.Options{Tokens: o.tokens, Precision: trainer.Precision(o.precision), Train: o.train, Seed: 1, Optimizer: trainer.DefaultOptimizer(trainer.AdamW)}
+	limits := trainer.Options{Tokens: o.tokens, Precision: trainer.Precision(o.precision), Train: o.train, Seed: 1, Optimizer: trainer.DefaultOptimizer(trainer.OptimizerName(o.optimizer)), Deterministic: o.deterministic}
 	for name := range strings.SplitSeq(o.lengths, ",") {
 		lengths, err := readLengths(name)
 		if err != nil {
@@ -173,8 +177,11 @@ func (b *bench) sums(batch *trainer.Batch, counts trainer.Counts) (trainer.Sums,
 	if !b.train {
 		return b.model.Forward(batch, nil)
 	}
-	if err := b.model.Accumulate(batch, counts.Coef(), true); err != nil {
-		return trainer.Sums{}, err
+	parts := split(batch, b.parts)
+	for i, p := range parts {
+		if err := b.model.Accumulate(p, counts.Coef(), i == len(parts)-1); err != nil {
+			return trainer.Sums{}, err
+		}
 	}
 	info, err := b.model.Apply(trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1})
 	return info.Sums, err

@@ -4,7 +4,7 @@
 # which goroutines share something: what is found by numbers, damage and cancelled runs is
 # left to the tests without it.
 # reads: test:cmd/internal/clitest test:cmd/internal/pathflags test:cmd/prepare-data/command test:cmd/train-bert/command test:cmd/train-bert/internal/serve
-# reads: test:extract/download test:extract/wiki/learn test:internal/dev/bench test:internal/dev/checks test:internal/dev/clustertest
+# reads: test:extract/download test:extract/wiki/learn test:internal/dev/bench test:internal/dev/checks test:internal/dev/clustertest test:internal/dev/gpubench
 # reads: test:internal/store test:internal/trust test:pipeline/flink test:pipeline/stage test:sharding test:sharding/survey
 # reads: test:trainer test:trainer/comm test:trainer/comm/launch test:trainer/cpu/internal/kernel test:trainer/finetune/predict test:trainer/internal/ranktest test:trainer/loader
 # reads: test:cmd/prepare-data test:cmd/train-bert test:extract/wiki test:pipeline test:records/pretrain test:sharding/verify test:tokenize
@@ -26,6 +26,7 @@ race -run 'EncodersShare' ./tokenize
 race -run 'ATrainedTokenizerLoads|TrainingEnds' ./tokenize/vocab
 race -run 'TheProcessorPasses/^snapshot$' ./trainer/backendtest
 race -run 'AreTheSameBits|MakeTheSameCalls' ./trainer/cpu
+race -run 'TrainedWeights' ./internal/dev/gpubench
 race -run 'AFailedCollective|AFailedRank' ./trainer/cuda
 race ./trainer/cuda/driver ./trainer/cuda/sim
 race -run 'RanksTrainTheModelOfOneProcess$' ./trainer/session
