@@ -92,7 +92,7 @@ look() {
 
 # Tests of kernels.test that are about the simulator, the sources or the tests themselves.
 # All others run on the GPU, new ones too.
-about_simulator='^Test(PTXIsThatOfTheSources|MemoryStaysWithinBudgets|EveryKernelIsChecked|MutantsAreCaught|AWholeStepIsThatOfTheCPU)$'
+about_simulator='^Test(PTXIsThatOfTheSources|MemoryStaysWithinBudgets|EveryKernelIsChecked|MutantsAreCaught|NumericFaultsAreCaught|ChecksHoldForEveryRounding|AWholeStepIsThatOfTheCPU)$'
 check() {
 	if [ -n "$rehearsal" ]; then
 		step kernels 300 "$here/kernels.test" -test.run 'TestNorm|TestUpdates'
