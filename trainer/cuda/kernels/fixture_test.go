@@ -341,6 +341,16 @@ func (f *fixture) unit() (relative, least float64) {
 	return u32, 0x1p-150
 }
 
+// roundings returns n·2^-24·|x|: the bound on the error of n roundings to single precision of
+// numbers up to |x|.
+func roundings(n float64, x []float64) []float64 {
+	slack := make([]float64, len(x))
+	for i, v := range x {
+		slack[i] = n * u32 * math.Abs(v)
+	}
+	return slack
+}
+
 // within fails unless every element is the correctly rounded value of a number in want ±
 // slack: without slack, of want itself.
 func (f *fixture) within(what string, got, want, slack []float64) {

@@ -149,24 +149,6 @@ func (f *fixture) hardEntropy(rows, classes, stride int) {
 	f.within("gradient", f.read(xAt, len(x)), want, slack)
 }
 
-// normOf is the definition of LayerNorm for one row, with bounds on the errors of single
-// precision.
-func normOf(x []float64) (hat []float64, inverse float64, hatSlack []float64, inverseSlack float64) {
-	hat, inverse = normalize(x)
-	size, n := 0.0, float64(len(x))
-	for _, v := range x {
-		size += math.Abs(v) / n
-	}
-	offMean := 8 * u32 * size
-	relative := 16*u32 + 2*offMean*offMean*inverse*inverse
-	hatSlack = make([]float64, len(x))
-	for i, v := range x {
-		hatSlack[i] = inverse*(offMean+4*u32*math.Abs(v)) + relative*math.Abs(hat[i])
-		relative = max(relative, 16*u32)
-	}
-	return hat, inverse, hatSlack, inverse * relative
-}
-
 // hardRows are rows on which a LayerNorm loses digits: of tiny variance, all equal, far from
 // 0, with one value that is much larger than the others, and all 0.
 func (f *fixture) hardRows(h int) []float64 {
@@ -193,18 +175,11 @@ func checkHardNorm(f *fixture) {
 		biasAt, bias := f.elems("bias", f.normal(h))
 		y, xhat, inverse := f.output("y", n*h), f.output("xhat", n*h), f.outputFloats("inverse", n)
 		f.launch("norm", "norm_forward", sim.Dim{X: blocks(n, 4)}, 128, y, xhat, inverse, xAt, uint64(0), uint64(0), gainAt, biasAt, rows, none, int32(h), float32(eps))
-		var wantY, wantX, slackY, slackX, wantI, slackI []float64
+		var want normOutput
 		for i := range n {
-			hat, one, slack, oneSlack := normOf(x[i*h : (i+1)*h])
-			wantX, slackX, wantI, slackI = append(wantX, hat...), append(slackX, slack...), append(wantI, one), append(slackI, oneSlack)
-			for j, v := range hat {
-				wantY = append(wantY, v*gain[j]+bias[j])
-				slackY = append(slackY, math.Abs(gain[j])*slack[j]+4*u32*(math.Abs(v*gain[j])+math.Abs(bias[j])))
-			}
+			want.add(x[i*h:(i+1)*h], absolutes(x[i*h:(i+1)*h]), gain, bias)
 		}
-		f.withinFloats("1/σ", f.readFloats(inverse, n), wantI, slackI)
-		f.within("xhat", f.read(xhat, n*h), wantX, slackX)
-		f.within("y", f.read(y, n*h), wantY, slackY)
+		want.holds(f, f.read(y, n*h), f.read(xhat, n*h), f.readFloats(inverse, n))
 	}
 }
 
