@@ -26,6 +26,7 @@ type Backend struct {
 	apart  bool // give every buffer its own allocation, so that the simulator sees accesses past its end
 	limits limits
 	gelu   string // "fused" or "plain"; "": measure and use the faster one
+	worth  int64  // instead of worthMeasuring, for the algorithms of products; 0: none
 }
 
 var _ trainer.Backend = (*Backend)(nil)

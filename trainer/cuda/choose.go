@@ -21,7 +21,7 @@ const (
 func (e *encoder) choiceName() string { return e.prefix + "GELU" }
 
 // worthMeasuring is the minimum number of multiplications in the feed-forward
-// product of a full batch for which choose measures.
+// product of a full batch for which choose measures, and of a product for which tune does.
 const worthMeasuring = 1 << 33
 
 // choose sets e.choice to fused or plain at its first call: plain in fp32, whatever the
@@ -55,6 +55,13 @@ func (e *encoder) measure() string {
 		e.try("event", err)
 		events[i] = event
 	}
+	// Products are measured with real numbers, later.
+	measures := e.measures
+	e.measures = false
+	defer func() {
+		e.measures = measures
+		e.try("free plans", e.forget())
+	}()
 	p, k, n := &e.p.Layers[0], e.kept(0), e.tokens
 	e.clear(k.mid.y, n*e.config.HiddenSize*e.element.Size())
 	if e.o.Train {

@@ -47,6 +47,8 @@ type products struct {
 	plans     map[device.Matmul]device.Product
 	prefix    string            // prefix of plan names: GPU model, compute capability and library version
 	saved     map[string]string // algorithms from the checkpoint by plan name, including other devices
+	measures  bool              // choose algorithms by their time; without, the first of the library
+	worth     int64             // multiplications of a product from which they are measured
 }
 
 // planName returns the key in State.Plans for the shape m.
@@ -55,15 +57,31 @@ func (p *products) planName(m device.Matmul) string {
 		p.prefix, m.M, m.N, m.K, m.TransA, m.TransB, m.LDA, m.LDB, m.LDD, m.Type, m.Result, m.Epilogue)
 }
 
-// plan returns the plan for the shape m. It creates the plan at the first use, with the
-// saved algorithm if there is one.
-func (p *products) plan(m device.Matmul) (device.Product, error) {
+// plan returns the plan for the shape m. It creates the plan at the first use, whose operands
+// are x, with the saved algorithm if there is one that the library accepts, and otherwise
+// with the fastest.
+func (p *products) plan(m device.Matmul, x device.Operands) (device.Product, error) {
 	if plan, ok := p.plans[m]; ok {
 		return plan, nil
 	}
-	plan, err := p.device.Plan(m, p.bytes, p.saved[p.planName(m)])
+	saved := p.saved[p.planName(m)]
+	if saved == "" {
+		saved = p.tune(m, x)
+	}
+	plan, err := p.device.Plan(m, p.bytes, saved)
 	if err != nil {
 		return 0, err
+	}
+	if saved != "" && p.device.Algorithm(plan) != saved {
+		// The library refuses what it once proposed.
+		if other := p.tune(m, x); other != "" {
+			if err := p.device.FreeProduct(plan); err != nil {
+				return 0, err
+			}
+			if plan, err = p.device.Plan(m, p.bytes, other); err != nil {
+				return 0, err
+			}
+		}
 	}
 	if p.plans == nil {
 		p.plans = map[device.Matmul]device.Product{}
@@ -77,9 +95,9 @@ func (p *products) multiply(m device.Matmul, x device.Operands) {
 	if p.err != nil {
 		return
 	}
-	plan, err := p.plan(m)
+	x.Alpha, x.Workspace = 1, p.workspace
+	plan, err := p.plan(m, x)
 	if err == nil {
-		x.Alpha, x.Workspace = 1, p.workspace
 		err = p.device.Matmul(p.stream, plan, x)
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ type model struct {
 func newModel(c trainer.Config, h trainer.Heads, o trainer.Options, s shape) *model {
 	m := &model{c: c, h: h, o: o, shape: s}
 	main := &queue{}
-	m.compute = compute{products: products{queue: main, element: types[o.Precision].element, bytes: s.workspace}, config: c, seed: o.Seed}
+	m.compute = compute{products: products{queue: main, element: types[o.Precision].element, bytes: s.workspace, measures: !o.Deterministic, worth: worthMeasuring}, config: c, seed: o.Seed}
 	m.staging = staging{queue: main}
 	m.params = parameters{layout: newLayout(c, h, s), hidden: c.HiddenSize}
 	m.encoder = encoder{compute: &m.compute, o: o, p: &m.params.views, tokens: s.tokens}
@@ -79,7 +79,10 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	}
 	m.compute.device, m.compute.kernels = b.device, set
 	p := b.device.Properties()
-	m.compute.prefix = fmt.Sprintf("%s, sm_%d%d, %s: ", p.Name, p.Major, p.Minor, p.BLAS)
+	m.compute.prefix = fmt.Sprintf("%s, sm_%d%d, driver %s, %s: ", p.Name, p.Major, p.Minor, p.Driver, p.BLAS)
+	if b.worth > 0 {
+		m.compute.worth = b.worth
+	}
 	m.uploads.device, m.encoder.forced = b.device, b.gelu
 	m.params.views = bert.View(&m.params, c, h)
 	if err := m.prepare(); err != nil {

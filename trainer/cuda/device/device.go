@@ -98,6 +98,11 @@ type Device interface {
 	// until FreeProduct or Close.
 	Plan(m Matmul, workspace int, algorithm string) (Product, error)
 
+	// Algorithms returns algorithms for products of a shape that need at most
+	// workspace bytes, as strings for Plan: those that the library expects to be
+	// fastest, up to eight, the first one first. Plan chooses that one by itself.
+	Algorithms(m Matmul, workspace int) ([]string, error)
+
 	// Algorithm returns the algorithm that Plan chose, as an opaque printable
 	// string. Another run can pass it to Plan on a device with equal Properties.
 	Algorithm(p Product) string

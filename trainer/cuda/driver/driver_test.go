@@ -202,6 +202,9 @@ func everything() (err error) {
 	if _, err := d.Plan(shape, 1<<10, d.Algorithm(product)); err != nil {
 		return err
 	}
+	if _, err := d.Algorithms(shape, 1<<10); err != nil {
+		return err
+	}
 	c := d.(device.Collectives)
 	id, err := c.UniqueID()
 	if err != nil {

@@ -58,8 +58,8 @@ func hasAux(e device.Epilogue) bool {
 func (g *gpu) Plan(m device.Matmul, workspace int, algorithm string) (device.Product, error) {
 	p := &product{shape: m}
 	err := g.prepare(p)
-	if err == nil && !g.reuse(p, workspace, algorithm) {
-		err = g.choose(p, workspace)
+	if err == nil && !p.reuse(g, workspace, algorithm) {
+		err = p.choose(g, workspace)
 	}
 	if err != nil {
 		_ = g.discard(p) // the first error counts
@@ -151,16 +151,44 @@ func operation(trans bool) uint64 {
 	return C.CUBLAS_OP_N
 }
 
-// heuristics is the number of algorithms that choose requests from cuBLASLt.
+// heuristics is the number of algorithms that proposals requests from cuBLASLt.
 // cuBLASLt returns them by rising expected time.
 const heuristics = 8
 
-// choose sets the algorithm of p to the first proposal of cuBLASLt that needs at
-// most workspace bytes.
-func (g *gpu) choose(p *product, workspace int) error {
+// choose sets the algorithm of p to the first proposal of cuBLASLt.
+func (p *product) choose(g *gpu, workspace int) error {
+	all, err := p.proposals(g, workspace)
+	if err != nil {
+		return err
+	}
+	p.c.algorithm, p.c.workspace = all[0].algo, all[0].workspaceSize
+	return nil
+}
+
+// Algorithms returns cuBLASLt's proposals for products of one shape, for Plan.
+func (g *gpu) Algorithms(m device.Matmul, workspace int) ([]string, error) {
+	p := &product{shape: m}
+	err := g.prepare(p)
+	var list []string
+	if err == nil {
+		var all []C.cublasLtMatmulHeuristicResult_t
+		all, err = p.proposals(g, workspace)
+		for _, r := range all {
+			list = append(list, text(g, r.algo))
+		}
+	}
+	if err = errors.Join(err, g.discard(p)); err != nil {
+		return nil, fmt.Errorf("algorithms for the product %s, with %d bytes of workspace: %w", p, workspace, err)
+	}
+	return list, nil
+}
+
+// proposals returns the algorithms that cuBLASLt proposes for p and that need at most
+// workspace bytes, at least one.
+func (p *product) proposals(g *gpu, workspace int) ([]C.cublasLtMatmulHeuristicResult_t, error) {
 	var preference C.cublasLtMatmulPreference_t
 	if err := g.lt("cublasLtMatmulPreferenceCreate", C.pt_cublasLtMatmulPreferenceCreate(g.c, &preference)); err != nil {
-		return err
+		return nil, err
 	}
 	defer C.pt_cublasLtMatmulPreferenceDestroy(g.c, preference)
 	bytes, aligned := uint64(workspace), uint32(alignment)
@@ -176,27 +204,30 @@ func (g *gpu) choose(p *product, workspace int) error {
 		{C.CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, unsafe.Pointer(&aligned), 4},
 	} {
 		if err := g.lt("cublasLtMatmulPreferenceSetAttribute", C.pt_cublasLtMatmulPreferenceSetAttribute(g.c, preference, a.attribute, a.value, a.bytes)); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	var results [heuristics]C.cublasLtMatmulHeuristicResult_t
 	var found C.int
 	if err := g.lt("cublasLtMatmulAlgoGetHeuristic", C.pt_cublasLtMatmulAlgoGetHeuristic(g.c, g.blas, p.c.desc, p.c.a, p.c.b, p.c.d, p.c.d, preference, heuristics, &results[0], &found)); err != nil {
-		return err
+		return nil, err
 	}
+	var all []C.cublasLtMatmulHeuristicResult_t
 	for _, r := range results[:min(int(found), heuristics)] {
 		if r.state == C.CUBLAS_STATUS_SUCCESS && int(r.workspaceSize) <= workspace {
-			p.c.algorithm, p.c.workspace = r.algo, r.workspaceSize
-			return nil
+			all = append(all, r)
 		}
 	}
-	return errors.New("cuBLASLt has no algorithm for this product")
+	if len(all) == 0 {
+		return nil, errors.New("cuBLASLt has no algorithm for this product")
+	}
+	return all, nil
 }
 
 // reuse sets the algorithm of p to one that [gpu.Algorithm] returned earlier. It
 // returns false if that was on another GPU model or version of cuBLASLt, or if
 // cuBLASLt does not accept it for this product and workspace.
-func (g *gpu) reuse(p *product, workspace int, algorithm string) bool {
+func (p *product) reuse(g *gpu, workspace int, algorithm string) bool {
 	text, ok := strings.CutPrefix(algorithm, g.origin())
 	bytes, err := hex.DecodeString(text)
 	if !ok || err != nil || len(bytes) != C.sizeof_cublasLtMatmulAlgo_t {
@@ -218,8 +249,10 @@ func (g *gpu) origin() string { return g.properties.Name + "; " + g.properties.B
 
 // Algorithm returns the algorithm that Plan chose as text: GPU model, cuBLASLt
 // version, and cuBLASLt's 64 bytes in hexadecimal.
-func (g *gpu) Algorithm(p device.Product) string {
-	return g.origin() + hex.EncodeToString(C.GoBytes(unsafe.Pointer(&g.product(p).c.algorithm), C.sizeof_cublasLtMatmulAlgo_t))
+func (g *gpu) Algorithm(p device.Product) string { return text(g, g.product(p).c.algorithm) }
+
+func text(g *gpu, a C.cublasLtMatmulAlgo_t) string {
+	return g.origin() + hex.EncodeToString(C.GoBytes(unsafe.Pointer(&a), C.sizeof_cublasLtMatmulAlgo_t))
 }
 
 func (g *gpu) product(p device.Product) *product {

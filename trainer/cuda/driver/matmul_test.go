@@ -68,6 +68,18 @@ func TestAlgorithmsAreUsedAgain(t *testing.T) {
 	if !strings.HasPrefix(first, head+"2007060504030201") || len(first) != len(head)+128 {
 		t.Errorf("got %q", first)
 	}
+	// Of the four that the library proposes, the first is not supported, and the second
+	// needs more workspace.
+	list := must(t, func() ([]string, error) { return d.Algorithms(shape, 1000) })
+	if len(list) != 2 || list[0] != first {
+		t.Errorf("proposals %q, want %q first", list, first)
+	}
+	for _, a := range list {
+		p := must(t, func() (device.Product, error) { return d.Plan(shape, 1000, a) })
+		if got := d.Algorithm(p); got != a {
+			t.Errorf("got %s, want the proposal %s", got, a)
+		}
+	}
 	other := strings.NewReplacer("20070605", "50070605", "21070605", "51070605", "22070605", "52070605", "23070605", "53070605",
 		"24070605", "54070605", "25070605", "55070605", "26070605", "56070605", "27070605", "57070605").Replace(first)
 	for name, c := range map[string]struct{ given, want string }{
@@ -101,8 +113,12 @@ func TestNoAlgorithmIsAnError(t *testing.T) {
 		workspace int
 	}{{"0", 1000}, {"2", 1000}, {"4", 50}} {
 		t.Setenv("FAKE_FOUND", c.found)
-		if _, err := d.Plan(shape, c.workspace, ""); err == nil || !strings.HasSuffix(err.Error(), "cuBLASLt has no algorithm for this product") {
-			t.Errorf("%+v: got %v", c, err)
+		_, err := d.Plan(shape, c.workspace, "")
+		_, err2 := d.Algorithms(shape, c.workspace)
+		for _, err := range []error{err, err2} {
+			if err == nil || !strings.HasSuffix(err.Error(), "cuBLASLt has no algorithm for this product") {
+				t.Errorf("%+v: got %v", c, err)
+			}
 		}
 	}
 	check(t, d.Close())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/ptx"
@@ -27,6 +28,10 @@ type Options struct {
 	// truncation; 0: they are correctly rounded. Both are seeds: any number is right, and the
 	// results of a kernel must not depend on it.
 	Contract, Errors uint64
+
+	// Algorithms are those of matrix products, the first one that which the library expects
+	// to be fastest; nil: one.
+	Algorithms []Algorithm
 
 	// Network connects the GPU with the GPUs of other ranks. If it is nil, there
 	// are no collectives, as on a machine without NCCL.
@@ -50,6 +55,7 @@ type Device struct {
 	unordered uint32  // first interval of the oldest work that may run at the same time as the field now; 0: none
 	failed    error   // the first fault of queued work; the device stays unusable
 	looked    lookedUp
+	elapsed   time.Duration // of the products that ran; other work takes no time
 }
 
 // New returns a simulated device with nothing allocated.

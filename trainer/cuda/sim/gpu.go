@@ -12,7 +12,8 @@ import (
 
 // A GPU is a simulated GPU that implements [device.Device]. Queued work runs
 // during Sync, SyncStream and SyncEvent; SyncStream and SyncEvent may also run
-// work of other streams. Elapsed is always 0 because the simulator has no clock.
+// work of other streams. Elapsed counts what
+// Options.Algorithms say that products take; the simulator has no clock.
 type GPU struct {
 	*Device // embedded for its counts; to queue work, call the methods of GPU
 	host    [][]byte
@@ -202,7 +203,7 @@ func (g *GPU) Elapsed(from, to device.Event) (time.Duration, error) {
 			return 0, errors.New("sim: Elapsed needs events that are recorded and done; synchronize first")
 		}
 	}
-	return 0, g.usable()
+	return g.events[to-1].recorded.at - g.events[from-1].recorded.at, g.usable()
 }
 
 // SyncStream implements [device.Device].

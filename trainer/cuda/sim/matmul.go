@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"pretext/trainer/cuda/device"
 )
@@ -56,6 +57,8 @@ type Matmul struct {
 	AuxLD          int     // elements from a column of Aux to the next; a multiple of 8
 	Workspace      Pointer // of WorkspaceSize bytes, all of which the product may overwrite
 	WorkspaceSize  int
+
+	time time.Duration // what it takes, for Elapsed
 }
 
 // check returns a [*Fault] if cuBLASLt would refuse this product, and otherwise nil.

@@ -2,21 +2,52 @@ package sim
 
 import (
 	"errors"
+	"slices"
+	"time"
 
 	"pretext/trainer/cuda/device"
 )
 
-// algorithm is the name of the simulator's only algorithm for matrix products.
-const algorithm = "simulator"
+// An Algorithm is a way to compute matrix products that a simulated library offers.
+type Algorithm struct {
+	Name  string
+	Time  time.Duration // what a product takes, for Elapsed
+	Wrong bool          // results are off by a tenth
+}
+
+// theOnly is what a simulator without Options.Algorithms offers.
+var theOnly = []Algorithm{{Name: "simulator"}}
 
 // A plan is a planned matrix product. Its algorithm uses all of the workspace.
 type plan struct {
 	device.Matmul
 	workspace int // bytes
+	algorithm Algorithm
+}
+
+// algorithms returns the algorithms that the simulated library offers.
+func (g *GPU) algorithms() []Algorithm {
+	if len(g.options.Algorithms) == 0 {
+		return theOnly
+	}
+	return g.options.Algorithms
+}
+
+// Algorithms implements [device.Device].
+func (g *GPU) Algorithms(m device.Matmul, _ int) ([]string, error) {
+	x := matmulOf(m, device.Operands{A: 16, B: 16, C: 16, D: 16, Bias: 16, Aux: 16})
+	if err := errors.Join(g.usable(), x.check(m.K)); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, a := range g.algorithms() {
+		names = append(names, a.Name)
+	}
+	return names, nil
 }
 
 // Plan implements [device.Device].
-func (g *GPU) Plan(m device.Matmul, workspace int, _ string) (device.Product, error) {
+func (g *GPU) Plan(m device.Matmul, workspace int, algorithm string) (device.Product, error) {
 	if err := g.usable(); err != nil {
 		return 0, err
 	}
@@ -24,12 +55,13 @@ func (g *GPU) Plan(m device.Matmul, workspace int, _ string) (device.Product, er
 	if err := x.check(m.K); err != nil {
 		return 0, err
 	}
-	g.plans = append(g.plans, &plan{m, workspace})
+	i := max(0, slices.IndexFunc(g.algorithms(), func(a Algorithm) bool { return a.Name == algorithm }))
+	g.plans = append(g.plans, &plan{m, workspace, g.algorithms()[i]})
 	return device.Product(len(g.plans)), nil
 }
 
 // Algorithm implements [device.Device].
-func (g *GPU) Algorithm(device.Product) string { return algorithm }
+func (g *GPU) Algorithm(p device.Product) string { return g.plans[p-1].algorithm.Name }
 
 // FreeProduct implements [device.Device].
 func (g *GPU) FreeProduct(p device.Product) error {
@@ -50,7 +82,10 @@ func (g *GPU) Matmul(s device.Stream, p device.Product, x device.Operands) error
 			x.C = x.D
 		}
 		m := matmulOf(plan.Matmul, x)
-		m.Workspace, m.WorkspaceSize = x.Workspace, plan.workspace
+		m.Workspace, m.WorkspaceSize, m.time = x.Workspace, plan.workspace, plan.algorithm.Time
+		if plan.algorithm.Wrong {
+			m.Alpha *= 1.1
+		}
 		s.Matmul(m)
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"time"
 )
 
 // A Stream is a queue of work, which runs in the order in which it was queued. Work in
@@ -50,6 +51,7 @@ type work struct {
 	after  *work  // work that records an event and must be done first; nil: none
 	run    func() error
 	done   bool
+	at     time.Duration // of a record: the time at which it ran
 
 	collecting *collecting // set for a collective, which has a beginning and an end; nil for other work
 	clock      clock       // everything that is done once this work is done, itself included
@@ -130,13 +132,21 @@ func (s *Stream) Clear(p Pointer, n int) {
 
 // Matmul queues the matrix product m.
 func (s *Stream) Matmul(m Matmul) {
-	s.add(&work{name: "matmul", run: func() error { return s.device.multiply(m) }})
+	s.add(&work{name: "matmul", run: func() error {
+		s.device.elapsed += m.time
+		return s.device.multiply(m)
+	}})
 }
 
 // Record makes e mark the current end of the stream: all work queued so far.
 func (s *Stream) Record(e *Event) {
-	e.recorded = &work{name: "record", run: func() error { return nil }}
-	s.add(e.recorded)
+	w := &work{name: "record"}
+	w.run = func() error {
+		w.at = s.device.elapsed
+		return nil
+	}
+	e.recorded = w
+	s.add(w)
 }
 
 // Wait delays all later work in s until the work that e marks at the time of the call is
