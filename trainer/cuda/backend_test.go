@@ -12,9 +12,10 @@ import (
 
 // simulated returns a backend on the simulator, which checks every access and
 // runs streams, blocks and warps in an order chosen by seed. The seed modulo 10 chooses
-// roundings, so that ranks may have the same. Every buffer is an allocation of its own.
+// roundings, so that ranks may have the same; GELU in epilogues is that of a GPU. Every
+// buffer is an allocation of its own.
 func simulated(seed uint64) *Backend {
-	b := onDevice(sim.NewGPU(sim.Options{Seed: seed, Contract: seed % 10, Errors: seed % 10, Memory: 4 << 30}))
+	b := onDevice(sim.NewGPU(sim.Options{Seed: seed, Contract: seed % 10, Errors: seed % 10, EpilogueTanh: 0x1p-11, Memory: 4 << 30}))
 	b.apart = true
 	return b
 }

@@ -122,11 +122,13 @@ func mix(a, b uint64) uint64 {
 	return h ^ h>>31
 }
 
+// cutBits are the bits of a float64 that a float32 has not.
+const cutBits = 1<<29 - 1
+
 // truncatedSum returns c + Σ x·y in another order than that of multiply, and cut to single
 // precision instead of rounded, as tensor cores do: the manual promises single precision and
 // no order. Eight products at a time are added to c; the seed chooses with which it begins.
 func truncatedSum(seed uint64, c float32, x, y *[16]float32) float32 {
-	const cut = 1<<29 - 1 // the bits that a float64 has more
 	for half := range 2 {
 		k := (half ^ int(seed&1)) * 8
 		x, y := (*[8]float32)(x[k:]), (*[8]float32)(y[k:])
@@ -135,7 +137,39 @@ func truncatedSum(seed uint64, c float32, x, y *[16]float32) float32 {
 			s0 += float64(x[i] * y[i])
 			s1 += float64(x[i+1] * y[i+1])
 		}
-		c = float32(f64(b64(float64(c)+(s0+s1)) &^ cut))
+		c = float32(f64(b64(float64(c)+(s0+s1)) &^ cutBits))
 	}
 	return c
+}
+
+// addTerms adds a row of A times B (len(a), len(sum)) to sum, in double precision. With
+// Options.Errors it adds the terms from another place, and every 16 terms the sums lose what
+// single precision does not hold: products of 16-bit types are cut, as in truncatedSum.
+func (d *Device) addTerms(sum, a, b []float64, t DataType) {
+	add := func(first, end int) {
+		for l := first; l < end; l++ {
+			v := a[l]
+			for j, w := range b[l*len(sum):][:len(sum)] {
+				sum[j] += v * w
+			}
+		}
+	}
+	const step = 16
+	seed := d.options.Errors
+	if seed == 0 {
+		add(0, len(a))
+		return
+	}
+	first := int(seed%uint64(len(a)/step+1)) * step
+	for _, part := range [][2]int{{first, len(a)}, {0, first}} {
+		for at := part[0]; at < part[1]; at += step {
+			add(at, min(at+step, part[1]))
+			for j, s := range sum {
+				if t != Float32 {
+					s = f64(b64(s) &^ cutBits)
+				}
+				sum[j] = float64(float32(s))
+			}
+		}
+	}
 }

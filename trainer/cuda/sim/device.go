@@ -24,9 +24,9 @@ type Options struct {
 
 	// Contract chooses which pairs of a product and a sum are rounded once, as a driver's
 	// compiler may do; 0: none. Errors gives approximate instructions (ex2, rcp, tanh, …)
-	// errors of up to what the manual allows, and the sums of an mma another order and
-	// truncation; 0: they are correctly rounded. Both are seeds: any number is right, and the
-	// results of a kernel must not depend on it.
+	// errors of up to what the manual allows, and the sums of an mma and of a matrix product
+	// another order and truncation; 0: they are correctly rounded. Both are seeds: any number
+	// is right, and no test may depend on it.
 	Contract, Errors uint64
 
 	// Algorithms are those of matrix products, the first one that which the library expects

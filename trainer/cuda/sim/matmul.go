@@ -132,11 +132,7 @@ func (d *Device) multiply(m Matmul) error {
 	sum := make([]float64, cols)
 	for i := range rows {
 		clear(sum)
-		for l, v := range a[i*k : (i+1)*k] {
-			for j, w := range b[l*cols : (l+1)*cols] {
-				sum[j] += v * w
-			}
-		}
+		d.addTerms(sum, a[i*k:(i+1)*k], b, m.A.Type)
 		for j, v := range x[i*cols : (i+1)*cols] {
 			x[i*cols+j] = float64(float32(float64(m.Alpha)*sum[j] + float64(m.Beta)*v))
 		}

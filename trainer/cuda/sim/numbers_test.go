@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -116,5 +117,49 @@ func TestContractionRoundsOnce(t *testing.T) {
 	}
 	if len(seen) != 3 || !seen[0] || !seen[last] || !seen[-last] {
 		t.Errorf("x² − x² is one of %v", seen)
+	}
+}
+
+// TestSumsKeepSinglePrecision adds products of an mma and of a matrix product by many seeds:
+// some sums differ, none by more than cutting every group of terms may cost.
+func TestSumsKeepSinglePrecision(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 100
+	var x, y [n]float64
+	exact, size := 0.0, 0.0
+	for i := range x {
+		x[i], y[i] = math.Ldexp(1+float64(r.IntN(128))/128, r.IntN(16)), -math.Ldexp(1+float64(r.IntN(128))/128, -r.IntN(16))
+		exact += x[i] * y[i]
+		size += math.Abs(x[i] * y[i])
+	}
+	sums, differ := map[float64]bool{}, 0
+	for seed := range uint64(20) {
+		for _, typ := range []DataType{Float32, BFloat16} {
+			sum := []float64{0}
+			New(Options{Errors: seed}).addTerms(sum, x[:], y[:], typ)
+			sums[sum[0]] = true
+			if off := math.Abs(sum[0] - exact); off > 8*0x1p-23*size || seed > 0 && sum[0] != float64(float32(sum[0])) {
+				t.Errorf("seed %d, type %d: %v, want %v: off by %g of %g", seed, typ, sum[0], exact, off, size)
+			}
+		}
+	}
+	for first := range n - 16 {
+		var a, b [16]float32
+		exact, size := 0.25, 0.25
+		for i := range a {
+			a[i], b[i] = float32(x[first+i]), float32(y[first+i])
+			exact += x[first+i] * y[first+i]
+			size += math.Abs(x[first+i] * y[first+i])
+		}
+		one, other := truncatedSum(2, 0.25, &a, &b), truncatedSum(3, 0.25, &a, &b)
+		if one != other {
+			differ++
+		}
+		if off := max(math.Abs(float64(one)-exact), math.Abs(float64(other)-exact)); off > 3*0x1p-23*size {
+			t.Errorf("terms from %d: %v and %v, want %v", first, one, other, exact)
+		}
+	}
+	if len(sums) < 4 || differ < 10 {
+		t.Errorf("%d different sums, %d of an mma", len(sums), differ)
 	}
 }
