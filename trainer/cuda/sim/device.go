@@ -56,6 +56,8 @@ type Device struct {
 	failed    error   // the first fault of queued work; the device stays unusable
 	looked    lookedUp
 	elapsed   time.Duration // of the products that ran; other work takes no time
+
+	others map[string]*Counts // of work that is no kernel, by its name
 }
 
 // New returns a simulated device with nothing allocated.
@@ -66,7 +68,7 @@ func New(o Options) *Device {
 	if o.MaxInstructions == 0 {
 		o.MaxInstructions = 1 << 26
 	}
-	return &Device{options: o, order: rand.New(rand.NewPCG(o.Seed, 1)), next: 0x7f00_0000_0000, interval: byHost}
+	return &Device{options: o, order: rand.New(rand.NewPCG(o.Seed, 1)), next: 0x7f00_0000_0000, interval: byHost, others: map[string]*Counts{}}
 }
 
 // A Pointer is an address in the global memory of a device. 0 is the null pointer.
@@ -207,6 +209,24 @@ type Counts struct {
 	Conflicts    uint64 // cycles lost to bank conflicts in shared memory
 	Sectors      uint64 // 32-byte sectors moved from and to global memory
 	IdealSectors uint64 // smallest number of sectors that could hold the accessed bytes
+
+	// Read and Written are bytes of global memory. Each launch counts a byte once for each,
+	// and does not count that it reads what it wrote itself: what memory moves if all else
+	// comes from caches.
+	Read, Written uint64
+}
+
+// moved adds an access to cells of so many bytes each, by work that began in the interval first.
+func (c *Counts) moved(cells []cell, bytes int, first uint32, how access) {
+	for i := range cells {
+		fresh := cells[i].wrote < first
+		if fresh && how != reads {
+			c.Written += uint64(bytes)
+		}
+		if fresh && cells[i].read < first && (how == reads || how == updates) {
+			c.Read += uint64(bytes)
+		}
+	}
 }
 
 func (c *Counts) add(o Counts) {
@@ -214,6 +234,8 @@ func (c *Counts) add(o Counts) {
 	c.Conflicts += o.Conflicts
 	c.Sectors += o.Sectors
 	c.IdealSectors += o.IdealSectors
+	c.Read += o.Read
+	c.Written += o.Written
 }
 
 // Counts returns the counts of all launches of the kernel so far.

@@ -35,9 +35,9 @@
 // Hardware does not define the order of blocks, warps and atomics. Here it is
 // random, from [Options.Seed]: run a test with many seeds.
 //
-// The simulator counts instructions, bank conflicts in shared memory, and sectors
-// of global memory, because they cost time on a GPU ([Kernel.Counts],
-// [Kernel.CountsByLine]).
+// The simulator counts instructions, bank conflicts in shared memory, and sectors and
+// bytes of global memory, because they cost time on a GPU ([Kernel.Counts],
+// [Kernel.CountsByLine], [GPU.Counts]).
 //
 // # Streams and matrix products
 //

@@ -322,11 +322,14 @@ func TestCountsOfMemory(t *testing.T) {
 		name, body string
 		want       Counts
 	}{
-		{"neighbours", "ld.global.u32 %r10, [%rd1];", Counts{Sectors: 4, IdealSectors: 4}},
-		{"one word", "ld.global.u32 %r10, [%rd0];", Counts{Sectors: 1, IdealSectors: 1}},
-		{"shifted by a word", "ld.global.u32 %r10, [%rd1+4];", Counts{Sectors: 5, IdealSectors: 4}},
-		{"far apart", "mul.wide.u32 %rd2, %r0, 128;\nadd.s64 %rd2, %rd2, %rd0;\nld.global.u32 %r10, [%rd2];", Counts{Sectors: 32, IdealSectors: 4}},
-		{"vectors", "mul.wide.u32 %rd2, %r0, 16;\nadd.s64 %rd2, %rd2, %rd0;\nld.global.v4.u32 {%r10,%r11,%r12,%r13}, [%rd2];", Counts{Sectors: 16, IdealSectors: 16}},
+		{"neighbours", "ld.global.u32 %r10, [%rd1];", Counts{Sectors: 4, IdealSectors: 4, Read: 128}},
+		{"one word", "ld.global.u32 %r10, [%rd0];", Counts{Sectors: 1, IdealSectors: 1, Read: 4}},
+		{"shifted by a word", "ld.global.u32 %r10, [%rd1+4];", Counts{Sectors: 5, IdealSectors: 4, Read: 128}},
+		{"far apart", "mul.wide.u32 %rd2, %r0, 128;\nadd.s64 %rd2, %rd2, %rd0;\nld.global.u32 %r10, [%rd2];", Counts{Sectors: 32, IdealSectors: 4, Read: 128}},
+		{"vectors", "mul.wide.u32 %rd2, %r0, 16;\nadd.s64 %rd2, %rd2, %rd0;\nld.global.v4.u32 {%r10,%r11,%r12,%r13}, [%rd2];", Counts{Sectors: 16, IdealSectors: 16, Read: 512}},
+		{"read and written twice", "ld.global.u32 %r10, [%rd1];\nld.global.u32 %r10, [%rd1];\nst.global.u32 [%rd1], %r0;\nst.global.u32 [%rd1], %r0;", Counts{Sectors: 16, IdealSectors: 16, Read: 128, Written: 128}},
+		{"written, then read", "st.global.u32 [%rd1], %r0;\nld.global.u32 %r10, [%rd1];", Counts{Sectors: 8, IdealSectors: 8, Written: 128}},
+		{"an atomic", "red.global.add.u32 [%rd1], %r0;", Counts{Sectors: 4, IdealSectors: 4, Read: 128, Written: 128}},
 		{"shared neighbours", "st.shared.u32 [%r3], %r0;", Counts{}},
 		{"every second word", "add.s32 %r4, %r3, %r1;\nst.shared.u32 [%r4], %r0;", Counts{Conflicts: 1}},
 		{"one bank", "shl.b32 %r4, %r0, 7;\nadd.s32 %r4, %r4, %r2;\nst.shared.u32 [%r4], %r0;", Counts{Conflicts: 31}},

@@ -339,3 +339,21 @@ func (g *GPU) Close() error {
 	*g = GPU{closed: true, Device: g.Device}
 	return err
 }
+
+// Counts returns the counts of all work so far, by the names of kernels and of other work:
+// "matmul", "clear", "copy" and those of copies from and to the host. Only Read and Written
+// are counted of what is no kernel.
+func (g *GPU) Counts() map[string]Counts {
+	all := map[string]Counts{}
+	for _, m := range g.modules {
+		for name, k := range m.kernels {
+			c := all[name]
+			c.add(k.Counts())
+			all[name] = c
+		}
+	}
+	for name, c := range g.Device.others {
+		all[name] = *c
+	}
+	return all
+}

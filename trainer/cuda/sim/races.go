@@ -17,6 +17,9 @@ const (
 func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 	cells, b := m.cells(at, n), w.block
 	me, mine := uint16(w.id*warpSize+lane), uint32(1)<<w.id
+	if m != b.shared {
+		in.counts.moved(cells, n/len(cells), b.launch, how)
+	}
 	for i := range cells {
 		c := &cells[i]
 		if how == reads {

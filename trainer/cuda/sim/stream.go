@@ -298,7 +298,13 @@ func (d *Device) bytes(p Pointer, n int, how access, name string) ([]byte, error
 		return nil, fault(OutOfBounds, "address %#x, %d bytes%s", uint64(p), n, d.nearest(uint64(p)))
 	}
 	at := int(uint64(p) - m.base)
+	counts := d.others[name]
+	if counts == nil {
+		counts = &Counts{}
+		d.others[name] = counts
+	}
 	for first, cells := range m.pieces(at, n) {
+		counts.moved(cells, 1<<m.shadow[first/chunkSize].grain, d.interval, how)
 		place := func(i int) string { return m.place(first + i<<m.shadow[first/chunkSize].grain) }
 		for i := range cells {
 			c := &cells[i]

@@ -51,7 +51,7 @@ func (d *Device) useWorkspace(m Matmul) error {
 
 // spoil fills n bytes at p with NaN and makes reading them a fault.
 func (d *Device) spoil(p Pointer, n int) error {
-	b, err := d.bytes(p, n, writes, "matmul")
+	b, err := d.bytes(p, n, writes, "workspace")
 	if err != nil {
 		return err
 	}
