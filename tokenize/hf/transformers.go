@@ -128,10 +128,10 @@ func (c *Config) bert(o tokenize.Options) {
 	c.Inputs = []string{"input_ids", "token_type_ids", "attention_mask"}
 }
 
-// bertFile returns a tokenizer.json for a vocab.txt. Its ids are those of package tokenize
+// BERTFile returns a tokenizer.json for a vocab.txt. Its ids are those of package tokenize
 // with the options o, but for the rules in which profiles differ from [tokenize.ProfileHF];
 // the longest word is that of the options.
-func bertFile(v *tokenize.Vocab, o tokenize.Options) []byte {
+func BERTFile(v *tokenize.Vocab, o tokenize.Options) []byte {
 	var added []map[string]any
 	for _, token := range tokenize.SpecialTokens() {
 		if id, ok := v.ID(token); ok {
@@ -212,7 +212,7 @@ func BERTFiles(v *tokenize.Vocab, o tokenize.Options) []File {
 			c.Special[specialKeys[i]] = v.Token(id)
 		}
 	}
-	return append([]File{{FileName, bertFile(v, o)}}, c.Files()...)
+	return append([]File{{FileName, BERTFile(v, o)}}, c.Files()...)
 }
 
 // FileName is the name of the file that the package reads.

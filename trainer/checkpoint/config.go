@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -61,16 +60,12 @@ func transformersConfig(c trainer.Config, h trainer.Heads, t Tokenizer) any {
 }
 
 // ids returns a function that returns the id of a special token, by its key in
-// tokenizer_config.json; nil for a token that the model does not have.
+// tokenizer_config.json; nil for a token that the model does not have. t has a File, or no
+// tokens.
 func (t Tokenizer) ids(size int) func(key string) *int32 {
-	tokens, special := map[string]int32{}, t.Special
+	tokens, special := fileTokens(t.File), t.Special
 	if t.Vocab != nil {
 		special = bertSpecial
-		for i, token := range strings.Split(string(t.Vocab), "\n") {
-			tokens[strings.TrimSpace(token)] = int32(i)
-		}
-	} else if t.File != nil {
-		tokens = fileTokens(t.File)
 	}
 	return func(key string) *int32 {
 		if id, ok := tokens[special[key]]; ok && int(id) < size {
@@ -185,13 +180,55 @@ func architecture(h trainer.Heads) string {
 // bertSpecial are the special tokens of a vocab.txt.
 var bertSpecial = map[string]string{"cls_token": tokenize.ClsToken, "mask_token": tokenize.MaskToken, "pad_token": tokenize.PadToken, "sep_token": tokenize.SepToken, "unk_token": tokenize.UnkToken}
 
+// withFile returns t with a tokenizer.json for its vocab.txt, without which transformers 5 makes
+// no tokenizer for a ModernBERT model. A File with other casing than t's is replaced, because
+// transformers takes the casing from it.
+func (t Tokenizer) withFile() (Tokenizer, error) {
+	if t.Vocab == nil {
+		return t, nil
+	}
+	v, err := tokenize.ReadVocabWith(vocabFile, t.Vocab, tokenize.UnkToken)
+	if err != nil {
+		return t, err
+	}
+	o := tokenize.DefaultOptions()
+	if t.File != nil {
+		file, err := hf.Load(tokenizerJSON, t.File)
+		if err != nil {
+			return t, err
+		}
+		if o = file.WordPiece().Options(); sameCasing(o, t) {
+			return t, nil
+		}
+	}
+	o.DoLowerCase, o.StripAccents, o.TokenizeChineseChars = t.LowerCase, t.StripAccents, t.TokenizeChineseChars
+	t.File = hf.BERTFile(v, o)
+	return t, nil
+}
+
+// sameCasing reports whether the options of a tokenizer.json have the casing of t.
+func sameCasing(o tokenize.Options, t Tokenizer) bool {
+	value := func(b *bool, usual bool) bool {
+		if b != nil {
+			return *b
+		}
+		return usual
+	}
+	return o.DoLowerCase == t.LowerCase && value(o.StripAccents, o.DoLowerCase) == value(t.StripAccents, t.LowerCase) &&
+		value(o.TokenizeChineseChars, true) == value(t.TokenizeChineseChars, true)
+}
+
 // tokenizerConfig returns the description of the tokenizer for transformers.
 func tokenizerConfig(c trainer.Config, t Tokenizer) hf.Config {
-	if t.Vocab == nil {
-		return hf.Config{Class: hf.Generic, Special: t.Special, MaxLength: c.MaxPositions, PrefixSpace: hf.PrefixSpace(t.File)}
-	}
-	if c.Modern != nil { // whose tokenizer.json holds the casing; the class makes no token_type_ids
-		return hf.Config{Class: hf.Generic, Special: bertSpecial, MaxLength: c.MaxPositions}
+	if t.Vocab == nil || c.Modern != nil { // then tokenizer.json holds the casing
+		f := hf.Config{Class: hf.Generic, Special: t.Special, MaxLength: c.MaxPositions, PrefixSpace: hf.PrefixSpace(t.File)}
+		if t.Vocab != nil {
+			f.Special = bertSpecial
+		}
+		if c.Modern != nil {
+			f.Inputs = []string{"input_ids", "attention_mask"} // the model has no segments
+		}
+		return f
 	}
 	return hf.Config{Class: "BertTokenizer", Special: bertSpecial, LowerCase: &t.LowerCase, MaxLength: c.MaxPositions,
 		StripAccents: t.StripAccents, TokenizeChineseChars: t.TokenizeChineseChars}

@@ -107,7 +107,7 @@ func writeModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, spec
 // and the pooler if p has one.
 func (p *Pretrained) Write(dir string, h trainer.Heads, t Tokenizer) error {
 	specs := trainer.Tensors(p.Config, h)
-	if h == (trainer.Heads{}) {
+	if h == (trainer.Heads{}) && p.Config.Modern == nil {
 		specs = slices.DeleteFunc(trainer.Tensors(p.Config, trainer.Heads{NSP: true}), func(s trainer.TensorSpec) bool {
 			return !strings.HasPrefix(s.Name, "bert.") || strings.HasPrefix(s.Name, "bert.pooler.") && p.names[s.Name] == ""
 		})
@@ -267,10 +267,16 @@ func (f *folder) writeManifest() error {
 // writeTensors writes config.json, the weights in the order of specs, and the
 // files of the tokenizer if t has any.
 func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, specs []trainer.TensorSpec, weights iter.Seq2[trainer.Tensor, error]) error {
+	var err error
+	if c.Modern != nil {
+		if t, err = t.withFile(); err != nil {
+			return err
+		}
+	}
 	if err := f.writeJSON(configFile, transformersConfig(c, h, t)); err != nil {
 		return err
 	}
-	err := f.create(weightsFile, func(w io.Writer) error {
+	err = f.create(weightsFile, func(w io.Writer) error {
 		return WriteSafetensors(w, specs, weights)
 	})
 	if err != nil || t.Vocab == nil && t.File == nil {

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -17,8 +18,8 @@ import (
 // folder that transformers and [ModelOptions] load, and returns the folder's path. A
 // TensorFlow checkpoint with optimizer moments becomes a checkpoint in out. vocab is
 // the path of a vocab.txt or tokenizer.json for a model that has none in its folder.
-// The directory out must be empty or not exist.
-func Import(path, vocab, out string) (dir string, err error) {
+// The directory out must be empty or not exist. Warnings are written to log.
+func Import(path, vocab, out string, log io.Writer) (dir string, err error) {
 	if err := wantEmpty(out); err != nil {
 		return "", err
 	}
@@ -35,6 +36,7 @@ func Import(path, vocab, out string) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
+	warnOf(m.Config, log)
 	if !m.HasMoments() {
 		return out, m.Write(out, heads, tokenizer)
 	}
@@ -111,8 +113,9 @@ func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.T
 }
 
 // Export writes the model at path, in any form that [OpenModel] opens, as a
-// folder that transformers loads. The directory out must be empty or not exist.
-func Export(path, out string) (err error) {
+// folder that transformers loads. The directory out must be empty or not exist. Warnings are
+// written to log.
+func Export(path, out string, log io.Writer) (err error) {
 	if err := wantEmpty(out); err != nil {
 		return err
 	}
@@ -130,6 +133,7 @@ func Export(path, out string) (err error) {
 		return err
 	}
 	tokenizer.Labels = m.Labels
+	warnOf(m.Config, log)
 	return m.Write(out, heads, tokenizer)
 }
 

@@ -86,10 +86,13 @@ func (c *Corpus) VocabSize() int { return c.vocab.Len() }
 // Shards returns the files of the split.
 func (c *Corpus) Shards() *loader.Shards { return c.shards }
 
-// Heads returns the heads for training on the corpus: masked LM and, if the records
-// have next-sentence labels and noNSP is not set, next sentence.
-func (c *Corpus) Heads(noNSP bool) trainer.Heads {
-	return trainer.Heads{MLM: true, NSP: !noNSP && c.shards.Form().Pairs()}
+// Heads returns the heads for training a model m on the corpus: masked LM and next
+// sentence, if the architecture has both, the records have next-sentence labels and noNSP is
+// not set.
+func (c *Corpus) Heads(m trainer.Config, noNSP bool) trainer.Heads {
+	h := m.PretrainHeads()
+	h.NSP = h.NSP && !noNSP && c.shards.Form().Pairs()
+	return h
 }
 
 // Longest returns the length of the longest example; 0 if it is unknown. cut is
@@ -114,10 +117,10 @@ func DataLimits(tokens, batch, predictions int, data ...*Corpus) trainer.Options
 }
 
 // OpenSource opens the train split of o.Data in the training order of a run with these
-// options. Unlike a run, it uses no cache if o.Cache is "", and corrupt records are
-// errors. A micro-batch must have room for the longest example. Close the source after
+// options and a model m. Unlike a run, it uses no cache if o.Cache is "", and corrupt records
+// are errors. A micro-batch must have room for the longest example. Close the source after
 // use.
-func OpenSource(ctx context.Context, o DataOptions, step StepOptions) (*loader.Source, *Corpus, error) {
+func OpenSource(ctx context.Context, m trainer.Config, o DataOptions, step StepOptions) (*loader.Source, *Corpus, error) {
 	data, err := OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab)
 	if err != nil {
 		return nil, nil, err
@@ -132,7 +135,7 @@ func OpenSource(ctx context.Context, o DataOptions, step StepOptions) (*loader.S
 	if err := data.suits(o.MaxSeqLength, o.AttendAcross); err != nil {
 		return nil, nil, err
 	}
-	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: int64(step.Seed), MicroBatchTokens: step.MicroBatchTokens, Heads: data.Heads(o.NoNSP),
+	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: int64(step.Seed), MicroBatchTokens: step.MicroBatchTokens, Heads: data.Heads(m, o.NoNSP),
 		Rules: data.rules(), Readers: o.Readers, Masking: masking, MaxSeqLength: o.MaxSeqLength, AttendAcross: o.AttendAcross})
 	return source, data, err
 }

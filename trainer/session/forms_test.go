@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,10 +90,10 @@ func TestHeadsFollowTheData(t *testing.T) {
 				t.Fatal(err)
 			}
 			exported, imported := filepath.Join(fastDir(t), "exported"), filepath.Join(fastDir(t), "imported")
-			if err := Export(o.Out, exported); err != nil {
+			if err := Export(o.Out, exported, io.Discard); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Import(exported, "", imported); err != nil {
+			if _, err := Import(exported, "", imported, io.Discard); err != nil {
 				t.Fatal(err)
 			}
 			for _, dir := range []string{end.Model, exported, imported} {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,10 +30,10 @@ func TestABareEncoderIsImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	imported, exported := filepath.Join(fastDir(t), "a"), filepath.Join(fastDir(t), "b")
-	if _, err := Import(bare, filepath.Join(run, "vocab.txt"), imported); err != nil {
+	if _, err := Import(bare, filepath.Join(run, "vocab.txt"), imported, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	if err := Export(imported, exported); err != nil {
+	if err := Export(imported, exported, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{imported, exported} {

@@ -190,12 +190,27 @@ func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
 func (o *ModelOptions) withDropout(c trainer.Config) trainer.Config {
 	if o.Dropout != nil {
 		c.HiddenDropout, c.AttentionDropout = *o.Dropout, *o.Dropout
+		if c.Modern != nil {
+			m := *c.Modern
+			m.OutputDropout, m.FeedForwardDropout = *o.Dropout, *o.Dropout
+			c.Modern = &m
+		}
 	}
 	return c
 }
 
+// warnOf logs a warning if transformers before version 5 cannot load a model.
+func warnOf(c trainer.Config, log io.Writer) {
+	if warning := c.Warning(); warning != "" {
+		fmt.Fprintln(log, "warning:", warning)
+	}
+}
+
 // configDiff lists the settings in which two models differ; "" if none.
 func configDiff(was, is trainer.Config) string {
+	if name := map[bool]string{false: "BERT", true: "ModernBERT"}; (was.Modern == nil) != (is.Modern == nil) {
+		return fmt.Sprintf("%s there, %s here", name[was.Modern != nil], name[is.Modern != nil])
+	}
 	a, b := settings(was), settings(is)
 	var diff []string
 	for _, key := range slices.Sorted(maps.Keys(a)) {
@@ -213,7 +228,7 @@ func settings(c trainer.Config) map[string]any {
 	if c.Activation.Tanh() {
 		c.Activation = trainer.GELUNew // two names of the same function
 	}
-	b, err := json.Marshal(c)
+	b, err := json.Marshal(c.Keys())
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

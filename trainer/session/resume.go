@@ -135,13 +135,14 @@ func (r *run) begin() (err error) {
 	}
 	r.add(r.start)
 	r.config = r.o.withDropout(r.start.config)
+	warnOf(r.config, r.log)
 	phase := 1
 	if m := r.start.init; m != nil && m.Phase != nil {
 		phase = m.Phase.State.Phase + 1
 	}
 	auto := 0
 	if r.o.MicroBatchTokens == 0 {
-		if auto, err = r.device.AutoTokens(r.config, r.data.Heads(r.o.NoNSP), r.longest(r.seqLength())); err != nil {
+		if auto, err = r.device.AutoTokens(r.config, r.data.Heads(r.config, r.o.NoNSP), r.longest(r.seqLength())); err != nil {
 			return err
 		}
 	}
@@ -165,7 +166,7 @@ func (r *run) settle(phase, auto int) {
 		options = withOption(options, "attend_across", "true")
 	}
 	r.state = checkpoint.State{
-		Phase: phase, Heads: r.data.Heads(r.o.NoNSP), Batch: r.o.TrainBatchSize, Tokens: cmp.Or(r.o.MicroBatchTokens, auto), Multiple: r.group.Size(), Ranks: r.group.Size(), Zero1: r.o.Zero1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
+		Phase: phase, Heads: r.data.Heads(r.config, r.o.NoNSP), Batch: r.o.TrainBatchSize, Tokens: cmp.Or(r.o.MicroBatchTokens, auto), Multiple: r.group.Size(), Ranks: r.group.Size(), Zero1: r.o.Zero1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
 		Data: r.data.hash, Schedule: r.o.rates(), Optimizer: r.o.rule(), Options: options,
 	}
 }

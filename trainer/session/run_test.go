@@ -264,7 +264,7 @@ func TestAnExportedModelIsTheCheckpointsAndBeginsAnotherRun(t *testing.T) {
 	o := testOptions(t)
 	end := mustTrain(t, o)
 	folder := filepath.Join(fastDir(t), "model")
-	if err := Export(o.Out, folder); err != nil {
+	if err := Export(o.Out, folder, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	want, got := files(t, end.Model), files(t, folder)
@@ -274,7 +274,7 @@ func TestAnExportedModelIsTheCheckpointsAndBeginsAnotherRun(t *testing.T) {
 		}
 	}
 	var usage interface{ Usage() bool }
-	if err := Export(o.Out, folder); !errors.As(err, &usage) {
+	if err := Export(o.Out, folder, io.Discard); !errors.As(err, &usage) {
 		t.Errorf("over an existing folder: got %v, want a usage error", err)
 	}
 	o.Init, o.Out, o.NumTrainSteps, o.NumWarmupSteps, o.LearningRate = folder, filepath.Join(fastDir(t), "again"), 1, 0, 0
@@ -332,7 +332,7 @@ func TestEveryProcessLeavesAnEventFile(t *testing.T) {
 func TestATensorFlowCheckpointIsExportedWithItsVocabulary(t *testing.T) {
 	prefix := strings.TrimSuffix(realdata.Path(t, "models/bert-toy-tf/bert_model.ckpt.index"), ".index")
 	folder := filepath.Join(fastDir(t), "model")
-	if err := Export(prefix, folder); err != nil {
+	if err := Export(prefix, folder, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	want, err := checkpoint.OpenTensorFlow(prefix)
@@ -370,7 +370,7 @@ func TestATensorFlowCheckpointIsExportedWithItsVocabulary(t *testing.T) {
 func TestAnImportedTrainingCheckpointGoesOnWithItsMoments(t *testing.T) {
 	prefix := strings.TrimSuffix(realdata.Path(t, "models/bert-toy-tf/bert_model.ckpt.index"), ".index")
 	out := filepath.Join(fastDir(t), "imported")
-	dir, err := Import(prefix, "", out)
+	dir, err := Import(prefix, "", out, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ The state of the optimizer is not exported.`,
 			if out == "" {
 				return failure.Usagef("no output folder: give --out DIR")
 			}
-			if err := session.Export(args[0], out); err != nil {
+			if err := session.Export(args[0], out, cmd.ErrOrStderr()); err != nil {
 				return err
 			}
 			return show(cmd, modelFolder{out})

@@ -27,7 +27,7 @@ and "train --init DIR" starts with these moments.`,
 			if out == "" {
 				return failure.Usagef("no output folder: give --out DIR")
 			}
-			path, err := session.Import(args[0], vocab, out)
+			path, err := session.Import(args[0], vocab, out, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}

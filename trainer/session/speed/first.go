@@ -23,9 +23,9 @@ const manyEpochs = 1000
 
 // firstBatches measures the positions at which the cost of resuming differs most: the
 // first example, the middle and the end of an epoch of n examples, and a late epoch.
-func (b *Result) firstBatches(ctx context.Context, o Options, n int64) error {
+func (b *Result) firstBatches(ctx context.Context, o Options, c trainer.Config, n int64) error {
 	for _, position := range []int64{0, n / 2, n - 1, manyEpochs*n + n/3} {
-		first, err := o.first(ctx, position)
+		first, err := o.first(ctx, c, position)
 		if err != nil {
 			return fmt.Errorf("first batch at position %d: %w", position, err)
 		}
@@ -34,10 +34,10 @@ func (b *Result) firstBatches(ctx context.Context, o Options, n int64) error {
 	return nil
 }
 
-func (o Options) first(ctx context.Context, position int64) (first FirstBatch, err error) {
+func (o Options) first(ctx context.Context, c trainer.Config, position int64) (first FirstBatch, err error) {
 	start, cpu := time.Now(), usage.CPU()
 	o.Readers = 0 // do not read ahead of the step
-	steps, err := o.source(ctx)
+	steps, err := o.source(ctx, c)
 	if err != nil {
 		return first, err
 	}

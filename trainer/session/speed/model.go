@@ -76,14 +76,38 @@ func (m *model) round(ctx context.Context, steps *steps, d time.Duration) (s sam
 //	8H² + 4HF  for each token and layer, and 4H for each pair of tokens of a sequence and layer
 //	2H² + 2HV  for each masked token
 //	2H²        for each sequence
+//
+// ModernBERT has 8H² + 6HF for each token and layer, 4H only for the pairs within the
+// window of a local layer, and nothing for a sequence.
 func Operations(c trainer.Config, b *trainer.Batch) float64 {
-	h, f, v := float64(c.HiddenSize), float64(c.IntermediateSize), float64(c.VocabSize)
-	sum := float64(b.Masked())*2*h*(h+v) + float64(b.Sequences())*2*h*h
+	sum := float64(b.Masked()) * ofMasked(c)
 	for s := range b.Sequences() {
-		n := float64(b.CuSeqlens[s+1] - b.CuSeqlens[s])
-		sum += float64(c.Layers) * n * (8*h*h + 4*h*f + 4*h*n)
+		sum += ofSequence(c, int(b.CuSeqlens[s+1]-b.CuSeqlens[s]))
 	}
 	return 3 * sum
+}
+
+// ofMasked returns the operations of a forward pass for a masked token.
+func ofMasked(c trainer.Config) float64 {
+	return 2 * float64(c.HiddenSize) * float64(c.HiddenSize+c.VocabSize)
+}
+
+// ofSequence returns the operations of a forward pass for a sequence of n tokens, without
+// those for masked tokens.
+func ofSequence(c trainer.Config, n int) float64 {
+	h, f, sum := float64(c.HiddenSize), float64(c.IntermediateSize), 0.0
+	matrices, pooler := 8*h*h+4*h*f, 2*h*h
+	if c.Modern != nil {
+		matrices, pooler = 8*h*h+6*h*f, 0
+	}
+	for i := range c.Layers {
+		pairs := float64(n) * float64(n)
+		if r := c.Reach(i); r >= 0 && r < n {
+			pairs = float64(n)*float64(2*r+1) - float64(r)*float64(r+1)
+		}
+		sum += float64(n)*matrices + 4*h*pairs
+	}
+	return sum + pooler
 }
 
 // madeUp returns a batch of sequences of synthetic tokens, all of the given length and

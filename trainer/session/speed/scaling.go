@@ -159,10 +159,10 @@ func Simulate(f Figures) ([]Scaling, error) {
 	s := &simulator{Figures: f, config: config}
 	whole := s.operations([]int32{int32(f.Length)})
 	s.flops = f.TokensPerSecond * whole / float64(f.Length)
-	layers := whole - 3*float64(f.Masked)*2*float64(config.HiddenSize)*float64(config.HiddenSize+config.VocabSize)
+	layers := whole - 3*float64(f.Masked)*ofMasked(config)
 	s.layer = layers / whole / float64(config.Layers)
 	s.buckets = make([]float64, config.Layers+2)
-	for _, t := range trainer.Tensors(config, trainer.PretrainHeads()) {
+	for _, t := range trainer.Tensors(config, config.PretrainHeads()) {
 		s.buckets[config.Layers-t.Layer] += 4 * float64(t.Size())
 	}
 	one, err := s.run(1)
@@ -183,12 +183,10 @@ func Simulate(f Figures) ([]Scaling, error) {
 
 // operations is [Operations] for sequences of the given lengths.
 func (s *simulator) operations(lengths []int32) float64 {
-	h, v := float64(s.config.HiddenSize), float64(s.config.VocabSize)
 	sum := 0.0
 	for _, n := range lengths {
 		masked := max(1, math.Round(float64(s.Masked)*float64(n)/float64(s.Length)))
-		sum += masked*2*h*(h+v) + 2*h*h
-		sum += float64(s.config.Layers) * float64(n) * (8*h*h + 4*h*float64(s.config.IntermediateSize) + 4*h*float64(n))
+		sum += masked*ofMasked(s.config) + ofSequence(s.config, int(n))
 	}
 	return 3 * sum
 }

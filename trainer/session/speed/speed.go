@@ -75,8 +75,8 @@ type Result struct {
 func (o *Options) round() time.Duration { return time.Duration(o.Seconds * float64(time.Second)) }
 
 func (o *Options) validate() error {
-	if o.Batch < 1 || o.Length < 5 || o.Length > 512 || o.VocabSize < 10 || o.Rounds < 1 || o.Readers < 0 || !(o.Seconds > 0 && o.Seconds < 3600) {
-		return failure.Usagef("--train-batch-size, --rounds and --seconds must be above 0, --max-seq-length from 5 to 512, --vocab-size at least 10, --readers not negative")
+	if o.Batch < 1 || o.Length < 5 || o.Length > trainer.MaxPositions || o.VocabSize < 10 || o.Rounds < 1 || o.Readers < 0 || !(o.Seconds > 0 && o.Seconds < 3600) {
+		return failure.Usagef("--train-batch-size, --rounds and --seconds must be above 0, --max-seq-length from 5 to %d, --vocab-size at least 10, --readers not negative", trainer.MaxPositions)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := o.source(ctx)
+	steps, err := o.source(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	if err := b.load(ctx, o, steps); err != nil || steps.source == nil {
 		return b, err
 	}
-	return b, b.firstBatches(ctx, o, steps.source.Len())
+	return b, b.firstBatches(ctx, o, m.config, steps.source.Len())
 }
 
 // steps supplies the batches of one training step after another, from shards or
@@ -176,22 +176,23 @@ func (o *Options) config(ctx context.Context, device *session.Opened) (c trainer
 	if err != nil || o.MicroBatchTokens > 0 {
 		return c, err
 	}
-	o.MicroBatchTokens, err = device.AutoTokens(c, trainer.PretrainHeads(), longest)
+	o.MicroBatchTokens, err = device.AutoTokens(c, c.PretrainHeads(), longest)
 	return c, err
 }
 
-// source opens the shards, or makes a synthetic batch, and returns the training steps.
-func (o *Options) source(ctx context.Context) (*steps, error) {
+// source opens the shards, or makes a synthetic batch, and returns the training steps of a
+// model.
+func (o *Options) source(ctx context.Context, c trainer.Config) (*steps, error) {
 	if o.Data == "" {
 		b := madeUp(o.Batch, o.Length, o.VocabSize)
-		return &steps{made: b, batch: o.Batch, longest: o.Length, heads: trainer.PretrainHeads(), limits: session.BatchLimits(b.Tokens(), max(o.Batch, loader.SweepSequences), 0)}, nil
+		return &steps{made: b, batch: o.Batch, longest: o.Length, heads: c.PretrainHeads(), limits: session.BatchLimits(b.Tokens(), max(o.Batch, loader.SweepSequences), 0)}, nil
 	}
-	source, data, err := session.OpenSource(ctx, session.DataOptions{Data: o.Data, Vocab: o.Vocab, Cache: o.Cache, Masking: o.Masking, MaxSeqLength: o.Length, Readers: o.Readers},
+	source, data, err := session.OpenSource(ctx, c, session.DataOptions{Data: o.Data, Vocab: o.Vocab, Cache: o.Cache, Masking: o.Masking, MaxSeqLength: o.Length, Readers: o.Readers},
 		session.StepOptions{Seed: 1, TrainBatchSize: o.Batch, MicroBatchTokens: o.MicroBatchTokens})
 	if err != nil {
 		return nil, err
 	}
-	s := &steps{source: source, batch: o.Batch, longest: data.Longest(o.Length), heads: data.Heads(false),
+	s := &steps{source: source, batch: o.Batch, longest: data.Longest(o.Length), heads: data.Heads(c, false),
 		limits: session.DataLimits(o.MicroBatchTokens, max(o.Batch, loader.SweepSequences), 0, data)}
 	for _, f := range data.Shards().Files() {
 		s.bytes += f.Bytes
