@@ -113,9 +113,22 @@ type ModernKeys struct {
 	modernBiases
 	HeadActivation    *Activation `json:"classifier_activation"`
 	ClassifierPooling string      `json:"classifier_pooling"`
-	InitializerRange  float64     `json:"initializer_range"`
-	InitializerCutoff float64     `json:"initializer_cutoff_factor"`
+	InitializerRange  decimal     `json:"initializer_range"`
+	InitializerCutoff decimal     `json:"initializer_cutoff_factor"`
 	Tied              bool        `json:"tie_word_embeddings"`
+}
+
+// A decimal is written with a decimal point or an exponent, without which transformers 5
+// takes a number for an integer and refuses it.
+type decimal float64
+
+// MarshalJSON implements json.Marshaler.
+func (d decimal) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(float64(d))
+	if err == nil && !bytes.ContainsAny(b, ".e") {
+		b = append(b, ".0"...)
+	}
+	return b, err
 }
 
 type modernShape struct {
@@ -126,7 +139,7 @@ type modernShape struct {
 	AttentionHeads   int        `json:"num_attention_heads"`
 	Activation       Activation `json:"hidden_activation"`
 	MaxPositions     int        `json:"max_position_embeddings"`
-	LayerNormEps     float64    `json:"norm_eps"`
+	LayerNormEps     decimal    `json:"norm_eps"`
 }
 
 // modernLayers are the keys of the kinds of layers.
@@ -195,11 +208,11 @@ func modernKeys(c Config) ModernKeys {
 		pooling = "mean"
 	}
 	return ModernKeys{
-		modernShape:   modernShape{c.VocabSize, c.HiddenSize, c.IntermediateSize, c.Layers, c.AttentionHeads, c.Activation, c.MaxPositions, c.LayerNormEps},
+		modernShape:   modernShape{c.VocabSize, c.HiddenSize, c.IntermediateSize, c.Layers, c.AttentionHeads, c.Activation, c.MaxPositions, decimal(c.LayerNormEps)},
 		modernLayers:  modernLayers{LocalAttention: m.Window},
 		modernDropout: modernDropout{c.HiddenDropout, c.AttentionDropout, &m.OutputDropout, m.FeedForwardDropout, c.PooledDropout()},
 		modernBiases:  modernBiases{DecoderBias: true}, HeadActivation: &c.Activation, ClassifierPooling: pooling,
-		InitializerRange: c.InitializerRange, InitializerCutoff: m.Cutoff, Tied: true,
+		InitializerRange: decimal(c.InitializerRange), InitializerCutoff: decimal(m.Cutoff), Tied: true,
 	}
 }
 
@@ -225,9 +238,9 @@ func parseModern(b []byte) (Config, error) {
 	c := Config{
 		VocabSize: k.VocabSize, HiddenSize: k.HiddenSize, Layers: k.Layers, AttentionHeads: k.AttentionHeads, IntermediateSize: k.IntermediateSize,
 		Activation: k.Activation, HiddenDropout: k.EmbeddingDropout, AttentionDropout: k.AttentionDropout, MaxPositions: k.MaxPositions,
-		InitializerRange: k.InitializerRange, LayerNormEps: k.LayerNormEps, ClassifierDropout: &k.ClassifierDropout,
+		InitializerRange: float64(k.InitializerRange), LayerNormEps: float64(k.LayerNormEps), ClassifierDropout: &k.ClassifierDropout,
 		Modern: &Modern{Window: k.LocalAttention, MeanPooling: k.ClassifierPooling == "mean", OutputDropout: k.AttentionDropout,
-			FeedForwardDropout: k.MLPDropout, Cutoff: k.InitializerCutoff},
+			FeedForwardDropout: k.MLPDropout, Cutoff: float64(k.InitializerCutoff)},
 	}
 	if k.OutputDropout != nil {
 		c.Modern.OutputDropout = *k.OutputDropout
