@@ -143,8 +143,11 @@ func labelsOf(config []byte) []string {
 	return labels
 }
 
-// modernSpan is the class of ModernBERT with a span head.
-const modernSpan = "ModernBertForQuestionAnswering"
+// Classes of ModernBERT whose classifier the trainer has.
+const (
+	modernClassifier = "ModernBertForSequenceClassification"
+	modernSpan       = "ModernBertForQuestionAnswering"
+)
 
 // classOf returns the first class that config.json names; "" if it names none.
 func classOf(config []byte) string {

@@ -164,14 +164,18 @@ func canonicalModern(name string) (string, bool) {
 func (p *Pretrained) Names() []string { return slices.Clone(p.order) }
 
 // Heads returns the heads whose tensors are in the files. A classifier with one
-// output counts as a regression.
+// output counts as a regression. The classes of ModernBERT give different heads the name
+// "classifier"; architectures in config.json says which head a folder has.
 func (p *Pretrained) Heads() (trainer.Heads, error) {
 	has := func(name string) bool { return p.names[name] != "" }
-	if p.Config.Modern != nil && (p.class == modernSpan || strings.HasSuffix(p.class, "ForTokenClassification")) {
-		return trainer.Heads{Span: p.class == modernSpan && has("classifier.weight")}, nil // their classifier is of tokens
-	}
 	h := trainer.Heads{
 		MLM: has("cls.predictions.bias") || has("decoder.bias"), NSP: has("cls.seq_relationship.weight"), Span: has("qa_outputs.weight"),
+	}
+	if p.Config.Modern != nil && has("classifier.bias") && p.class != modernClassifier {
+		if h.Span = p.class == modernSpan; !h.Span {
+			return h, p.unknownHead()
+		}
+		return h, nil
 	}
 	if has("classifier.bias") {
 		t, err := p.Tensor("classifier.bias", nil)
@@ -241,6 +245,30 @@ func (p *Pretrained) Step() (step int64, ok bool) {
 	return *p.step, true
 }
 
+// unknownHead returns the error for a classifier of ModernBERT that is none of a sequence and
+// none of a span.
+func (p *Pretrained) unknownHead() error {
+	return fmt.Errorf("%s: architectures %q: the model has a classifier, which can be used only of %q or %q", configFile, p.class, modernClassifier, modernSpan)
+}
+
+// TensorsFor yields all tensors as [Pretrained.Tensors] does, but leaves out the classifier if a
+// model with the heads h has another kind of head under the same name.
+func (p *Pretrained) TensorsFor(h trainer.Heads) iter.Seq2[trainer.Tensor, error] {
+	if p.Config.Modern == nil || h.Span && p.class == modernSpan || h.ClassifierWidth() > 0 && p.class == modernClassifier {
+		return p.Tensors()
+	}
+	return func(yield func(trainer.Tensor, error) bool) {
+		for t, err := range p.Tensors() {
+			if strings.HasPrefix(t.Name, "classifier.") {
+				continue
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
 // Initialize loads the weights of p into m, a model with the heads h, for
 // continued pre-training or fine-tuning. Tensors that are missing in the files get the
 // values of [trainer.InitialWeights] with seed. The report lists these tensors, and
@@ -249,7 +277,7 @@ func (p *Pretrained) Initialize(m trainer.Model, h trainer.Heads, seed uint64) (
 	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(p.Config, h, seed)); err != nil {
 		return trainer.LoadReport{}, err
 	}
-	report, err := m.Load(trainer.Weights, p.Tensors())
+	report, err := m.Load(trainer.Weights, p.TensorsFor(h))
 	if err != nil && !errors.Is(err, ErrDamaged) { // tensors that do not fit their own configuration
 		err = p.fault(err)
 	}

@@ -21,6 +21,7 @@ type Evaluation struct {
 	UnigramLoss, UnigramAccuracy float64
 
 	Skipped int64 // number of corrupt examples
+	Single  bool  // the architecture has no next-sentence prediction
 }
 
 // String returns all figures in one line.
@@ -59,12 +60,17 @@ func (e *Evaluation) curves() map[string]float64 {
 	return out
 }
 
-// nspOf returns the next-sentence loss and accuracy; NaN without labels.
-func nspOf(s trainer.Sums) (loss, accuracy Number) {
-	if s.NSPCount == 0 {
-		return Number(math.NaN()), Number(math.NaN())
+// nspOf returns the next-sentence loss and accuracy: NaN without labels, nil if single is set,
+// for an architecture without next sentences.
+func nspOf(s trainer.Sums, single bool) (loss, accuracy *Number) {
+	if single {
+		return nil, nil
 	}
-	return Number(s.NSP()), Number(Fraction(s.NSPCorrect, s.NSPCount))
+	l, a := Number(math.NaN()), Number(math.NaN())
+	if s.NSPCount > 0 {
+		l, a = Number(s.NSP()), Number(Fraction(s.NSPCorrect, s.NSPCount))
+	}
+	return &l, &a
 }
 
 // Fraction is a/b; 0 where b is 0.
@@ -80,6 +86,7 @@ type evaluator struct {
 	source   *loader.Source
 	comm     *comm.Group
 	examples int64                                   // 0: all
+	single   bool                                    // the architecture has no next-sentence prediction
 	mask     int32                                   // id of [MASK]
 	vocab    int                                     // number of tokens
 	baseline func(context.Context) (*unigram, error) // counts the unigram baseline; called at the first evaluation
@@ -118,7 +125,7 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*Evaluation, erro
 	} else if stopped {
 		return nil, errInterrupted
 	}
-	out := &Evaluation{All: sums[0], Mask: sums[1]}
+	out := &Evaluation{All: sums[0], Mask: sums[1], Single: e.single}
 	out.UnigramLoss, out.UnigramAccuracy = e.unigram.score(targets)
 	if e.damage != nil {
 		_, out.Skipped = e.damage.take()

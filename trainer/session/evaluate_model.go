@@ -43,7 +43,7 @@ func EvaluateModel(ctx context.Context, o EvalOptions) (e *Evaluation, step int6
 		step = p.State.Progress.Step
 	}
 	vocab := h.data.vocab
-	evaluator := evaluator{source: h.source, comm: comm.Alone(), examples: o.EvalExamples, mask: vocab.MASK(), vocab: vocab.Len(),
+	evaluator := evaluator{source: h.source, comm: comm.Alone(), examples: o.EvalExamples, single: h.files.Config.Modern != nil, mask: vocab.MASK(), vocab: vocab.Len(),
 		baseline: func(ctx context.Context) (*unigram, error) { return trainUnigram(ctx, o.Data, vocab) }}
 	e, err = evaluator.run(ctx, h.model)
 	return e, step, err

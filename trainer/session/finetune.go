@@ -94,6 +94,7 @@ func (r *finetuneRun) openInit() error {
 			return err
 		}
 	}
+	warnOf(r.config, r.log)
 	if size := r.config.VocabSize; n != size {
 		return usagef("the vocabulary has %d tokens, the model's vocab_size is %d", n, size)
 	}
@@ -132,7 +133,7 @@ func (r *finetuneRun) run(ctx context.Context, task finetuneTask) (err error) {
 		if err := r.openModel(false); err != nil {
 			return err
 		}
-		return r.init.Load(r.model, r.o.Init)
+		return r.init.Load(r.model, task.heads, r.o.Init)
 	}
 	if err := r.settle(); err != nil {
 		return err

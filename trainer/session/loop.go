@@ -74,7 +74,7 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 // first writes the corrupt examples that the step skipped to the metrics.
 func (r *run) logStep(report trainer.Report) error {
 	speed := r.meter.step(report)
-	line := newTrainLine(report, speed)
+	line := newTrainLine(report, speed, r.config.Modern != nil)
 	if r.pace != nil {
 		line.Spent = r.pace.elapsed().Seconds()
 	}

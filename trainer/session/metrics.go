@@ -24,20 +24,20 @@ const MetricsFile = "metrics.jsonl"
 
 // A trainLine is the line of a step in the metrics.
 type trainLine struct {
-	Step        int64  `json:"step"`     // steps done
-	Position    int64  `json:"position"` // examples seen
-	Loss        Number `json:"loss"`
-	MLMLoss     Number `json:"mlm_loss"`
-	NSPLoss     Number `json:"nsp_loss"` // null: no example had a label
-	MLMAccuracy Number `json:"mlm_accuracy"`
-	NSPAccuracy Number `json:"nsp_accuracy"`
-	Rate        Number `json:"learning_rate"`
-	GradNorm    Number `json:"grad_norm"` // before clipping
-	LossScale   Number `json:"loss_scale"`
-	Skipped     bool   `json:"skipped"`
-	Tokens      int64  `json:"tokens"`
-	Speed       Number `json:"tokens_per_second"`
-	LeftOut     int64  `json:"left_out,omitempty"` // number of corrupt examples that the step skipped
+	Step        int64   `json:"step"`     // steps done
+	Position    int64   `json:"position"` // examples seen
+	Loss        Number  `json:"loss"`
+	MLMLoss     Number  `json:"mlm_loss"`
+	NSPLoss     *Number `json:"nsp_loss,omitempty"` // null: no example had a label; absent for ModernBERT
+	MLMAccuracy Number  `json:"mlm_accuracy"`
+	NSPAccuracy *Number `json:"nsp_accuracy,omitempty"`
+	Rate        Number  `json:"learning_rate"`
+	GradNorm    Number  `json:"grad_norm"` // before clipping
+	LossScale   Number  `json:"loss_scale"`
+	Skipped     bool    `json:"skipped"`
+	Tokens      int64   `json:"tokens"`
+	Speed       Number  `json:"tokens_per_second"`
+	LeftOut     int64   `json:"left_out,omitempty"` // number of corrupt examples that the step skipped
 
 	Spent float64 `json:"budget_spent_seconds,omitempty"` // with a budget: time of all steps so far
 }
@@ -51,18 +51,18 @@ type damageLine struct {
 
 // An EvalLine is the line of an evaluation in the metrics.
 type EvalLine struct {
-	Step            int64  `json:"step"`
-	Examples        int64  `json:"eval_examples"`
-	Loss            Number `json:"eval_loss"`
-	MLMLoss         Number `json:"eval_mlm_loss"`
-	NSPLoss         Number `json:"eval_nsp_loss"`
-	MLMAccuracy     Number `json:"eval_mlm_accuracy"`
-	NSPAccuracy     Number `json:"eval_nsp_accuracy"`
-	MaskLoss        Number `json:"eval_mask_loss"` // only tokens whose input is [MASK]
-	MaskAccuracy    Number `json:"eval_mask_accuracy"`
-	UnigramLoss     Number `json:"eval_unigram_loss"` // unigram baseline on the same targets; null: unknown
-	UnigramAccuracy Number `json:"eval_unigram_accuracy"`
-	LeftOut         int64  `json:"eval_left_out,omitempty"` // number of corrupt examples that were skipped
+	Step            int64   `json:"step"`
+	Examples        int64   `json:"eval_examples"`
+	Loss            Number  `json:"eval_loss"`
+	MLMLoss         Number  `json:"eval_mlm_loss"`
+	NSPLoss         *Number `json:"eval_nsp_loss,omitempty"`
+	MLMAccuracy     Number  `json:"eval_mlm_accuracy"`
+	NSPAccuracy     *Number `json:"eval_nsp_accuracy,omitempty"`
+	MaskLoss        Number  `json:"eval_mask_loss"` // only tokens whose input is [MASK]
+	MaskAccuracy    Number  `json:"eval_mask_accuracy"`
+	UnigramLoss     Number  `json:"eval_unigram_loss"` // unigram baseline on the same targets; null: unknown
+	UnigramAccuracy Number  `json:"eval_unigram_accuracy"`
+	LeftOut         int64   `json:"eval_left_out,omitempty"` // number of corrupt examples that were skipped
 }
 
 // A metric holds the fields that a resumed run reads from a line of any kind.
@@ -116,9 +116,9 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-func newTrainLine(r trainer.Report, speed float64) trainLine {
+func newTrainLine(r trainer.Report, speed float64, single bool) trainLine {
 	s := r.Info.Sums
-	nspLoss, nspAccuracy := nspOf(s)
+	nspLoss, nspAccuracy := nspOf(s, single)
 	return trainLine{
 		Step: r.Progress.Step, Position: r.Progress.Position,
 		Loss: Number(s.Loss()), MLMLoss: Number(s.MLM()), NSPLoss: nspLoss,
@@ -129,7 +129,7 @@ func newTrainLine(r trainer.Report, speed float64) trainLine {
 }
 
 func NewEvalLine(step int64, e *Evaluation) EvalLine {
-	nspLoss, nspAccuracy := nspOf(e.All)
+	nspLoss, nspAccuracy := nspOf(e.All, e.Single)
 	return EvalLine{
 		Step: step, Examples: int64(e.All.Sequences),
 		Loss: Number(e.All.Loss()), MLMLoss: Number(e.All.MLM()), NSPLoss: nspLoss,

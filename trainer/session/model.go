@@ -127,10 +127,10 @@ func loadInitial(m trainer.Model, init *ModelFiles, given string, c trainer.Conf
 	return nil
 }
 
-// Load loads the weights into model. If the files lack one of the model's
-// tensors, it returns a usage error that names path.
-func (m ModelFiles) Load(model trainer.Model, path string) error {
-	report, err := model.Load(trainer.Weights, m.Tensors())
+// Load loads the weights into model, which has the heads h. If the files lack one of the
+// model's tensors, it returns a usage error that names path.
+func (m ModelFiles) Load(model trainer.Model, h trainer.Heads, path string) error {
+	report, err := model.Load(trainer.Weights, m.TensorsFor(h))
 	if err != nil {
 		return err
 	}

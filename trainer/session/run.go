@@ -236,7 +236,7 @@ func (r *run) openSources(ctx context.Context) error {
 	if err != nil || r.eval == nil {
 		return err
 	}
-	r.eval.comm, r.eval.examples = r.group, r.o.EvalExamples
+	r.eval.comm, r.eval.examples, r.eval.single = r.group, r.o.EvalExamples, r.config.Modern != nil
 	if r.leads() {
 		r.eval.baseline = func(ctx context.Context) (*unigram, error) {
 			return countUnigram(ctx, r.data.shards, r.data.vocab)

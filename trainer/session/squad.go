@@ -59,6 +59,9 @@ func FinetuneSquad(ctx context.Context, o SquadOptions) (result *SquadResult, er
 }
 
 func (o *SquadOptions) run(ctx context.Context, r *finetuneRun) (result *SquadResult, err error) {
+	if o.Windows.Pad && r.config.Modern != nil {
+		return nil, usagef("--pad-to-max-length: ModernBERT is computed without padding: leave it out")
+	}
 	var dataset *squad.Dataset
 	if o.PredictFile != "" {
 		if dataset, _, err = readSquad(o.PredictFile); err != nil {

@@ -216,7 +216,7 @@ func (q *predicting) openModel(m session.ModelFiles, longest int) (err error) {
 	if q.model, err = q.device.Model(m.Config, q.heads, limits); err != nil {
 		return err
 	}
-	if err := m.Load(q.model, q.o.model); err != nil {
+	if err := m.Load(q.model, q.heads, q.o.model); err != nil {
 		return errors.Join(err, q.model.Close())
 	}
 	return nil
