@@ -101,7 +101,9 @@ func (r *requests) floats(name string, at *device.Pointer, n int)   { r.want(nam
 // normed requests the buffers of a LayerNorm over a number of rows.
 func (r *requests) normed(name string, n *normed, rows int) {
 	r.elements(name+".y", &n.y, rows*r.c.HiddenSize)
-	r.elements(name+".xhat", &n.xhat, rows*r.c.HiddenSize)
+	if r.train {
+		r.elements(name+".xhat", &n.xhat, rows*r.c.HiddenSize)
+	}
 	r.floats(name+".inverse", &n.inverse, rows)
 }
 

@@ -19,7 +19,9 @@ type compute struct {
 	seed     uint64 // seed of dropout
 	training bool   // the current pass uses dropout and computes gradients
 
-	column  device.Pointer // float32 (columnBlocks, widest): partial sums of columns
+	multiprocessors int // of the device
+
+	column  device.Pointer // float32 (columnBlocks, widest) or (parts, 3, H): partial sums of columns
 	pieces  device.Pointer // float32 (pieces, H): see addRows
 	control device.Pointer // kernels.Control: loss scale and norm of the gradients
 }
@@ -30,7 +32,8 @@ func (c *compute) request(r *requests, wide int) {
 	r.want("workspace", &c.workspace, r.s.workspace)
 	r.want("control", &c.control, 64)
 	if r.train {
-		r.floats("column sums", &c.column, columnBlocks*max(3*r.c.HiddenSize, r.c.IntermediateSize, wide))
+		sums := columnBlocks * max(3*r.c.HiddenSize, r.c.IntermediateSize, wide)
+		r.floats("column sums", &c.column, max(sums, min(maxNormParts, blocks(r.s.tokens, normRows))*3*r.c.HiddenSize))
 		r.floats("pieces", &c.pieces, r.s.pieces*r.c.HiddenSize)
 	}
 }
@@ -193,8 +196,8 @@ func (c *compute) gather(y, x, index device.Pointer, n int) {
 	c.each("gather_rows", n*h, y, x, index, int32(n), int32(h))
 }
 
-// norm computes y.y = LN(drop(x + bias) + residual). It also stores y.xhat and y.inverse,
-// which the gradient needs.
+// norm computes y.y = LN(drop(x + bias) + residual). It also stores what the gradient needs:
+// y.inverse, and in y.xhat what cannot be computed from y.y.
 func (c *compute) norm(y normed, x, bias, residual device.Pointer, p norm, rows kernels.Rows, drop kernels.Dropout) {
 	c.launch("norm_forward", rowsGrid(int(rows.N)), y.y, y.xhat, y.inverse, x, bias, residual, p.gain, p.bias, rows, drop,
 		int32(c.config.HiddenSize), float32(c.config.LayerNormEps))
@@ -255,14 +258,33 @@ func (c *compute) denseGrad(dy, x device.Pointer, rows int, d dense) {
 //   - the gradients of gain and bias are added to p.dsums, and, if dx is not zero,
 //     also the gradient of the bias before the LayerNorm.
 func (c *compute) normGrad(dz, dx, dy device.Pointer, y normed, p norm, rows kernels.Rows, drop kernels.Dropout) {
-	h, n, sums := c.config.HiddenSize, int(rows.N), 2
-	c.launch("norm_backward", rowsGrid(n), dz, dx, dy, y.xhat, y.inverse, p.gain, rows, drop, int32(h))
+	h, parts, sums := c.config.HiddenSize, c.normParts(int(rows.N)), 2
 	if dx != 0 {
 		sums = 3
 	}
-	parts := columnParts(n)
-	c.launch("norm_sums", device.Dim{X: blocks(h, 256), Y: parts}, c.column, dx, dy, y.xhat, int32(n), int32(h))
+	out := y.y
+	if y.dropped {
+		out = 0
+	}
+	c.launch("norm_backward", device.Dim{X: parts}, dz, dx, c.column, dy, out, y.xhat, y.inverse, p.gain, p.bias, rows, drop, int32(h))
 	c.addParts(p.dsums, c.column, parts, sums*h)
+}
+
+// normRows is the minimum number of rows, and maxNormParts the maximum number of parts, into
+// which norm_backward divides a matrix to sum its columns.
+const (
+	normRows     = 16
+	maxNormParts = 1024
+)
+
+// normParts returns the number of parts for n rows: as many as blocks run on the device at
+// the same time (NORM_BLOCKS in norm.cu), so that none waits for another one.
+func (c *compute) normParts(n int) int {
+	atOnce := 3
+	if c.element == device.Float32 {
+		atOnce = 2
+	}
+	return min(atOnce*c.multiprocessors, maxNormParts, blocks(n, normRows))
 }
 
 // columnParts returns the number of parts into which the rows of a matrix are
@@ -271,7 +293,7 @@ func columnParts(rows int) int { return min(columnBlocks, blocks(rows, 64)) }
 
 // addParts adds all rows of part (parts, width) to the vector sum (width).
 func (c *compute) addParts(sum, part device.Pointer, parts, width int) {
-	c.launch("add_parts", device.Dim{X: blocks(width, 256)}, sum, part, int32(parts), int32(width))
+	c.launch("add_parts", device.Dim{X: blocks(width, 32)}, sum, part, int32(parts), int32(width))
 }
 
 // columns adds the sum of each column of x (rows, width) to db (width).
@@ -307,6 +329,7 @@ func (c *compute) addRuns(kernel string, table, x device.Pointer, r runs) {
 
 // normed is a LayerNorm's output and what its gradient needs.
 type normed struct {
-	y, xhat device.Pointer // (T, H)
+	y, xhat device.Pointer // (T, H); only in training, xhat has what cannot be computed from y
 	inverse device.Pointer // float32 (T): 1/σ
+	dropped bool           // y is dropped out afterwards: all of xhat is stored
 }

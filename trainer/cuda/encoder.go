@@ -54,6 +54,7 @@ type grad struct {
 func (e *encoder) request(r *requests) {
 	t, h, f, a := r.s.tokens, r.c.HiddenSize, r.c.IntermediateSize, r.c.AttentionHeads
 	r.normed("embedded", &e.embedded, t)
+	e.embedded.dropped = true
 	e.layers = make([]kept, min(r.c.Layers, 2))
 	if r.train {
 		e.layers = make([]kept, r.c.Layers)

@@ -9,7 +9,7 @@ typedef unsigned long long u64;
 typedef long long i64;
 
 #define DEV __device__ __forceinline__
-#define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+#define KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__) // threads of a block, blocks of a multiprocessor
 #define UNROLL _Pragma("unroll")
 
 // elem is the type of weights and activations while computing: float with
@@ -73,6 +73,16 @@ DEV void store16(elem* p, const float* v) {
   }
 }
 #endif
+
+// load8 does the same for eight.
+DEV void load8(float* v, const elem* p) {
+#ifdef DT_F32
+  load4(v, p), load4(v + 4, p + 4);
+#else
+  uint4 x = *(const uint4*)p;
+  unpack2(v, x.x), unpack2(v + 2, x.y), unpack2(v + 4, x.z), unpack2(v + 6, x.w);
+#endif
+}
 
 // Dropout says what is dropped: trainer/dropout is the definition, a golden table
 // there holds both. keep of 256 values of a byte are kept; 256: nothing is dropped.

@@ -141,15 +141,6 @@ DEV Share share_of_block(int rows) {
   return Share{first, min(rows, first + each)};
 }
 
-DEV void load8(float* v, const elem* p) {
-#ifdef DT_F32
-  load4(v, p), load4(v + 4, p + 4);
-#else
-  uint4 x = *(const uint4*)p;
-  unpack2(v, x.x), unpack2(v + 2, x.y), unpack2(v + 4, x.z), unpack2(v + 6, x.w);
-#endif
-}
-
 // block_columns adds up the sums of the warps and writes them to the block's
 // columns of to. Every thread of the block must call it.
 DEV void block_columns(float* to, const float* v, int width) {
@@ -199,40 +190,23 @@ KERNEL(THREADS) column_sums(float* part, const elem* x, const elem* y, int rows,
   block_columns(part, s, width);
 }
 
-// part (blocks, 3, width): sums of columns of dx, of dy·xhat and of dy (rows,
-// width): the gradients of a bias before a LayerNorm, of its gain and of its
-// bias. Without dx, part is (blocks, 2, width). width is a multiple of 8.
-KERNEL(THREADS) norm_sums(float* part, const elem* dx, const elem* dy, const elem* xhat, int rows, int width) {
-  Share share = share_of_block(rows);
-  int column = blockIdx.x * THREADS + threadIdx.x % 32 * LANE_COLUMNS;
-  float before[LANE_COLUMNS] = {}, gain[LANE_COLUMNS] = {}, bias[LANE_COLUMNS] = {};
-  for (int r = share.first + threadIdx.x / 32; r < share.last && column < width; r += WARPS) {
-    float d[LANE_COLUMNS], x[LANE_COLUMNS];
-    load8(d, dy + (i64)r * width + column);
-    load8(x, xhat + (i64)r * width + column);
-    UNROLL
-    for (int i = 0; i < LANE_COLUMNS; i++) gain[i] += d[i] * x[i], bias[i] += d[i];
-    if (!dx) continue;
-    load8(x, dx + (i64)r * width + column);
-    UNROLL
-    for (int i = 0; i < LANE_COLUMNS; i++) before[i] += x[i];
-  }
-  part += (i64)blockIdx.y * (dx ? 3 : 2) * width;
-  if (dx) {
-    block_columns(part, before, width);
-    part += width;
-  }
-  block_columns(part, gain, width);
-  block_columns(part + width, bias, width);
-}
-
-// sum (width) += the rows of part (blocks, width).
+// sum (width) += the rows of part (blocks, width). A block has 32 columns, and its warps take
+// turns with the rows.
+#define PART_COLUMNS 32
 KERNEL(THREADS) add_parts(float* sum, const float* part, int blocks, int width) {
-  int column = blockIdx.x * THREADS + threadIdx.x;
-  if (column >= width) return;
+  __shared__ float sums[WARPS][PART_COLUMNS];
+  int column = blockIdx.x * PART_COLUMNS + threadIdx.x % 32;
   float s = 0;
+  if (column < width) {
 #pragma unroll 8 // loads of eight parts are under way at once
-  for (int b = 0; b < blocks; b++) s += part[(i64)b * width + column];
+    for (int b = threadIdx.x / 32; b < blocks; b += WARPS) s += part[(i64)b * width + column];
+  }
+  sums[threadIdx.x / 32][threadIdx.x % 32] = s;
+  __syncthreads(); // sums of the warps are there
+  if (threadIdx.x >= PART_COLUMNS || column >= width) return;
+  s = 0;
+  UNROLL
+  for (int w = 0; w < WARPS; w++) s += sums[w][threadIdx.x];
   sum[column] += s;
 }
 

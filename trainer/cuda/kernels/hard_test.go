@@ -171,14 +171,15 @@ func checkHardNorm(f *fixture) {
 		rows := f.sequences(4, n-4).rows
 		_, none := masks(0, dropout.At(dropout.FeedForward, 0))
 		xAt, x := f.elems("x", x)
-		gainAt, gain := f.elems("gain", f.normal(h))
-		biasAt, bias := f.elems("bias", f.normal(h))
-		y, xhat, inverse := f.output("y", n*h), f.output("xhat", n*h), f.outputFloats("inverse", n)
+		gainAt, gain, biasAt, bias := f.affine(h)
+		y, inverse := f.output("y", n*h), f.outputFloats("inverse", n)
+		xhat, _ := f.elems("xhat", filled(n*h, untouched))
 		f.launch("norm", "norm_forward", sim.Dim{X: blocks(n, 4)}, 128, y, xhat, inverse, xAt, uint64(0), uint64(0), gainAt, biasAt, rows, none, int32(h), float32(eps))
 		var want normOutput
 		for i := range n {
 			want.add(x[i*h:(i+1)*h], absolutes(x[i*h:(i+1)*h]), gain, bias)
 		}
+		want.unstored(gain, bias)
 		want.holds(f, f.read(y, n*h), f.read(xhat, n*h), f.readFloats(inverse, n))
 	}
 }

@@ -94,6 +94,56 @@ func (o *normOutput) add(x, size, gain, bias []float64) {
 	o.hat, o.inverse, o.slackInverse = append(o.hat, hat...), append(o.inverse, inverse), append(o.slackInverse, inverse*relative)
 }
 
+// unstored replaces what norm_forward does not store: the runs of xhat that can be computed
+// from y stay what the buffer held.
+func (o *normOutput) unstored(gain, bias []float64) {
+	for i := range o.hat {
+		if c := i % len(gain) / 16 * 16; invertible(gain[c:c+16], bias[c:c+16]) {
+			o.hat[i], o.slackHat[i] = untouched, 0
+		}
+	}
+}
+
+// untouched is in elements that a kernel must neither use nor replace.
+const untouched = -96
+
+// invertible reports whether the standardized values of a run can be computed from y.
+func invertible(gain, bias []float64) bool {
+	for i, g := range gain {
+		if math.Abs(g) < 0x1p-6 || math.Abs(bias[i]) > 4*math.Abs(g) {
+			return false
+		}
+	}
+	return true
+}
+
+// affine returns gains and biases of a LayerNorm as trained models have them, with some runs
+// of which a gain is 0 or small, alone or beside its bias.
+func (f *fixture) affine(h int) (gainAt uint64, gain []float64, biasAt uint64, bias []float64) {
+	gain, bias = f.normal(h), f.normal(h)
+	for i := range h {
+		gain[i], bias[i] = 1+0.2*gain[i], 0.5*bias[i]
+	}
+	gain[17], bias[17] = 0, 0.5
+	gain[34], bias[34] = 0x1p-7, 0
+	gain[49], bias[49] = -0x1p-6, -0x1p-4 // exactly at both limits
+	if h > 64 {
+		gain[h-1], bias[h-1] = -0.25, 1.5
+	}
+	gainAt, gain = f.elems("gain", gain)
+	biasAt, bias = f.elems("bias", bias)
+	return gainAt, gain, biasAt, bias
+}
+
+// filled returns n equal values.
+func filled(n int, v float64) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = v
+	}
+	return x
+}
+
 func (o *normOutput) holds(f *fixture, y, hat, inverse []float64) {
 	f.withinFloats("1/σ", inverse, o.inverse, o.slackInverse)
 	f.within("xhat", hat, o.hat, o.slackHat)
@@ -122,8 +172,7 @@ func checkNorm(f *fixture) {
 		n, h, site := len(of), c.h, dropout.At(dropout.FeedForward, 3)
 		m, d := masks(c.p, site)
 		xAt, x := f.elems("x", f.normal(n*h))
-		gainAt, gain := f.elems("gain", f.normal(h))
-		biasAt, bias := f.elems("bias", f.normal(h))
+		gainAt, gain, biasAt, bias := f.affine(h)
 		beforeAt, before := f.elems("before", f.normal(h))
 		residualAt, residual := f.elems("residual", f.normal(len(s.row)*h))
 		if !c.before {
@@ -132,7 +181,8 @@ func checkNorm(f *fixture) {
 		if !c.residual {
 			residualAt, residual = 0, make([]float64, len(residual))
 		}
-		y, xhat, inverse := f.output("y", n*h), f.output("xhat", n*h), f.outputFloats("inverse", n)
+		y, inverse := f.output("y", n*h), f.outputFloats("inverse", n)
+		xhat, _ := f.elems("xhat", filled(n*h, untouched))
 		f.launch("norm", "norm_forward", sim.Dim{X: blocks(n, 4)}, 128, y, xhat, inverse, xAt, beforeAt, residualAt, gainAt, biasAt, rows, d, int32(h), float32(eps))
 
 		var want normOutput
@@ -149,49 +199,127 @@ func checkNorm(f *fixture) {
 			}
 			want.add(row, size, gain, bias)
 		}
+		want.unstored(gain, bias)
 		want.holds(f, f.read(y, n*h), f.read(xhat, n*h), f.readFloats(inverse, n))
+		evaluated := f.output("y without xhat", n*h)
+		f.launch("norm", "norm_forward", sim.Dim{X: blocks(n, 4)}, 128, evaluated, uint64(0), inverse, xAt, beforeAt, residualAt, gainAt, biasAt, rows, d, int32(h), float32(eps))
+		f.near("y without xhat", f.read(evaluated, n*h), f.read(y, n*h), 0)
 
-		f.normBackward(s, rows, of, h, m, d, gainAt, gain)
+		b := normBackward{fixture: f, s: s, rows: rows, of: of, h: h, mask: m, drop: d}
+		b.check()
 	}
 }
 
-func (f *fixture) normBackward(s *sequences, rows kernels.Rows, of []int, h int, m dropout.Mask, d kernels.Dropout, gainAt uint64, gain []float64) {
-	n := len(of)
-	dyAt, dy := f.elems("dy", f.normal(n*h))
-	hatAt, hat := f.elems("xhat", f.normal(n*h))
-	scales := make([]float64, n)
-	for i := range scales {
-		scales[i] = float64(float32(0.5 + f.random.Float64()))
+// A normBackward checks norm_backward on rows of a batch.
+type normBackward struct {
+	*fixture
+	s     *sequences
+	rows  kernels.Rows
+	of    []int // row of the batch of each row
+	h     int
+	mask  dropout.Mask
+	drop  kernels.Dropout
+	scale []float64 // 1/σ
+
+	inverse, gainAt, biasAt, yAt, hatAt, dyAt uint64
+
+	gain, dy, hat, size []float64 // size: bounds of the terms of xhat, of which each has a rounding
+}
+
+// check gives the kernel y, and xhat only where that cannot be computed from y; then xhat alone.
+func (b *normBackward) check() {
+	n, h := len(b.of), b.h
+	var bias []float64
+	b.gainAt, b.gain, b.biasAt, bias = b.affine(h)
+	b.dyAt, b.dy = b.elems("dy", b.normal(n*h))
+	b.scale = make([]float64, n)
+	for i := range b.scale {
+		b.scale[i] = float64(float32(0.5 + b.random.Float64()))
 	}
-	dz, dx := f.output("dz", n*h), f.output("dx", n*h)
-	inverse := f.floats("inverse", scales)
-	f.launch("norm", "norm_backward", sim.Dim{X: blocks(n, 4)}, 128, dz, dx, dyAt, hatAt, inverse, gainAt, rows, d, int32(h))
-	wantZ, slack := make([]float64, n*h), make([]float64, n*h)
+	b.inverse = b.floats("inverse", b.scale)
+	hat := b.normal(n * h)
+	y := slices.Clone(hat)
+	for i := range y {
+		if c := i % h / 16 * 16; invertible(b.gain[c:c+16], bias[c:c+16]) {
+			y[i], hat[i] = hat[i]*b.gain[i%h]+bias[i%h], untouched
+		} else {
+			y[i] = untouched
+		}
+	}
+	b.hatAt, b.hat = b.elems("xhat", hat)
+	b.yAt, y = b.elems("y", y)
+	b.size = absolutes(b.hat)
+	for i, v := range b.hat {
+		if v == untouched {
+			g, c := b.gain[i%h], bias[i%h]
+			b.hat[i] = (y[i] - c) / g
+			b.size[i] = (math.Abs(y[i])+math.Abs(c))/math.Abs(g) + math.Abs(b.hat[i])
+		}
+	}
+	b.launched(b.yAt, true)
+	b.hatAt, b.hat = b.elems("whole xhat", b.normal(n*h))
+	b.size = absolutes(b.hat)
+	b.launched(0, true)
+	b.launched(0, false)
+}
+
+// launched runs the kernel and compares its results, with or without dx.
+func (b *normBackward) launched(yAt uint64, before bool) {
+	const parts = 2
+	n, h, sums := len(b.of), b.h, 2
+	dz, dx := b.output("dz", n*h), uint64(0)
+	if before {
+		dx, sums = b.output("dx", n*h), 3
+	}
+	start := b.normal(sums * h)
+	sum, part := b.floats("sums", start), b.outputFloats("part", parts*sums*h)
+	b.launch("norm", "norm_backward", sim.Dim{X: parts}, 128, dz, dx, part, b.dyAt, yAt, b.hatAt, b.inverse, b.gainAt, b.biasAt, b.rows, b.drop, int32(h))
+	b.launch("elementwise", "add_parts", sim.Dim{X: blocks(sums*h, 32)}, 256, sum, part, int32(parts), int32(sums*h))
+
+	wantZ, slack := b.inputGrad()
+	b.within("dz", b.read(dz, n*h), wantZ, slack)
+	slackSum := roundings(8, start)
+	add := func(kind, i int, v, off float64) {
+		start[kind*h+i%h] += v
+		slackSum[kind*h+i%h] += off + 8*u32*math.Abs(v)
+	}
+	if before {
+		wantX, slackX := slices.Clone(wantZ), slices.Clone(slack)
+		for i, r := range b.of {
+			b.s.drop(b.mask, wantX[i*h:(i+1)*h], r, h, dropout.Site(b.drop.Site))
+			b.s.drop(b.mask, slackX[i*h:(i+1)*h], r, h, dropout.Site(b.drop.Site))
+		}
+		b.within("dx", b.read(dx, n*h), wantX, slackX)
+		for i, v := range wantX {
+			add(0, i, v, slackX[i])
+		}
+	}
+	for i, v := range b.dy {
+		add(sums-2, i, v*b.hat[i], 4*u32*math.Abs(v)*b.size[i])
+		add(sums-1, i, v, 0)
+	}
+	b.withinFloats("sums of a LayerNorm", b.readFloats(sum, sums*h), start, slackSum)
+}
+
+// inputGrad returns dz in double precision, and bounds on its errors.
+func (b *normBackward) inputGrad() (dz, slack []float64) {
+	n, h := len(b.of), b.h
+	dz, slack = make([]float64, n*h), make([]float64, n*h)
 	for i := range n {
 		sum, dot, size := 0.0, 0.0, 0.0 // size: of the terms of sum and dot
 		for j := range h {
-			g := dy[i*h+j] * gain[j]
+			g := b.dy[i*h+j] * b.gain[j]
 			sum += g / float64(h)
-			dot += g * hat[i*h+j] / float64(h)
-			size += math.Abs(g) * (1 + math.Abs(hat[i*h+j])) / float64(h)
+			dot += g * b.hat[i*h+j] / float64(h)
+			size += math.Abs(g) * (1 + b.size[i*h+j]) / float64(h)
 		}
 		for j := range h {
-			g := dy[i*h+j] * gain[j]
-			wantZ[i*h+j] = (g - sum - hat[i*h+j]*dot) * scales[i]
-			slack[i*h+j] = 16 * u32 * (math.Abs(g) + (1+math.Abs(hat[i*h+j]))*size) * scales[i]
+			g := b.dy[i*h+j] * b.gain[j]
+			dz[i*h+j] = (g - sum - b.hat[i*h+j]*dot) * b.scale[i]
+			slack[i*h+j] = 16 * u32 * (math.Abs(g) + (1+b.size[i*h+j])*size) * b.scale[i]
 		}
 	}
-	f.within("dz", f.read(dz, n*h), wantZ, slack)
-	wantX, slackX := slices.Clone(wantZ), slices.Clone(slack)
-	for i, r := range of {
-		s.drop(m, wantX[i*h:(i+1)*h], r, h, dropout.Site(d.Site))
-		s.drop(m, slackX[i*h:(i+1)*h], r, h, dropout.Site(d.Site))
-	}
-	f.within("dx", f.read(dx, n*h), wantX, slackX)
-
-	again := f.output("dz again", n*h)
-	f.launch("norm", "norm_backward", sim.Dim{X: blocks(n, 4)}, 128, again, uint64(0), dyAt, hatAt, inverse, gainAt, rows, d, int32(h))
-	f.near("dz alone", f.read(again, n*h), f.read(dz, n*h), 0)
+	return dz, slack
 }
 
 func checkEmbed(f *fixture) {

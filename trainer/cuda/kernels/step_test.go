@@ -97,7 +97,7 @@ func (s *step) linearGrad(dx, dy, x uint64, d dense, beta float32) {
 // columns adds the sums of columns of x, or of x·y, to a gradient.
 func (s *step) columns(name string, x, y uint64, rows, width int) {
 	s.launch("elementwise", "column_sums", sim.Dim{X: blocks(width, 256), Y: 3}, 256, s.part, x, y, int32(rows), int32(width))
-	s.launch("elementwise", "add_parts", sim.Dim{X: blocks(width, 256)}, 256, s.grads[name], s.part, int32(3), int32(width))
+	s.launch("elementwise", "add_parts", sim.Dim{X: blocks(width, 32)}, 256, s.grads[name], s.part, int32(3), int32(width))
 }
 
 // A normed is a LayerNorm's output and what its gradient needs.
@@ -113,11 +113,23 @@ func (s *step) norm(to normed, x, before, residual uint64, name string, rows ker
 		s.weights[name+".LayerNorm.weight"], s.weights[name+".LayerNorm.bias"], rows, d, int32(s.c.HiddenSize), float32(s.c.LayerNormEps))
 }
 
+// normGrad adds the gradients of a LayerNorm and, unless dx is 0, of the bias before it.
 func (s *step) normGrad(dz, dx, dy uint64, of normed, name string, rows kernels.Rows, d kernels.Dropout) {
-	h, n := s.c.HiddenSize, int(rows.N)
-	s.launch("norm", "norm_backward", sim.Dim{X: blocks(n, 4)}, 128, dz, dx, dy, of.xhat, of.inverse, s.weights[name+".LayerNorm.weight"], rows, d, int32(h))
-	s.columns(name+".LayerNorm.weight", dy, of.xhat, n, h)
-	s.columns(name+".LayerNorm.bias", dy, 0, n, h)
+	const parts = 3
+	h := s.c.HiddenSize
+	names := []string{name + ".LayerNorm.weight", name + ".LayerNorm.bias"}
+	if dx != 0 {
+		names = append([]string{name + ".dense.bias"}, names...)
+	}
+	width := len(names) * h
+	s.launch("norm", "norm_backward", sim.Dim{X: parts}, 128, dz, dx, s.part, dy, of.y, of.xhat, of.inverse,
+		s.weights[name+".LayerNorm.weight"], s.weights[name+".LayerNorm.bias"], rows, d, int32(h))
+	sums := s.outputFloats("sums", width)
+	s.stream.Clear(sim.Pointer(sums), 4*width)
+	s.launch("elementwise", "add_parts", sim.Dim{X: blocks(width, 32)}, 256, sums, s.part, int32(parts), int32(width))
+	for i, name := range names {
+		s.launch("elementwise", "add_parts", sim.Dim{X: blocks(h, 32)}, 256, s.grads[name], sums+uint64(4*i*h), int32(1), int32(h))
+	}
 }
 
 // dropping returns the argument of a site.
@@ -188,7 +200,6 @@ func (s *step) layerGrad(i int, k layerState, dy uint64) uint64 {
 	name := fmt.Sprintf("bert.encoder.layer.%d.", i)
 	dz, dx, do, du, dctx, dqkv, delta := s.output("dz", t*h), s.output("dx", t*h), s.output("do", t*h), s.output("du", t*ffn), s.output("dctx", t*h), s.output("dqkv", 3*t*h), s.outputFloats("delta", a*t)
 	s.normGrad(dz, do, dy, k.final, name+"output", s.rows, dropping(s.c.HiddenDropout, stepSeed, dropout.FeedForward, i))
-	s.columns(name+"output.dense.bias", do, 0, t, h)
 	s.each("gelu_again", t*ffn, k.g, k.u, int64(t*ffn), s.form())
 	s.linearGrad(du, do, k.g, dense{t, h, ffn, name + "output.dense.weight"}, 0)
 	s.each("gelu_backward", t*ffn, du, k.u, int64(t*ffn), s.form())
@@ -196,7 +207,6 @@ func (s *step) layerGrad(i int, k layerState, dy uint64) uint64 {
 	s.linearGrad(dz, du, k.mid.y, dense{t, ffn, h, name + "intermediate.dense.weight"}, 1)
 
 	s.normGrad(dx, do, dz, k.mid, name+"attention.output", s.rows, dropping(s.c.HiddenDropout, stepSeed, dropout.AttentionOutput, i))
-	s.columns(name+"attention.output.dense.bias", do, 0, t, h)
 	s.linearGrad(dctx, do, k.ctx, dense{t, h, h, name + "attention.output.dense.weight"}, 0)
 	s.launch("attention", "attention_delta", sim.Dim{X: blocks(t*a, 4)}, 128, delta, k.ctx, dctx, int32(t), int32(a))
 	s.attend("backward_queries", i, dqkv, k.qkv, dctx, k.lse, delta)
@@ -308,7 +318,7 @@ func (s *step) run(coef trainer.Coef) (mlm, nsp loss) {
 	}
 	do, dz := s.output("do", t*h), s.output("dz", t*h)
 	s.launch("norm", "dropout_rows", sim.Dim{X: blocks(t, 4)}, 128, do, dy, s.rows, drop, int32(h))
-	s.normGrad(dz, 0, do, emb, name, s.rows, keepAll)
+	s.normGrad(dz, 0, do, normed{xhat: emb.xhat, inverse: emb.inverse}, name, s.rows, keepAll)
 	s.addRows("add_rows_f32", s.grads[word], dz, s.b.IDs)
 	s.addRows("add_rows_f32", s.grads[place], dz, s.b.Positions)
 	s.addRows("add_rows_f32", s.grads[kind], dz, s.b.Segments)
