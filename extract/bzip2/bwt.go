@@ -19,14 +19,19 @@ type table [tableSize]uint32
 // same position in the text, because rows are sorted by the text after that position.
 // The output of this step is the byte.
 func (t *table) link(col *column) {
-	var next [256]uint32
+	var next, end [256]uint32
 	sum := uint32(0)
 	for c, n := range col.count {
 		next[c] = sum
 		sum += n
+		end[c] = sum
 	}
-	if col.vector {
+	switch col.level {
+	case levelAVX512:
 		linkParts(t, &col.buf[0], col.parts, &next)
+		return
+	case levelAVX2:
+		linkPartsAVX2(t, &col.buf[0], col.parts, &next, &end)
 		return
 	}
 	row := uint32(0) // in the upper 24 bits

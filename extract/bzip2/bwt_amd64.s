@@ -64,3 +64,69 @@ long:
 	SUBL $16, BX
 	JA long
 	JMP check
+
+// LINK8 writes eight entries at R10: the byte and the row in AX, and the rows after it.
+#define LINK8 \
+	VMOVD AX, X0 \
+	VPBROADCASTD X0, Y0 \
+	VPADDD Y1, Y0, Y0 \
+	VMOVDQU Y0, (R10)
+
+// func linkPartsAVX2(t *table, parts *byte, n int, next, end *[256]uint32)
+//
+// Eight entries are written at a time, also for shorter parts: what is written too much
+// is written again by later parts of the same byte. Where the byte has no eight entries
+// left, they are written one by one.
+TEXT ·linkPartsAVX2(SB), NOSPLIT, $0-40
+	MOVQ t+0(FP), DI
+	MOVQ parts+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ next+24(FP), R8
+	MOVQ end+32(FP), R12
+	LEAQ (SI)(CX*2), CX
+	XORL R9, R9
+	VMOVDQU rows<>(SB), Y1
+	JMP check
+
+part:
+	MOVBLZX (SI), AX
+	MOVBLZX 1(SI), BX
+	ADDQ $2, SI
+	MOVL (R8)(AX*4), DX
+	MOVL (R12)(AX*4), R13
+	SUBL DX, R13 // entries left
+	LEAQ (DI)(DX*4), R10
+	ADDL BX, DX
+	MOVL DX, (R8)(AX*4)
+	ORL R9, AX
+	MOVL BX, R11
+	SHLL $8, R11
+	ADDL R11, R9
+
+eight:
+	CMPL R13, $8
+	JB single
+	LINK8
+	SUBL $8, BX
+	JA long
+
+check:
+	CMPQ SI, CX
+	JB part
+	VZEROUPPER
+	RET
+
+long:
+	ADDL $(8<<8), AX
+	ADDQ $32, R10
+	SUBL $8, R13
+	JMP eight
+
+single:
+	TESTL BX, BX
+	JZ check
+	MOVL AX, (R10)
+	ADDL $(1<<8), AX
+	ADDQ $4, R10
+	DECL BX
+	JMP single

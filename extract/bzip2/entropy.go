@@ -33,9 +33,9 @@ type column struct {
 	n     int         // length of the column in bytes
 	count [256]uint32 // number of occurrences of each byte value
 
-	vector bool // decode with vector instructions
+	level level // instructions to decode with
 
-	// State between two codes, shared with decodeVector.
+	// State between two codes, shared with decodeVector and decodeAVX2.
 	bits  uint64 // bits, have and pos as in bitReader
 	have  uint
 	pos   int
@@ -47,7 +47,7 @@ type column struct {
 	lastPos int // maximum pos at which a group can begin without loading more of the file
 	limit   int // maximum n at which a group may begin
 
-	// For decodeVector: pointers to the first byte of the window, of the selectors and
+	// For the two: pointers to the first byte of the window, of the selectors and
 	// of the list, and to the tables.
 	window    *byte
 	selectors *uint8
@@ -55,6 +55,15 @@ type column struct {
 	tables    *[maxTables]huffman
 	list      *[256]byte
 }
+
+// A level is a set of instructions that columns are decoded with.
+type level uint8
+
+const (
+	levelPlain  level = iota
+	levelAVX2         // AVX2, BMI1, BMI2
+	levelAVX512       // AVX-512 with VBMI, BMI1, BMI2, MOVBE
+)
 
 // A placeMask selects the entries of a move-to-front list that change when one entry
 // moves to the front: this entry and all entries before it. lo and hi are for the two
@@ -83,14 +92,18 @@ func (col *column) read(b *bitReader, h *header, limit int) error {
 	col.window, col.tables, col.list = &b.win[0], &h.tables, &h.bytes
 	col.selectors, col.groups = unsafe.SliceData(h.selectors), len(h.selectors)
 	steps := math.MaxInt
-	if col.vector {
-		steps = 1 // plain makes single steps where decodeVector stops
+	if col.level != levelPlain {
+		steps = 1 // plain makes single steps where vector code stops
 	}
 	var done bool
 	var err error
 	for !done && err == nil {
-		if col.vector && col.left > 0 {
+		switch {
+		case col.left <= 0:
+		case col.level == levelAVX512:
 			decodeVector(col)
+		case col.level == levelAVX2:
+			decodeAVX2(col)
 		}
 		done, err = col.plain(b, h, steps)
 	}

@@ -2,9 +2,16 @@ package bzip2
 
 import "golang.org/x/sys/cpu"
 
-// hasVBMI reports whether the processor has the instructions that decodeVector
-// uses: AVX-512 with VBMI, BMI1, BMI2 and MOVBE.
-var hasVBMI = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasMOVBE
+// bestLevel is the best level that this processor has the instructions for.
+var bestLevel = func() level {
+	switch {
+	case cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasMOVBE:
+		return levelAVX512
+	case cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2:
+		return levelAVX2
+	}
+	return levelPlain
+}()
 
 // vectorPlaces is the number of places of the move-to-front list that
 // decodeVector keeps in a register.
@@ -18,11 +25,41 @@ const vectorPlaces = 64
 //lint:ignore U1000 entropy_amd64.s uses it
 var moves = func() (m [vectorPlaces][vectorPlaces]byte) {
 	for p := range m {
-		for i := range m[p] {
-			m[p][i] = byte(i)
-		}
-		copy(m[p][1:], m[p][:p])
-		m[p][0] = byte(p)
+		moveToFront(m[p][:], p)
+	}
+	return m
+}()
+
+// avx2Places is the number of places that decodeAVX2 keeps in a register.
+const avx2Places = 16
+
+// moves16 are moves for decodeAVX2.
+//
+//lint:ignore U1000 entropy_amd64.s uses it
+var moves16 = func() (m [avx2Places][avx2Places]byte) {
+	for p := range m {
+		moveToFront(m[p][:], p)
+	}
+	return m
+}()
+
+// moveToFront makes m the permutation that moves the entry at place p to the front.
+func moveToFront(m []byte, p int) {
+	for i := range m {
+		m[i] = byte(i)
+	}
+	copy(m[1:], m[:p])
+	m[0] = byte(p)
+}
+
+// uptoPlace[3*avx2Places-1-p:] begins with p-avx2Places+1 bytes of ones, then zeros:
+// which of the places from avx2Places on change when the entry at place p moves to the
+// front. p is from avx2Places to 3*avx2Places-1.
+//
+//lint:ignore U1000 entropy_amd64.s uses it
+var uptoPlace = func() (m [4 * avx2Places]byte) {
+	for i := range 2 * avx2Places {
+		m[i] = 0xff
 	}
 	return m
 }()
@@ -30,7 +67,13 @@ var moves = func() (m [vectorPlaces][vectorPlaces]byte) {
 // decodeVector decodes the codes of the current group. It stops before a code that only
 // plain handles: the place is 2*vectorPlaces or more, the block ends, or a part becomes
 // longer than maxPart. It also stops at the end of a group if plain must make a check
-// there.
+// there. decodeVector needs levelAVX512.
 //
 //go:noescape
 func decodeVector(col *column)
+
+// decodeAVX2 is decodeVector for levelAVX2. It leaves places from 3*avx2Places on to
+// plain.
+//
+//go:noescape
+func decodeAVX2(col *column)

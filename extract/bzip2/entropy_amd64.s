@@ -14,7 +14,7 @@
 // R12 length of the column
 // R13 moves
 // R14, R15, BP scratch
-// Z0  the first 64 entries of the move-to-front list
+// Z0  the first 64 entries of the move-to-front list; in decodeAVX2, X0 has the first 16
 
 #define LEFT(symbols) (symbols<<8)
 
@@ -26,6 +26,16 @@
 // REFILL makes at least 56 bits valid, enough for five entries of a table.
 #define REFILL \
 	MOVBEQ (SI), R14 \
+	FILL
+
+// REFILL_AVX2 does the same without the instruction MOVBE.
+#define REFILL_AVX2 \
+	MOVQ (SI), R14 \
+	BSWAPQ R14 \
+	FILL
+
+// FILL adds the bits in R14, those of eight bytes.
+#define FILL \
 	SHRXQ BX, R14, R14 \
 	ORQ R14, AX \
 	MOVL BX, R15 \
@@ -37,10 +47,15 @@
 
 // LOOKUP loads the entry for the next bits from a table at offset into R11, and
 // jumps to odd if there is none, or its place is vectorPlaces or more.
-#define LOOKUP(offset) \
+#define LOOKUP(offset) FIND(offset, const_vectorPlaces)
+
+// LOOKUP_AVX2 does the same for the places of decodeAVX2.
+#define LOOKUP_AVX2(offset) FIND(offset, const_avx2Places)
+
+#define FIND(offset, places) \
 	SHRXQ R10, AX, DX \
 	MOVL offset(R11)(DX*4), DX \
-	CMPL DX, $(const_vectorPlaces<<const_placeField) \
+	CMPL DX, $(places<<const_placeField) \
 	JAE odd
 
 // TAKE takes the codes of the entry in DX, and writes the part that they end; or
@@ -83,26 +98,82 @@
 	VMOVDQU64 (R13)(DX*1), Z2 \
 	VPERMB Z0, Z2, Z0
 
+// MOVE_AVX2 does the same for a place less than avx2Places.
+#define MOVE_AVX2 \
+	SHRL $const_placeField, DX \
+	SHLL $4, DX \
+	VPSHUFB (R13)(DX*1), X0, X0
+
+// LOAD loads the state of the column, but for the list.
+#define LOAD \
+	MOVQ column_bits(DI), AX \
+	MOVQ column_have(DI), BX \
+	MOVQ column_pos(DI), SI \
+	ADDQ column_window(DI), SI \
+	MOVQ column_parts(DI), R8 \
+	LEAQ column_buf(DI)(R8*2), R8 \
+	MOVQ column_run(DI), R9 \
+	MOVQ column_shift(DI), CX \
+	MOVQ column_left(DI), R14 \
+	SHLL $8, R14 \
+	ORL R14, BX \
+	MOVL $(64-const_lutBits), R10 \
+	MOVQ column_group(DI), R14 \
+	MOVQ column_selectors(DI), R15 \
+	MOVBLZX -1(R14)(R15*1), R11 \
+	TABLE \
+	MOVQ column_n(DI), R12
+
+// SAVE stores the state of the column, but for the list.
+#define SAVE \
+	MOVQ AX, column_bits(DI) \
+	MOVBLZX BX, R14 \
+	MOVQ R14, column_have(DI) \
+	SHRL $8, BX \
+	MOVQ BX, column_left(DI) \
+	SUBQ column_window(DI), SI \
+	MOVQ SI, column_pos(DI) \
+	LEAQ column_buf(DI), R14 \
+	SUBQ R14, R8 \
+	SHRQ $1, R8 \
+	MOVQ R8, column_parts(DI) \
+	MOVQ R12, column_n(DI) \
+	MOVQ R9, column_run(DI) \
+	ANDL $63, CX \
+	MOVQ CX, column_shift(DI)
+
+// GROUP begins the next group of symbols, or jumps to slow if plain must make a check
+// or load more of the file first.
+#define GROUP \
+	MOVQ SI, R14 \
+	SUBQ column_window(DI), R14 \
+	CMPQ R14, column_lastPos(DI) \
+	JGT slow \
+	CMPQ R12, column_limit(DI) \
+	JGT slow \
+	MOVQ column_group(DI), R14 \
+	CMPQ R14, column_groups(DI) \
+	JGE slow \
+	MOVQ column_selectors(DI), R15 \
+	MOVBLZX (R14)(R15*1), R11 \
+	TABLE \
+	INCQ R14 \
+	MOVQ R14, column_group(DI) \
+	ORL $LEFT(const_groupSize), BX
+
+// LONG loads the entry of a code of length lutBits+R15 in R14, left-aligned.
+#define LONG \
+	MOVL $(32-const_lutBits), BP \
+	SUBL R15, BP \
+	SHRXL BP, R14, R14 \
+	MOVLQSX (huffman_first+4*const_lutBits)(R11)(R15*4), R15 \
+	ADDQ R15, R14 \
+	MOVL huffman_entries(R11)(R14*4), DX
+
 // func decodeVector(col *column)
 TEXT ·decodeVector(SB), NOSPLIT, $8-8
 	MOVQ col+0(FP), DI
-	MOVQ column_bits(DI), AX
-	MOVQ column_have(DI), BX
-	MOVQ column_pos(DI), SI
-	ADDQ column_window(DI), SI
-	MOVQ column_parts(DI), R8
-	LEAQ column_buf(DI)(R8*2), R8
-	MOVQ column_run(DI), R9
-	MOVQ column_shift(DI), CX
-	MOVQ column_left(DI), R14
-	SHLL $8, R14
-	ORL R14, BX
-	MOVL $(64-const_lutBits), R10
-	MOVQ column_group(DI), R14
-	MOVQ column_selectors(DI), R15
-	MOVBLZX -1(R14)(R15*1), R11
-	TABLE
-	MOVQ column_n(DI), R12
+	LOAD
 	LEAQ ·moves(SB), R13
 	MOVQ column_list(DI), R14
 	VMOVDQU64 (R14), Z0
@@ -149,21 +220,7 @@ few:
 	JMP few
 
 group:
-	MOVQ SI, R14
-	SUBQ column_window(DI), R14
-	CMPQ R14, column_lastPos(DI)
-	JGT slow
-	CMPQ R12, column_limit(DI)
-	JGT slow
-	MOVQ column_group(DI), R14
-	CMPQ R14, column_groups(DI)
-	JGE slow
-	MOVQ column_selectors(DI), R15
-	MOVBLZX (R14)(R15*1), R11
-	TABLE
-	INCQ R14
-	MOVQ R14, column_group(DI)
-	ORL $LEFT(const_groupSize), BX
+	GROUP
 	JMP several
 
 odd:
@@ -180,12 +237,7 @@ odd:
 	JZ slow
 	TZCNTL R15, R15
 	JZ slow // of lutBits or fewer: the end of the block
-	MOVL $(32-const_lutBits), BP
-	SUBL R15, BP
-	SHRXL BP, R14, R14
-	MOVLQSX (huffman_first+4*const_lutBits)(R11)(R15*4), R15
-	ADDQ R15, R14
-	MOVL huffman_entries(R11)(R14*4), DX
+	LONG
 	CMPL DX, $(const_vectorPlaces<<const_placeField)
 	JAE far
 	TAKE
@@ -217,22 +269,117 @@ far:
 	JMP next
 
 slow:
-	MOVQ AX, column_bits(DI)
-	MOVBLZX BX, R14
-	MOVQ R14, column_have(DI)
-	SHRL $8, BX
-	MOVQ BX, column_left(DI)
-	SUBQ column_window(DI), SI
-	MOVQ SI, column_pos(DI)
-	LEAQ column_buf(DI), R14
-	SUBQ R14, R8
-	SHRQ $1, R8
-	MOVQ R8, column_parts(DI)
-	MOVQ R12, column_n(DI)
-	MOVQ R9, column_run(DI)
-	ANDL $63, CX
-	MOVQ CX, column_shift(DI)
+	SAVE
 	MOVQ column_list(DI), R14
 	VMOVDQU64 Z0, (R14)
+	VZEROUPPER
+	RET
+
+// func decodeAVX2(col *column)
+TEXT ·decodeAVX2(SB), NOSPLIT, $8-8
+	MOVQ col+0(FP), DI
+	LOAD
+	LEAQ ·moves16(SB), R13
+	MOVQ column_list(DI), R14
+	VMOVDQU (R14), X0
+
+next:
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+
+several:
+	REFILL_AVX2
+	LOOKUP_AVX2(huffman_several)
+	TAKE
+	MOVE_AVX2
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+	LOOKUP_AVX2(huffman_several)
+	TAKE
+	MOVE_AVX2
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+	LOOKUP_AVX2(huffman_several)
+	TAKE
+	MOVE_AVX2
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+	LOOKUP_AVX2(huffman_several)
+	TAKE
+	MOVE_AVX2
+	CMPL BX, $LEFT(const_maxSeveral)
+	JLT few
+	LOOKUP_AVX2(huffman_several)
+	TAKE
+	MOVE_AVX2
+	CMPL BX, $LEFT(const_maxSeveral)
+	JGE several
+
+few:
+	CMPL BX, $LEFT(1)
+	JLT group
+	REFILL_AVX2
+	LOOKUP_AVX2(huffman_one)
+	TAKE
+	MOVE_AVX2
+	JMP few
+
+group:
+	GROUP
+	JMP several
+
+odd:
+	// A code that is not in the table: find its length.
+	REFILL_AVX2
+	CMPL DX, $const_noEntry
+	JNE far
+	MOVQ AX, R14
+	SHRQ $32, R14
+	VMOVD R14, X2
+	VPBROADCASTD X2, Y2
+	VPMAXUD huffman_above(R11), Y2, Y5
+	VPMAXUD (huffman_above+32)(R11), Y2, Y6
+	VPCMPEQD Y2, Y5, Y5 // not R14 < above
+	VPCMPEQD Y2, Y6, Y6
+	VMOVMSKPS Y5, R15
+	VMOVMSKPS Y6, BP
+	SHLL $8, BP
+	ORL BP, R15
+	XORL $0xffff, R15
+	JZ slow
+	TZCNTL R15, R15
+	JZ slow // of lutBits or fewer: the end of the block
+	LONG
+	CMPL DX, $(const_avx2Places<<const_placeField)
+	JAE far
+	TAKE
+	MOVE_AVX2
+	JMP next
+
+far:
+	// Places 16 to 47 lie in memory: those before it move by one.
+	CMPL DX, $((3*const_avx2Places)<<const_placeField)
+	JAE slow
+	TAKE
+	SHRL $const_placeField, DX
+	MOVQ column_list(DI), R14
+	VMOVDQU X0, (R14)
+	MOVBLZX (R14)(DX*1), BP
+	VMOVDQU (const_avx2Places-1)(R14), Y4
+	VMOVDQU const_avx2Places(R14), Y5
+	LEAQ ·uptoPlace(SB), R15
+	SUBQ DX, R15
+	VMOVDQU (3*const_avx2Places-1)(R15), Y6 // ones for places 16 to DX
+	VPBLENDVB Y6, Y4, Y5, Y5
+	VMOVDQU Y5, const_avx2Places(R14)
+	VPSHUFB (16*(const_avx2Places-1))(R13), X0, X0
+	VPINSRB $0, BP, X0, X0
+	XORL CX, CX // TAKE began a new run
+	JMP next
+
+slow:
+	SAVE
+	MOVQ column_list(DI), R14
+	VMOVDQU X0, (R14)
 	VZEROUPPER
 	RET

@@ -49,7 +49,7 @@ func FuzzBlock(f *testing.F) {
 		file = append(file, data...)
 		d.bits.reset(bytes.NewReader(file), int64(len(file)))
 		d.bits.seek(begin * 8)
-		readBoth(t, file, 4, maxBlock)
+		readAll(t, file, 4, maxBlock)
 		err := d.decode(maxBlock)
 		std := io.LimitReader(stdbzip2.NewReader(bytes.NewReader(file)), pieceSize)
 		if err != nil && err != errBlockCRC {

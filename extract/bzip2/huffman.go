@@ -22,7 +22,7 @@ const (
 //	bits 20-22  number of digits
 //	bits 23-31  the place (1 to 255), endOfBlock, or 0
 //
-// decodeVector depends on this layout.
+// decodeVector and decodeAVX2 depend on this layout.
 type entry uint32
 
 func (e entry) length() uint { return uint(e & 0xff) }
@@ -75,8 +75,8 @@ type huffman struct {
 	first   [maxCodeLen + 1]int32  // by code length: index in entries minus code, may be negative
 
 	// above holds limit for the lengths from lutBits on, left-aligned in 32 bits, for
-	// decodeVector. A limit after all codes does not fit in 32 bits, so decodeVector
-	// may take the last code for unassigned.
+	// vector code. A limit after all codes does not fit in 32 bits, so vector code may
+	// take the last code for unassigned.
 	above [16]uint32
 }
 

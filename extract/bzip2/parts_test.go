@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pretext/internal/dev/realdata"
+	"pretext/internal/dev/torture"
 )
 
 func TestTheChecksumEqualsThePlainOne(t *testing.T) {
@@ -164,14 +165,23 @@ func FuzzRuns(f *testing.F) {
 	})
 }
 
-// readBoth checks that the symbols of a block are decoded alike with and without
-// vector instructions: the column, or the error, and the position. The magic
-// number of the block begins at byte at of the file.
-func readBoth(tb rapid.TB, file []byte, at int64, limit int) {
+// vectorLevels are the levels with vector instructions that this processor has.
+func vectorLevels() []level {
+	return []level{levelAVX2, levelAVX512}[:bestLevel]
+}
+
+// readAll checks that the symbols of a block are decoded alike at all levels: the
+// column, or the error, and the position, and the table of the column. The magic number
+// of the block begins at byte at of the file.
+func readAll(tb rapid.TB, file []byte, at int64, limit int) {
 	tb.Helper()
-	if !hasVBMI {
-		return
+	for _, l := range vectorLevels() {
+		readBoth(tb, l, file, at, limit)
 	}
+}
+
+func readBoth(tb rapid.TB, l level, file []byte, at int64, limit int) {
+	tb.Helper()
 	type outcome struct {
 		bits   bitReader
 		header header
@@ -180,7 +190,9 @@ func readBoth(tb rapid.TB, file []byte, at int64, limit int) {
 	}
 	var got, want outcome
 	for _, x := range []*outcome{&got, &want} {
-		x.column.vector = x == &got
+		if x == &got {
+			x.column.level = l
+		}
 		x.bits.reset(bytes.NewReader(file), int64(len(file)))
 		x.bits.take(8) // loads the window at the front of the file
 		x.bits.seek(at*8 + magicBits)
@@ -191,18 +203,22 @@ func readBoth(tb rapid.TB, file []byte, at int64, limit int) {
 	}
 	switch {
 	case got.err != want.err:
-		tb.Fatalf("got error %v, want %v", got.err, want.err)
+		tb.Fatalf("level %d: got error %v, want %v", l, got.err, want.err)
 	case got.bits.bit() != want.bits.bit() || got.header.bytes != want.header.bytes:
-		tb.Fatalf("ended at bit %d with the list %v, want bit %d and %v", got.bits.bit(), got.header.bytes, want.bits.bit(), want.header.bytes)
+		tb.Fatalf("level %d: ended at bit %d with the list %v, want bit %d and %v", l, got.bits.bit(), got.header.bytes, want.bits.bit(), want.header.bytes)
 	case !bytes.Equal(got.column.data(), want.column.data()) || got.column.n != want.column.n || got.column.count != want.column.count:
-		tb.Fatalf("got a column of %d bytes, want another of %d", got.column.n, want.column.n)
+		tb.Fatalf("level %d: got a column of %d bytes, want another of %d", l, got.column.n, want.column.n)
+	}
+	if got.err == nil {
+		linkBoth(tb, l, &got.column)
 	}
 }
 
 func TestSymbolsAreDecodedAlikeWithVectorInstructions(t *testing.T) {
-	realdata.Instructions(t, "AVX-512 VBMI")
+	realdata.Instructions(t, "AVX2")
+	realdata.Vectors(t, "AVX-512 VBMI")
 	for _, file := range fixtures(t) {
-		readBoth(t, file, 4, maxBlock)
+		readAll(t, file, 4, maxBlock)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		b := &testBlock{}
@@ -241,7 +257,7 @@ func TestSymbolsAreDecodedAlikeWithVectorInstructions(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			before = windowSize - rnd.IntN(len(file)) // the window ends in the block
 		}
-		readBoth(t, append(make([]byte, before), file...), int64(before)+4, rapid.SampledFrom([]int{100, 5000, maxBlock}).Draw(t, "limit"))
+		readAll(t, append(make([]byte, before), file...), int64(before)+4, rapid.SampledFrom([]int{100, 5000, maxBlock}).Draw(t, "limit"))
 	})
 }
 
@@ -268,6 +284,47 @@ func (col *column) data() (data []byte) {
 		data = append(data, bytes.Repeat(part[:1], int(part[1]))...)
 	}
 	return data
+}
+
+// tables are those of linkBoth.
+var tables [2]table
+
+// linkBoth checks that a column has the same table at the level l and without vector
+// instructions, and that nothing is written beyond.
+func linkBoth(tb rapid.TB, l level, col *column) {
+	tb.Helper()
+	const beyond = 16
+	for _, x := range []*table{&tables[0], &tables[1]} {
+		for i := range x[:col.n+beyond] {
+			x[i] = 0x5a5a5a5a
+		}
+		col.level = levelPlain
+		if x == &tables[0] {
+			col.level = l
+		}
+		x.link(col)
+	}
+	if !slices.Equal(tables[0][:col.n+beyond], tables[1][:col.n+beyond]) {
+		tb.Fatalf("level %d: the tables of %d bytes differ", l, col.n)
+	}
+}
+
+func TestTheTableIsTheSameWithVectorInstructions(t *testing.T) {
+	realdata.Instructions(t, "AVX2")
+	var col column
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for range torture.Cases(1000, 50_000) {
+		var data []byte
+		values := 1 + rnd.IntN(256)
+		for range rnd.IntN(200) {
+			most := []int{1, 3, 9, 40, 600}[rnd.IntN(5)]
+			data = append(data, bytes.Repeat([]byte{byte(rnd.IntN(values))}, rnd.IntN(most+1))...)
+		}
+		col.set(data)
+		for _, l := range vectorLevels() {
+			linkBoth(t, l, &col)
+		}
+	}
 }
 
 // walkBoth checks that both walks of a column give the same text.

@@ -33,7 +33,7 @@ const tracedLen = 128
 // origin, it means the index s-origin; otherwise it means the value of x[s] before swap s.
 type trace struct {
 	last [2 * tracedLen]uint8 // source of the current x[i]; the second half takes the writes of rejected draws
-	//lint:ignore U1000 traceSwaps and follow use it
+	//lint:ignore U1000 vector code uses it
 	prev  [tracedLen]uint8 // source of x[i] before swap i
 	final [tracedLen]uint8 // source of x[i] after swap i
 }
@@ -66,6 +66,10 @@ func (r *Rand) tracePermutation(n, want int) []uint16 {
 		r.indexes = make([]uint16, tracedLen)
 	}
 	x := r.indexes[:tracedLen]
-	follow(x, t, want)
+	if canFollow {
+		follow(x, t, want)
+	} else {
+		followAVX2(x, t, want)
+	}
 	return x[:want]
 }

@@ -2,9 +2,12 @@ package pyrandom
 
 import "golang.org/x/sys/cpu"
 
-// canTrace reports whether this processor has the instructions that traceSwaps and follow
-// need.
-var canTrace = cpu.X86.HasBMI2 && cpu.X86.HasLZCNT && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
+// canTrace reports whether this processor has the instructions that traceSwaps and
+// followAVX2 need, canFollow whether it has those of follow.
+var (
+	canTrace  = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
+	canFollow = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
+)
 
 // traceSwaps records the swaps limit-1, limit-2, … 1 in t, with random numbers from words.
 // It stops early if words is used up. left is the limit for the remaining swaps, 1 if there
@@ -18,3 +21,8 @@ func traceSwaps(t *trace, words []uint32, limit int) (left, used int)
 //
 //go:noescape
 func follow(x []uint16, t *trace, want int)
+
+// followAVX2 is follow with 32 bytes at a time.
+//
+//go:noescape
+func followAVX2(x []uint16, t *trace, want int)

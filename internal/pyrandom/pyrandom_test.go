@@ -357,6 +357,21 @@ func BenchmarkShuffle125(b *testing.B) {
 
 func TestAPermutationIsTheStartOfAShuffle(t *testing.T) {
 	realdata.Vectors(t, "AVX-512 VBMI")
+	realdata.Vectors(t, "AVX2")
+	forEachFollow(t, comparePermutationsOfSeeds)
+}
+
+// forEachFollow runs a test with follow and, where the processor can, with followAVX2.
+func forEachFollow(t *testing.T, test func(*testing.T)) {
+	test(t)
+	if canFollow && canTrace {
+		canFollow = false
+		defer func() { canFollow = true }()
+		test(t)
+	}
+}
+
+func comparePermutationsOfSeeds(t *testing.T) {
 	r, plain := New(0), New(0)
 	for seed := range torture.Cases(80_000, 1_000_000) {
 		if seed%16 == 0 {
@@ -406,19 +421,23 @@ func FuzzPermutation(f *testing.F) {
 			r.out[i] = uint32(raw[i%len(raw)]) * 0x01010101
 		}
 		r.pos = int(used) % (stateLen + 1)
-		plain := *r
-		comparePermutations(t, r, &plain, int(n)%600, int(want)%(int(n)%600+1))
+		forEachFollow(t, func(t *testing.T) {
+			r, plain := *r, *r
+			comparePermutations(t, &r, &plain, int(n)%600, int(want)%(int(n)%600+1))
+		})
 	})
 }
 
 func TestAPermutationWithoutVectorsIsTheSame(t *testing.T) {
-	realdata.Instructions(t, "AVX-512 VBMI")
-	a, b := New(3), New(3)
-	for n := range tracedLen + 1 {
-		if got, want := a.Permutation(n, n), b.plainPermutation(n, n); !slices.Equal(got, want) {
-			t.Errorf("got %d, want %d", got, want)
+	realdata.Instructions(t, "AVX2")
+	forEachFollow(t, func(t *testing.T) {
+		a, b := New(3), New(3)
+		for n := range tracedLen + 1 {
+			if got, want := a.Permutation(n, n), b.plainPermutation(n, n); !slices.Equal(got, want) {
+				t.Errorf("got %d, want %d", got, want)
+			}
 		}
-	}
+	})
 }
 
 // BenchmarkPermutation110 draws the order of an example's candidates, of which 17 are

@@ -314,9 +314,15 @@ func (s *idStore[T]) read(dst []int32, from uint32) {
 
 // widen copies ids to dst, which has the same length.
 func widen[T uint16 | uint32](dst []int32, ids []T) {
-	if narrow, ok := any(ids).([]uint16); ok && hasWiden {
-		widenVector(dst, narrow)
-		return
+	if narrow, ok := any(ids).([]uint16); ok {
+		if hasWiden {
+			widenVector(dst, narrow)
+			return
+		}
+		if n := len(ids) &^ 7; n > 0 && hasAVX2 {
+			widenAVX2(dst[:n], narrow[:n])
+			dst, ids = dst[n:], ids[n:]
+		}
 	}
 	for i, id := range ids {
 		dst[i] = int32(id)

@@ -143,26 +143,50 @@ func (m *masker) choosePieces(tokens []int32, want int) {
 
 // candidates returns the positions of all tokens except [CLS] and [SEP].
 func (m *masker) candidates(tokens []int32) []uint16 {
-	if hasCompress {
+	switch {
+	case hasCompress:
 		places := m.places[:len(tokens)+compressSpare]
 		return places[:putCandidates(places, tokens, m.vocab.CLS, m.vocab.SEP)]
+	case hasAVX2:
+		return m.candidatesAVX2(tokens)
 	}
-	return m.plainCandidates(tokens)
+	return m.plainCandidates(m.places[:0], tokens, 0)
 }
 
-// plainCandidates implements candidates without vector instructions.
-func (m *masker) plainCandidates(tokens []int32) []uint16 {
-	places := m.places[:0]
-	for i, id := range tokens {
+// candidatesAVX2 implements candidates with AVX2.
+func (m *masker) candidatesAVX2(tokens []int32) []uint16 {
+	all := len(tokens) &^ 7
+	places := m.places[:len(tokens)+compressSpare]
+	n := putCandidatesAVX2(places, tokens[:all], m.vocab.CLS, m.vocab.SEP, &keptPlaces)
+	return m.plainCandidates(places[:n], tokens, all)
+}
+
+// plainCandidates appends the candidates from a position on, without vector instructions.
+func (m *masker) plainCandidates(places []uint16, tokens []int32, from int) []uint16 {
+	for i, id := range tokens[from:] {
 		if !m.special(id) {
-			places = append(places, uint16(i))
+			places = append(places, uint16(from+i))
 		}
 	}
 	return places
 }
 
-// compressSpare is the number of elements that putCandidates may overwrite after the end of
-// its result.
+// keptPlaces has, for each set of eight tokens that are kept, their indexes.
+var keptPlaces = func() (all [256][8]uint16) {
+	for set := range all {
+		n := 0
+		for i := range uint16(8) {
+			if set>>i&1 == 1 {
+				all[set][n] = i
+				n++
+			}
+		}
+	}
+	return all
+}()
+
+// compressSpare is the number of elements that putCandidates and putCandidatesAVX2 may
+// overwrite after the end of their result.
 const compressSpare = 16
 
 // unmasked draws the replacement of a predicted token that does not become [MASK].

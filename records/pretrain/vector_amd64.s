@@ -82,6 +82,71 @@ widened:
 	VZEROUPPER
 	RET
 
+// func widenAVX2(dst []int32, src []uint16)
+TEXT ·widenAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst_base+0(FP), DI
+	MOVQ dst_len+8(FP), CX
+	MOVQ src_base+24(FP), SI
+	JMP check
+
+ids8:
+	VPMOVZXWD (SI), Y0
+	VMOVDQU Y0, (DI)
+	ADDQ $16, SI
+	ADDQ $32, DI
+
+check:
+	SUBQ $8, CX
+	JGE ids8
+	VZEROUPPER
+	RET
+
+DATA eights<>+0(SB)/4, $0x00080008
+GLOBL eights<>(SB), RODATA|NOPTR, $4
+
+// func putCandidatesAVX2(places []uint16, tokens []int32, a, b int32, kept *[256][8]uint16) int
+//
+// X2 has the index of the first of eight tokens in all lanes.
+TEXT ·putCandidatesAVX2(SB), NOSPLIT, $0-72
+	MOVQ places_base+0(FP), DI
+	MOVQ tokens_base+24(FP), SI
+	MOVQ tokens_len+32(FP), CX
+	MOVL a+48(FP), AX
+	VMOVD AX, X0
+	VPBROADCASTD X0, Y0
+	MOVL b+52(FP), AX
+	VMOVD AX, X1
+	VPBROADCASTD X1, Y1
+	MOVQ kept+56(FP), R8
+	VPBROADCASTD eights<>(SB), X3
+	VPXOR X2, X2, X2
+	MOVQ DI, DX
+	JMP check
+
+tokens8:
+	VMOVDQU (SI), Y4
+	VPCMPEQD Y4, Y0, Y5
+	VPCMPEQD Y4, Y1, Y6
+	VPOR Y5, Y6, Y5
+	VMOVMSKPS Y5, BX
+	XORL $0xff, BX
+	POPCNTL BX, R9
+	SHLL $4, BX
+	VPADDW (R8)(BX*1), X2, X7
+	VMOVDQU X7, (DI)
+	LEAQ (DI)(R9*2), DI
+	VPADDW X3, X2, X2
+	ADDQ $32, SI
+
+check:
+	SUBQ $8, CX
+	JGE tokens8
+	SUBQ DX, DI
+	SHRQ $1, DI
+	MOVQ DI, ret+64(FP)
+	VZEROUPPER
+	RET
+
 // func fetch(p *byte)
 TEXT ·fetch(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), SI

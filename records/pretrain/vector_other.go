@@ -2,13 +2,19 @@
 
 package pretrain
 
-var hasWiden, hasCompress bool // false
+var hasAVX2, hasWiden, hasCompress bool // false
 
 func putCandidates([]uint16, []int32, int32, int32) int {
 	panic("BUG: pretrain: no vector instructions")
 }
 
 func widenVector([]int32, []uint16) { panic("BUG: pretrain: no vector instructions") }
+
+func putCandidatesAVX2([]uint16, []int32, int32, int32, *[256][8]uint16) int {
+	panic("BUG: pretrain: no vector instructions")
+}
+
+func widenAVX2([]int32, []uint16) { panic("BUG: pretrain: no vector instructions") }
 
 const canFetch = false
 

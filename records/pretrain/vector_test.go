@@ -10,35 +10,51 @@ import (
 	"pretext/internal/dev/torture"
 )
 
-// checkVectors compares putCandidates and widenVector with the plain loops, and looks
-// for writes beyond their results.
+// checkVectors compares candidates and widen with the plain loops, at each level that
+// the processor has, and looks for writes beyond their results.
 func checkVectors(t *testing.T, ids []uint16, a, b int32) {
 	t.Helper()
 	tokens := make([]int32, len(ids))
 	for i, id := range ids {
 		tokens[i] = int32(id)
 	}
-	const canary = 0x5a5a
 	if hasWiden {
-		got := slices.Repeat([]int32{canary}, len(ids)+1)
-		widenVector(got[:len(ids)], ids)
-		if !slices.Equal(got[:len(ids)], tokens) || got[len(ids)] != canary {
-			t.Fatalf("%d ids: got %d, want %d", len(ids), got, tokens)
+		checkWidened(t, widenVector, ids, tokens)
+	}
+	if hasAVX2 {
+		checkWidened(t, widenAVX2, ids[:len(ids)&^7], tokens[:len(ids)&^7])
+	}
+	m := &masker{vocab: Vocab{CLS: a, SEP: b}}
+	want := m.plainCandidates(nil, tokens, 0)
+	check := func(name string, candidates func([]int32) []uint16) {
+		t.Helper()
+		places := slices.Repeat([]uint16{canary}, len(ids)+compressSpare+1)
+		m.places = places[:0]
+		got := candidates(tokens)
+		if !slices.Equal(got, want) || places[len(ids)+compressSpare] != canary {
+			t.Fatalf("%s without %d, %d of %d: got %d, want %d", name, a, b, tokens, got, want)
 		}
 	}
-	if hasCompress {
-		m := &masker{vocab: Vocab{CLS: a, SEP: b}, places: make([]uint16, 0, len(ids))}
-		want := m.plainCandidates(tokens)
-		got := slices.Repeat([]uint16{canary}, len(ids)+compressSpare+1)
-		n := putCandidates(got, tokens, a, b)
-		if !slices.Equal(got[:n], want) || got[len(ids)+compressSpare] != canary {
-			t.Fatalf("without %d, %d of %d: got %d, want %d", a, b, tokens, got[:n], want)
-		}
+	check("chosen", m.candidates)
+	if hasAVX2 {
+		check("AVX2", m.candidatesAVX2)
+	}
+}
+
+const canary = 0x5a5a
+
+func checkWidened(t *testing.T, widen func([]int32, []uint16), ids []uint16, want []int32) {
+	t.Helper()
+	got := slices.Repeat([]int32{canary}, len(ids)+1)
+	widen(got[:len(ids)], ids)
+	if !slices.Equal(got[:len(ids)], want) || got[len(ids)] != canary {
+		t.Fatalf("%d ids: got %d, want %d", len(ids), got, want)
 	}
 }
 
 func TestVectorsDoWhatPlainLoopsDo(t *testing.T) {
-	realdata.Instructions(t, "AVX-512 VBMI2")
+	realdata.Instructions(t, "AVX2")
+	realdata.Vectors(t, "AVX-512 VBMI2")
 	var ids [600]uint16
 	for seed := range uint64(torture.Cases(100_000, 1_000_000)) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -68,7 +84,7 @@ func FuzzVectors(f *testing.F) {
 
 // TestPlainLoopsMakeTheSameExamples builds with and without vector instructions.
 func TestPlainLoopsMakeTheSameExamples(t *testing.T) {
-	realdata.Instructions(t, "AVX-512 BW")
+	realdata.Instructions(t, "AVX2")
 	build := func() (payloads []byte) {
 		b, err := NewBuilder(DefaultOptions(), benchVocab(), Scratch{})
 		if err != nil {
@@ -83,8 +99,12 @@ func TestPlainLoopsMakeTheSameExamples(t *testing.T) {
 		return payloads
 	}
 	want := build()
-	defer func(w, c bool) { hasWiden, hasCompress = w, c }(hasWiden, hasCompress)
+	defer func(a, w, c bool) { hasAVX2, hasWiden, hasCompress = a, w, c }(hasAVX2, hasWiden, hasCompress)
 	hasWiden, hasCompress = false, false
+	if !slices.Equal(build(), want) {
+		t.Error("with AVX2 the examples differ")
+	}
+	hasAVX2 = false
 	if !slices.Equal(build(), want) {
 		t.Error("without vector instructions the examples differ")
 	}

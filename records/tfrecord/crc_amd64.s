@@ -95,3 +95,68 @@ done:
 	MOVL AX, ret+24(FP)
 	VZEROUPPER
 	RET
+
+// FOLD16 multiplies x by the factors in k and adds next, 16 bytes at a time.
+#define FOLD16(k, next, x, t) \
+	VPCLMULQDQ $0x00, k, x, t; \
+	VPCLMULQDQ $0x11, k, x, x; \
+	VPXOR next, t, t; \
+	VPXOR t, x, x
+
+// func foldCRC16(b []byte) uint32
+TEXT ·foldCRC16(SB), NOSPLIT, $0-28
+	MOVQ b_base+0(FP), SI
+	MOVQ b_len+8(FP), CX
+	VMOVDQU fold64<>(SB), X7
+	MOVL $-1, AX
+	VMOVD AX, X4
+	VPXOR (SI), X4, X0
+	VMOVDQU 16(SI), X1
+	VMOVDQU 32(SI), X2
+	VMOVDQU 48(SI), X3
+	JMP check
+
+more:
+	FOLD16(X7, (SI), X0, X4)
+	FOLD16(X7, 16(SI), X1, X5)
+	FOLD16(X7, 32(SI), X2, X6)
+	FOLD16(X7, 48(SI), X3, X4)
+
+check:
+	ADDQ $64, SI
+	SUBQ $64, CX
+	CMPQ CX, $64
+	JGE more
+	VMOVDQU last<>+0(SB), X4
+	VMOVDQU last<>+16(SB), X5
+	VMOVDQU last<>+32(SB), X6
+	FOLD16(X4, X3, X0, X7)
+	FOLD16(X5, X0, X1, X7)
+	FOLD16(X6, X1, X2, X7)
+	VMOVQ X2, BX
+	VPEXTRQ $1, X2, DX
+	XORL AX, AX
+	CRC32Q BX, AX
+	CRC32Q DX, AX
+
+words:
+	CMPQ CX, $8
+	JLT bytes
+	CRC32Q (SI), AX
+	ADDQ $8, SI
+	SUBQ $8, CX
+	JMP words
+
+bytes:
+	TESTQ CX, CX
+	JZ done
+	CRC32B (SI), AX
+	INCQ SI
+	DECQ CX
+	JMP bytes
+
+done:
+	NOTL AX
+	MOVL AX, ret+24(FP)
+	VZEROUPPER
+	RET

@@ -10,19 +10,28 @@ import (
 	"pretext/internal/dev/torture"
 )
 
-// checkFold compares foldCRC with package crc32 from every alignment.
+// checkFold compares foldCRC and foldCRC16 with package crc32 from every alignment.
 func checkFold(t *testing.T, b []byte) {
 	t.Helper()
-	if !hasFold || len(b) < leastFold {
+	if len(b) < leastFold {
 		return
 	}
-	if got, want := foldCRC(b), crc32.Checksum(b, castagnoli); got != want {
-		t.Fatalf("%d bytes: got %08x, want %08x", len(b), got, want)
+	want := crc32.Checksum(b, castagnoli)
+	if hasFold {
+		if got := foldCRC(b); got != want {
+			t.Fatalf("%d bytes: got %08x, want %08x", len(b), got, want)
+		}
+	}
+	if hasFold16 {
+		if got := foldCRC16(b); got != want {
+			t.Fatalf("%d bytes, 16 at a time: got %08x, want %08x", len(b), got, want)
+		}
 	}
 }
 
 func TestFoldedChecksumsAreThoseOfPackageCRC32(t *testing.T) {
-	realdata.Instructions(t, "AVX-512 VPCLMULQDQ")
+	realdata.Instructions(t, "PCLMULQDQ")
+	realdata.Vectors(t, "AVX-512 VPCLMULQDQ")
 	rng := rand.New(rand.NewPCG(1, 1))
 	memory := make([]byte, 1<<16)
 	for i := range memory {
@@ -55,6 +64,9 @@ func BenchmarkChecksum(b *testing.B) {
 	versions := map[string]func([]byte) uint32{"plain": func(p []byte) uint32 { return crc32.Checksum(p, castagnoli) }}
 	if hasFold {
 		versions["fold"] = foldCRC
+	}
+	if hasFold16 {
+		versions["fold16"] = foldCRC16
 	}
 	for name, sum := range versions {
 		b.Run(name+"/"+strconv.Itoa(len(data)), func(b *testing.B) {

@@ -97,13 +97,17 @@ const (
 // processor's CRC instruction if there is one.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// leastFold is the minimum number of bytes for foldCRC. Below it, package crc32 is faster.
+// leastFold is the minimum number of bytes for foldCRC and foldCRC16. Below it, package crc32 is faster.
 const leastFold = 256
 
 // checksum returns the CRC-32C of b.
 func checksum(b []byte) uint32 {
-	if hasFold && len(b) >= leastFold {
+	switch {
+	case len(b) < leastFold:
+	case hasFold:
 		return foldCRC(b)
+	case hasFold16:
+		return foldCRC16(b)
 	}
 	return crc32.Checksum(b, castagnoli)
 }
