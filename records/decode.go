@@ -94,11 +94,19 @@ func (d *decoder) ints(place List, out []int32, message []byte) ([]int32, error)
 	return out, nil
 }
 
-// appendInts decodes packed varints and appends them to dst. It has fast paths for varints
-// of one and two bytes, the usual sizes. The second result is "", or the reason why b is
-// invalid.
+// appendInts decodes packed varints and appends them to dst. The second result is "", or
+// the reason why b is invalid.
 func appendInts(dst []int32, b []byte) ([]int32, string) {
-	dst = slices.Grow(dst, min(len(b), max(0, MaxValues-len(dst))))
+	room := min(len(b), max(0, MaxValues-len(dst)))
+	dst = slices.Grow(dst, room)
+	values, used := unpackVector(dst[len(dst):len(dst)+room], b)
+	return appendPlainInts(dst[:len(dst)+values], b[used:])
+}
+
+// appendPlainInts is appendInts without vector instructions. It has fast paths for varints
+// of one and two bytes, the usual sizes. The capacity of dst suffices for MaxValues, or for
+// all of b.
+func appendPlainInts(dst []int32, b []byte) ([]int32, string) {
 	for i := 0; i < len(b); {
 		if len(dst) >= MaxValues {
 			return dst, fmt.Sprintf("more than %d values", MaxValues)
@@ -184,25 +192,29 @@ func (d *decoder) labels(message []byte) error {
 	return nil
 }
 
-// finish checks that every feature of the form is present and that the lists have
-// consistent lengths.
+// finish checks that every feature of the form is present, and that the lists are
+// consistent.
 func (d *decoder) finish() error {
 	for _, place := range d.form {
 		if !d.seen[place] {
 			return &FeatureError{place.Name(), "missing"}
 		}
 	}
-	e := d.e
+	return d.e.consistent(&d.want)
+}
+
+// consistent checks the lengths of the lists of a form.
+func (e *Example) consistent(want *[len(lists)]bool) error {
 	if len(e.InputIDs) == 0 {
 		return &FeatureError{InputIDs, "empty"}
 	}
-	if d.want[lengths] {
+	if want[lengths] {
 		return e.pieces()
 	}
-	if d.want[sentences] {
+	if want[sentences] {
 		return e.sentences()
 	}
-	if !d.want[inputMask] {
+	if !want[inputMask] {
 		return nil
 	}
 	if err := sameLength([3]List{inputIDs, inputMask, segmentIDs},

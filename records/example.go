@@ -150,12 +150,22 @@ func (e *Example) Tokens() int {
 	if len(e.InputMask) == 0 {
 		return len(e.InputIDs)
 	}
-	for i, m := range e.InputMask {
-		if m != 1 {
-			return i
+	return leading(e.InputMask)
+}
+
+// leading returns the number of leading ones.
+func leading(values []int32) int {
+	n := 0
+	for ; len(values)-n >= 8; n += 8 { // eight at a time
+		v := values[n : n+8 : n+8]
+		if (v[0]^1)|(v[1]^1)|(v[2]^1)|(v[3]^1)|(v[4]^1)|(v[5]^1)|(v[6]^1)|(v[7]^1) != 0 {
+			break
 		}
 	}
-	return len(e.InputMask)
+	for n < len(values) && values[n] == 1 {
+		n++
+	}
+	return n
 }
 
 // Predictions returns the number of tokens to predict: the number of leading

@@ -145,20 +145,38 @@ func FormOf(payload []byte) (Form, error) {
 // For [Packed] it also checks that the pieces fit in the row, for [Sentences] that the
 // sentences are the document.
 func (e *Example) DecodeForm(f Form, payload []byte) error {
-	d := decoder{e: e, form: f.Lists()}
-	for _, p := range d.form {
-		d.want[p] = true
+	form, want := f.Lists(), f.wanted()
+	if ok, err := e.decodeWritten(form, &want, payload); ok {
+		return err
 	}
-	e.clear(&d.want)
+	return e.decodeFields(form, want, payload)
+}
+
+// decodeFields decodes a payload in any valid encoding.
+func (e *Example) decodeFields(form []List, want [len(lists)]bool, payload []byte) error {
+	e.clear(&want)
+	d := &decoder{e: e, form: form, want: want}
 	if err := eachFeature(payload, d.feature); err != nil {
 		return err
 	}
 	return d.finish()
 }
 
+// wanted returns which lists the form has.
+func (f Form) wanted() (want [len(lists)]bool) {
+	for _, p := range f.Lists() {
+		want[p] = true
+	}
+	return want
+}
+
 // DecodeAny determines the form with [FormOf], decodes as [Example.DecodeForm] does, and
 // returns the form.
 func (e *Example) DecodeAny(payload []byte) (Form, error) {
+	want := Pairs.wanted()
+	if ok, err := e.decodeWritten(Pairs.Lists(), &want, payload); ok {
+		return Pairs, err
+	}
 	f, err := FormOf(payload)
 	if err != nil {
 		return f, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pretext/internal/dev/realdata"
@@ -46,6 +47,51 @@ func checkPacked(t *testing.T, values []int32) {
 			}
 		}
 	}
+}
+
+// checkUnpacked decodes a packed list after other values, with and without vector
+// instructions.
+func checkUnpacked(t *testing.T, before []int32, packed []byte) {
+	t.Helper()
+	room := slices.Grow(slices.Clone(before), len(packed))
+	want, reason := appendPlainInts(room, packed)
+	got, gotReason := appendInts(slices.Clone(before), packed)
+	if !slices.Equal(got, want) || gotReason != reason {
+		t.Fatalf("%x: got %d, %q, want %d, %q", packed, got, gotReason, want, reason)
+	}
+}
+
+func TestVectorsUnpackWhatPlainCodeUnpacks(t *testing.T) {
+	realdata.Vectors(t, "AVX2")
+	var packed []byte
+	for seed := range uint64(torture.Cases(100_000, 1_000_000)) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		bits := 1 + rng.IntN(31)
+		packed = packed[:0]
+		for range rng.IntN(40) {
+			packed = binary.AppendUvarint(packed, uint64(rng.Uint32())>>(32-rng.IntN(bits+1)))
+			if rng.IntN(20) == 0 { // an overlong varint
+				packed[len(packed)-1] |= 0x80
+				packed = append(packed, 0)
+			}
+		}
+		if rng.IntN(4) == 0 && len(packed) > 0 {
+			packed[rng.IntN(len(packed))] = byte(rng.Uint32())
+			packed = packed[:rng.IntN(len(packed)+1)]
+		}
+		checkUnpacked(t, make([]int32, rng.IntN(3)), packed)
+	}
+	for _, n := range []int{MaxValues - 1, MaxValues, MaxValues + 1, MaxValues + 30} {
+		checkUnpacked(t, nil, make([]byte, n))
+	}
+}
+
+func FuzzAppendInts(f *testing.F) {
+	f.Add([]byte{}, uint8(0))
+	f.Add(bytes.Repeat([]byte{0xe5, 0x07, 0x01, 0x80, 0x80, 0x01}, 8), uint8(3))
+	f.Fuzz(func(t *testing.T, packed []byte, before uint8) {
+		checkUnpacked(t, make([]int32, before), packed)
+	})
 }
 
 func TestVectorsPackWhatPlainCodePacks(t *testing.T) {

@@ -182,12 +182,13 @@ func (s *recordScan) run(ctx context.Context, f store.File) error {
 // record checks one record.
 func (s *recordScan) record(payload []byte, offset int64, e *records.Example) error {
 	err := s.decode(payload, e)
+	tokens := e.Tokens()
 	if err == nil {
 		err = s.rules.Check(e)
-		if n := e.Tokens(); n < s.least {
-			err = errors.Join(err, fmt.Errorf("%d tokens, which belong into a smaller length bin", n))
+		if tokens < s.least {
+			err = errors.Join(err, fmt.Errorf("%d tokens, which belong into a smaller length bin", tokens))
 		}
-		s.count(e)
+		s.count(e, tokens)
 		if err == nil && s.check != nil {
 			err = s.check(s.made.Options, s.rules, e)
 		}
@@ -195,7 +196,7 @@ func (s *recordScan) record(payload []byte, offset int64, e *records.Example) er
 	if err != nil {
 		s.fault(s.records, offset, fmt.Sprintf("record %d at byte %d: %v", s.records, offset, err))
 	}
-	s.compare(e, tfrecord.Span{Offset: offset, Length: int64(len(payload)) + tfrecord.FrameBytes}, err == nil)
+	s.compare(e, tokens, tfrecord.Span{Offset: offset, Length: int64(len(payload)) + tfrecord.FrameBytes}, err == nil)
 	s.batch = append(s.batch, extsort.Pair{Key: extsort.Hash(payload), Value: recordNumber(s.number, s.records)})
 	s.records++
 	if len(s.batch) < hashBatch {
@@ -224,14 +225,14 @@ func (s *recordScan) flush() error {
 	return err
 }
 
-// count adds an example to the counts that will be compared with the manifest.
-func (s *recordScan) count(e *records.Example) {
+// count adds an example with so many tokens to the counts that will be compared with the manifest.
+func (s *recordScan) count(e *records.Example, tokens int) {
 	n := e.Predictions()
 	s.pieces += int64(len(e.SequenceLengths))
 	if s.rules.Form.Alone() {
 		s.pieces++
 	}
-	s.tokens += int64(e.Tokens())
+	s.tokens += int64(tokens)
 	s.masked += int64(n)
 	if e.NextSentenceLabel == 1 {
 		s.random++
@@ -253,7 +254,7 @@ func (s *recordScan) count(e *records.Example) {
 }
 
 // compare compares a record with its entries in the index and in the side-car.
-func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
+func (s *recordScan) compare(e *records.Example, tokens int, at tfrecord.Span, sound bool) {
 	if s.index != nil {
 		if span, err := s.index.Next(); err != nil || span != at {
 			s.fault(s.records, at.Offset, fmt.Sprintf("record %d at byte %d: the index says otherwise (%v, %v)", s.records, at.Offset, span, err))
@@ -263,7 +264,7 @@ func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
 	if s.body == nil || !sound {
 		return
 	}
-	if i := int(s.records); !lists(s.body.Tokens, i, e.Tokens()) ||
+	if i := int(s.records); !lists(s.body.Tokens, i, tokens) ||
 		s.rules.Form.Masks() && !lists(s.body.Masked, i, e.Predictions()) ||
 		s.rules.Form.Rows() && !lists(s.body.Pieces, i, len(e.SequenceLengths)) {
 		s.fault(s.records, at.Offset, fmt.Sprintf("record %d at byte %d: the side-car has other lengths", s.records, at.Offset))
