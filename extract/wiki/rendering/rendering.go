@@ -30,7 +30,8 @@
 //   - The value of a template is an operation ([Op]) and, if the operation needs
 //     them, the number of an argument and a quoted text.
 //   - The value of a definition is the wikitext of one of the wiki's own
-//     templates. It is used if there is no line of kind template for the name.
+//     templates. It comes before a compiled-in line of kind template, unless that line
+//     drops the template or lays out whole lines.
 //   - All other values are texts. They are quoted if they begin or end with a space.
 //
 // An empty value ("") removes a line of a wider scope.

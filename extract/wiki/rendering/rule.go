@@ -110,6 +110,7 @@ type Rule struct {
 	Op   Op
 	N    int    // usually the number of a positional argument, from 1
 	Text string // usually shown before, after or between arguments
+	User bool   // the rule is from a file of the user, and not compiled in
 }
 
 // maxNumber is the maximum of [Rule.N], because files write it as one digit.

@@ -105,6 +105,7 @@ func (s Set) scope(scope string) iter.Seq[Entry] {
 		}
 		for _, f := range s.more {
 			for _, e := range f.Entries {
+				e.Rule.User = true
 				if e.Scope == scope && !yield(e) {
 					return
 				}

@@ -20,7 +20,8 @@ const (
 // An expansion counts the expansions and bytes used on a page, for the limits above.
 type expansion struct {
 	depth, calls, bytes int
-	expanded            int // number of expanded templates
+	expanded            int  // number of expanded templates
+	unable              bool // the definition that is being rendered needs what the scanner cannot compute
 }
 
 // allow reports whether the limits allow another expansion of n bytes. If so, it counts
@@ -43,9 +44,8 @@ type expander struct {
 	subst  substitution // replaces parameters; a buffer
 }
 
-// expand renders a template from the wiki's own definition. given is the template's
-// name, src[i:e] the text between its braces. The parameters in the definition are
-// replaced by the arguments, and the result is rendered as wikitext, in one line. ok is
+// expand renders an unknown template from the wiki's own definition, or from one in the
+// user's files. given is the template's name, src[i:e] the text between its braces. ok is
 // false if there is no definition or a limit is reached; then nothing is written.
 func (t *templates) expand(given span, i, e int) (ok bool) {
 	if !t.wiki.expands() {
@@ -57,7 +57,7 @@ func (t *templates) expand(given span, i, e int) (ok bool) {
 		if !isAlias {
 			break
 		}
-		if rule, known := t.wiki.lookUp(t.wiki.templateName([]byte(target)), []byte(target)); known {
+		if rule, known := t.wiki.lookUp(t.wiki.templateName([]byte(target)), []byte(target)); known && !t.ownFirst(rule, []byte(target)) {
 			if rule.Op != rendering.OpVariable {
 				t.call(rule, funcNone, given, i, e)
 			}
@@ -65,24 +65,77 @@ func (t *templates) expand(given span, i, e int) (ok bool) {
 		}
 		source = t.wiki.definition([]byte(target))
 	}
-	budget := t.expander.budget
-	if source == "" || strings.HasPrefix(source, rendering.Alias) || !budget.allow(len(source)) {
-		return false
-	}
-	base := len(t.args)
-	t.split(i, e)
-	text, ok := t.expander.subst.replace(source, t.in.src, t.args[base:], maxExpandedBytes-budget.bytes)
-	t.args = t.args[:base]
-	budget.bytes += len(text)
+	text, ok := t.substituted(source, i, e)
 	if ok {
-		budget.expanded++
-		t.putExpanded(text)
+		t.renderExpansion(text)
+		t.putExpansion(text)
 	}
 	return ok
 }
 
-// putExpanded renders the wikitext of an expansion and writes it on one line.
-func (t *templates) putExpanded(source []byte) {
+// ownFirst reports whether a template with a rule has a definition that comes before the
+// rule. It does unless the rule is the user's, or decides what is no text at all, or how
+// whole lines are laid out.
+func (t *templates) ownFirst(rule rendering.Rule, name []byte) bool {
+	if rule.User || !t.wiki.expands() {
+		return false
+	}
+	switch rule.Op {
+	case rendering.OpDrop, rendering.OpVariable, rendering.OpBlock, rendering.OpItems, rendering.OpBreak, rendering.OpSound, rendering.OpListing, rendering.OpTitle:
+		return false
+	}
+	return t.wiki.definition(name) != ""
+}
+
+// expandWhole renders a template that has a rule too from its definition, if the scanner can render all of the definition: no template in it leaves a hole, no function
+// in it is unknown, and it shows something if the template has arguments. ok is false
+// otherwise; then nothing is written or counted, and the rule is used.
+func (t *templates) expandWhole(given span, i, e int) (ok bool) {
+	source := t.wiki.definition(t.in.bytes(given))
+	for range maxTemplateAlias {
+		target, isAlias := strings.CutPrefix(source, rendering.Alias)
+		if !isAlias {
+			break
+		}
+		source = t.wiki.definition([]byte(target))
+	}
+	text, ok := t.substituted(source, i, e)
+	if !ok {
+		return false
+	}
+	x := &t.expander
+	outer := x.budget.unable
+	x.budget.unable = false
+	t.renderExpansion(text)
+	ok = !x.budget.unable && x.inner.losses.holes.empty() && (len(x.text) > 0 || t.in.nameEnd(i, e) == e)
+	x.budget.unable = outer
+	if !ok {
+		x.inner.ResetTally()
+		return false
+	}
+	t.putExpansion(text)
+	return true
+}
+
+// substituted returns a definition with its parameters replaced by the arguments in
+// src[i:e], and counts it against the limits. ok is false if there is no definition or a
+// limit is reached. The result is valid until the next call.
+func (t *templates) substituted(definition string, i, e int) (text []byte, ok bool) {
+	budget := t.expander.budget
+	if definition == "" || strings.HasPrefix(definition, rendering.Alias) || !budget.allow(len(definition)) {
+		return nil, false
+	}
+	base := len(t.args)
+	t.split(i, e)
+	text, ok = t.expander.subst.replace(definition, t.in.src, t.args[base:], maxExpandedBytes-budget.bytes)
+	t.args = t.args[:base]
+	budget.bytes += len(text)
+	return text, ok
+}
+
+// renderExpansion renders the wikitext of an expansion to t.expander.text, without line
+// breaks. What it loses is counted in the inner scanner.
+func (t *templates) renderExpansion(source []byte) {
 	x := &t.expander
 	if x.inner == nil {
 		x.inner = NewScanner(x.opt)
@@ -91,6 +144,18 @@ func (t *templates) putExpanded(source []byte) {
 	x.budget.depth++
 	x.text = x.inner.AppendText(x.text[:0], source, t.wiki.page)
 	x.budget.depth--
+	for k, c := range x.text {
+		if c == '\n' {
+			x.text[k] = ' '
+		}
+	}
+}
+
+// putExpansion writes the text of an expansion, whose wikitext is source, and takes over
+// the losses of the inner scanner.
+func (t *templates) putExpansion(source []byte) {
+	x := &t.expander
+	x.budget.expanded++
 	for name, hole := range x.inner.Holes() {
 		t.losses.holes.add([]byte(name), hole.Uses, t.wiki.page.Title)
 	}
@@ -98,11 +163,6 @@ func (t *templates) putExpanded(source []byte) {
 		t.losses.dropped.Add([]byte(name), n)
 	}
 	x.inner.ResetTally()
-	for k, c := range x.text {
-		if c == '\n' {
-			x.text[k] = ' '
-		}
-	}
 	if startsBlank(source) && len(x.text) > 0 {
 		t.str(" ")
 	}

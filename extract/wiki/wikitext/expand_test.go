@@ -48,9 +48,9 @@ func TestUnknownTemplatesInSentencesAreExpanded(t *testing.T) {
 		{"en", "A [{{zq}} edit] b", "A [nothing edit] b", []string{"zq", "nothing"}},
 		{"en", "A {{zq}} b", "A b", []string{"zq", "<nowiki/>"}},
 		{"en", "A {{ZQ}} b", "A x b", []string{"zq", "x"}},
-		{"en", "A {{zq}}b", "A – b", []string{"zq", "–&#32;"}},            // a space at the end is the next word's
-		{"en", "A {{circa|5}} b", "A c. 5 b", []string{"circa", "wrong"}}, // the data win
-		{"en", "{{zq|x}}", "", []string{"zq", "a box {{{1}}}"}},           // not in a sentence
+		{"en", "A {{zq}}b", "A – b", []string{"zq", "–&#32;"}},                         // a space at the end is the next word's
+		{"en", "A {{circa|5}} b", "A around 5 b", []string{"circa", "around {{{1}}}"}}, // the definition wins
+		{"en", "{{zq|x}}", "", []string{"zq", "a box {{{1}}}"}},                        // not in a sentence
 		{"en", "A word.{{zq|x}}", "A word.", []string{"zq", "a note"}},
 	} {
 		s := definitions(t, c.defs...)
@@ -60,6 +60,58 @@ func TestUnknownTemplatesInSentencesAreExpanded(t *testing.T) {
 		}
 		if s.PageHoles() != 0 {
 			t.Errorf("%q: %d holes", c.source, s.PageHoles())
+		}
+	}
+}
+
+// dumpDefinitions are a dump's own definitions, by folded name.
+type dumpDefinitions map[string]string
+
+func (d dumpDefinitions) Definition(name, title []byte) string { return d[string(name)] }
+
+// A template is rendered by the user's rule, else by the wiki's own definition if the
+// scanner can render all of it, else by a rule that is compiled in; what is left is a
+// hole.
+func TestTheOrderOfTruth(t *testing.T) {
+	user, err := rendering.Parse("user", []byte("[ru]\ntemplate lang-fr | arg 1 \"user \"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		lang, source, want string
+		holes              int
+		own                dumpDefinitions
+	}{
+		{"ru", "город {{lang-de|Berlin}} есть", "город нем. Berlin есть", 0, dumpDefinitions{"lang-de": "нем. ''{{{1}}}''"}},
+		{"ru", "город {{lang-de|Berlin}} есть", "город нем. Berlin есть", 0, dumpDefinitions{"lang-de": "#redirect lang-x2", "lang-x2": "нем. ''{{{1}}}''"}},
+		{"ru", "это {{нп5|Имя|Name}} есть", "это Имя есть", 0, dumpDefinitions{"нп5": "{{#if:{{{1|}}}|[[{{{1}}}]]|[[:en:{{{2}}}|{{{2}}}]]}}"}},
+		{"ru", "это {{lang-fr|Paris}} есть", "это user Paris есть", 0, dumpDefinitions{"lang-fr": "фр. {{{1}}}"}},
+		{"de", "Er ist {{höhe|5}} hoch", "Er ist 5 m ü. NHN hoch", 0, dumpDefinitions{"höhe": "{{{1}}}&nbsp;m ü. NHN"}},
+		// what cannot be rendered falls to the rule
+		{"de", "Er ist {{circa|5}} alt", "Er ist um 5 alt", 0, dumpDefinitions{"circa": "{{#invoke:Circa|main|{{{1}}}}}"}},
+		{"de", "Er ist {{circa|5}} alt", "Er ist um 5 alt", 0, dumpDefinitions{"circa": "{{lua}} {{{1}}}"}},
+		{"de", "Er ist {{circa|5}} alt", "Er ist um 5 alt", 0, dumpDefinitions{"circa": "{{#time:Y|{{{1}}}}}"}},
+		{"de", "Er ist {{circa|5}} alt", "Er ist um 5 alt", 0, dumpDefinitions{"circa": "{{#if:{{{x|}}}|a}}"}},
+		{"de", "Er ist {{circa|5}} alt", "Er ist um 5 alt", 0, dumpDefinitions{"circa": "{{circa|{{{1}}}}}"}},
+		// what is no text stays none
+		{"de", "Er ist{{reflist}} alt", "Er ist alt", 0, dumpDefinitions{"reflist": "notes"}},
+		// without a rule: a hole
+		{"de", "Er ist {{zq|5}} alt", "Er ist alt", 1, dumpDefinitions{}},
+		{"de", "Er ist {{#invoke:Zq|f}} alt", "Er ist alt", 1, dumpDefinitions{}},
+		{"de", "Es ist {{CURRENTYEAR}} heute", "Es ist heute", 1, dumpDefinitions{}},
+		{"de", "Er ist {{zq|5}} alt", "Er ist 5 alt", 1, dumpDefinitions{"zq": "{{{1}}} {{#invoke:Zq|f}}"}},
+	} {
+		o := DefaultOptions()
+		o.Rendering = []*rendering.File{user}
+		s := NewScanner(o)
+		got := string(s.AppendText(nil, []byte(c.source), Page{Lang: c.lang, Title: "P", Definitions: c.own}))
+		if got != c.want || s.PageHoles() != c.holes {
+			t.Errorf("%s %q with %v: got %q with %d holes, want %q with %d", c.lang, c.source, c.own, got, s.PageHoles(), c.want, c.holes)
+		}
+		for name := range s.Holes() {
+			if strings.HasPrefix(name, "#") && name != "#invoke:zq" {
+				t.Errorf("%q: a hole of %q", c.source, name)
+			}
 		}
 	}
 }

@@ -11,9 +11,12 @@ import (
 type function uint8
 
 const (
-	funcNone function = iota
-	funcDrop
+	funcNone   function = iota
+	funcDrop            // shows nothing in an article
+	funcUnable          // shows what the dump does not tell: dates of today, results of Lua modules
 	funcTitle
+	funcLanguage
+	funcIfExist
 	funcLower
 	funcUpper
 	funcLowerFirst
@@ -33,14 +36,13 @@ const (
 )
 
 // variables maps the names of MediaWiki's variables, which have no colon, to functions.
-// Variables that depend on the current time or on other pages are dropped.
 var variables = map[string]function{
-	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "basepagename": funcTitle,
-	"subpagename": funcTitle, "rootpagename": funcTitle, "namespace": funcDrop, "sitename": funcDrop,
-	"fullpagenamee": funcTitle, "contentlang": funcDrop, "contentlanguage": funcDrop, "currentyear": funcDrop, "currentmonth": funcDrop, "currentmonthname": funcDrop, "currentday": funcDrop,
-	"localyear": funcDrop, "localmonth": funcDrop, "localday": funcDrop, "currenttime": funcDrop,
-	"numberofarticles": funcDrop, "numberofpages": funcDrop, "numberofusers": funcDrop, "revisionid": funcDrop,
-	"本名": funcTitle,
+	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "fullpagenamee": funcTitle, "basepagename": funcTitle,
+	"subpagename": funcTitle, "rootpagename": funcTitle, "本名": funcTitle, "namespace": funcDrop, "revisionid": funcDrop,
+	"contentlang": funcLanguage, "contentlanguage": funcLanguage, "sitename": funcUnable, "currentyear": funcUnable,
+	"currentmonth": funcUnable, "currentmonthname": funcUnable, "currentday": funcUnable, "currenttime": funcUnable,
+	"localyear": funcUnable, "localmonth": funcUnable, "localday": funcUnable,
+	"numberofarticles": funcUnable, "numberofpages": funcUnable, "numberofusers": funcUnable,
 }
 
 // functions maps the names of MediaWiki's parser functions, which end in a colon, to
@@ -49,13 +51,14 @@ var functions = map[string]function{
 	"lc": funcLower, "uc": funcUpper, "lcfirst": funcLowerFirst, "ucfirst": funcUpperFirst,
 	"formatnum": funcNumber, "plural": funcPlural, "grammar": funcLast, "#if": funcIf, "#ifeq": funcIfEqual,
 	"pagename": funcFirst, "fullpagename": funcFirst, "urlencode": funcFirst, "anchorencode": funcFirst,
-	"defaultsort": funcDrop, "displaytitle": funcDrop, "#invoke": funcDrop, "#tag": funcDrop, "#switch": funcSwitch, "#iferror": funcIfError,
-	"#expr": funcExpr, "#ifexpr": funcIfExpr, "#ifexist": funcDrop, "#time": funcDrop, "#lst": funcDrop,
-	"#lsth": funcDrop, "#section": funcDrop, "#property": funcDrop, "#statements": funcDrop, "#titleparts": funcDrop,
-	"#language": funcDrop, "ns": funcDrop, "int": funcDrop, "fullurl": funcDrop, "localurl": funcDrop,
-	"filepath": funcDrop, "numberofarticles": funcDrop, "pagesincategory": funcDrop, "padleft": funcPadLeft,
-	"padright": funcPadRight, "noexternallanglinks": funcDrop, "#babel": funcDrop, "#coordinates": funcDrop,
-	"sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop, "デフォルトソート": funcDrop,
+	"#switch": funcSwitch, "#iferror": funcIfError, "#ifexist": funcIfExist,
+	"#expr": funcExpr, "#ifexpr": funcIfExpr, "padleft": funcPadLeft, "padright": funcPadRight,
+	"defaultsort": funcDrop, "displaytitle": funcDrop, "sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop,
+	"デフォルトソート": funcDrop, "noexternallanglinks": funcDrop, "#tag": funcDrop, "#babel": funcDrop, "#coordinates": funcDrop,
+	"fullurl": funcDrop, "localurl": funcDrop, "filepath": funcDrop, "ns": funcDrop,
+	"#invoke": funcUnable, "#time": funcUnable, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcUnable,
+	"#language": funcUnable, "int": funcUnable, "#lst": funcUnable, "#lsth": funcUnable, "#section": funcUnable,
+	"numberofarticles": funcUnable, "pagesincategory": funcUnable,
 }
 
 // functionOf returns the parser function that name begins with, or funcNone if
@@ -69,7 +72,7 @@ func functionOf(name []byte) function {
 		return f
 	}
 	if name[0] == '#' {
-		return funcDrop
+		return funcUnable
 	}
 	return funcNone
 }
@@ -83,8 +86,12 @@ func (c *call) function(f function) {
 	switch f {
 	case funcTitle:
 		c.str(c.wiki.page.Title)
+	case funcLanguage:
+		c.str(c.wiki.page.Lang)
 	case funcFirst:
 		c.put(first)
+	case funcIfExist: // a page that a page refers to exists, as a rule
+		c.choose(true, 1)
 	case funcLast:
 		if len(c.args) > 1 {
 			c.put(c.args[len(c.args)-1].value)

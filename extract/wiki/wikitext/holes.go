@@ -42,6 +42,9 @@ func (h *holeTally) add(name []byte, n int, title string) {
 	}
 }
 
+// empty reports whether no hole has been counted since the last reset.
+func (h *holeTally) empty() bool { return len(h.uses.names) == 0 && h.uses.slack == 0 }
+
 // maxLine is the number of bytes on either side of a template that inSentence
 // examines.
 const maxLine = 1 << 10

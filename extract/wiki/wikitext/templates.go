@@ -1,6 +1,8 @@
 package wikitext
 
 import (
+	"bytes"
+
 	"pretext/extract/wiki/rendering"
 )
 
@@ -78,14 +80,20 @@ func (t *templates) parameter(i, e int) {
 	t.args = t.args[:base]
 }
 
-// template renders a template. src[i:e] is the text between its braces.
+// template renders a template. src[i:e] is the text between its braces. A template is
+// rendered by the first of these that applies: a rule of the user's files, the wiki's own
+// definition, a rule that is compiled in. What is left is a hole.
 func (t *templates) template(i, e int) {
 	given := t.in.trim(i, t.in.nameEnd(i, e))
-	rule, f, known := t.wiki.resolve(t.in.bytes(given))
+	name := t.in.bytes(given)
+	rule, f, known := t.wiki.resolve(name)
 	switch {
 	case !known:
 		t.unknown(given, i, e)
 	case f == funcDrop || f == funcNone && rule.Op == rendering.OpDrop:
+	case f == funcUnable:
+		t.unable(given, i, e)
+	case f == funcNone && t.ownFirst(rule, name) && t.within(i, e) && t.expandWhole(given, i, e):
 	default:
 		t.call(rule, f, given, i, e)
 	}
@@ -118,7 +126,7 @@ func (t *templates) unknown(given span, i, e int) {
 		t.put(given)
 		return
 	}
-	within := t.expander.budget.depth > 0 || inSentence(t.in.src, i-2, e+2) // only templates in sentences are expanded
+	within := t.within(i, e)
 	if within && t.expand(given, i, e) {
 		return
 	}
@@ -126,6 +134,27 @@ func (t *templates) unknown(given span, i, e int) {
 	if within {
 		t.hole(given)
 	}
+}
+
+// within reports whether the template whose text is src[i:e] stands in a sentence of the
+// page, or in a definition that is being expanded. Only such templates are expanded.
+func (t *templates) within(i, e int) bool {
+	return t.expander.budget.depth > 0 || inSentence(t.in.src, i-2, e+2)
+}
+
+// unable drops a function whose value is not in the dump, such as the result of a Lua
+// module. In a sentence this leaves a hole; a definition that needs the value is not used.
+func (t *templates) unable(given span, i, e int) {
+	t.expander.budget.unable = true
+	if !t.within(i, e) {
+		return
+	}
+	name := t.in.bytes(given)
+	if function, _, ok := bytes.Cut(name, []byte(":")); ok && !bytes.EqualFold(function, []byte("#invoke")) {
+		name = function // the module of #invoke is part of the name, arguments are not
+	}
+	t.losses.dropped.Add(t.wiki.templateName(name), 1)
+	t.losses.holes.add(t.wiki.templateName(name), 1, t.wiki.page.Title)
 }
 
 // nameEnd returns the end of the name of the template whose text is src[i:e]:
