@@ -60,6 +60,7 @@ type Kind string
 const (
 	Template   Kind = "template"    // folded name of a template; a rule
 	Language   Kind = "language"    // code of a language (ISO 639); its name
+	Foreign    Kind = "foreign"     // code of a language (ISO 639); what the wiki writes before a text in it, if that is not the Label "language" with the name
 	Country    Kind = "country"     // code of a country (ISO 3166 or IOC); its name
 	Region     Kind = "region"      // another code of a country; its ISO 3166 code
 	Unit       Kind = "unit"        // code of a unit of {{convert}}; its symbol, if no UnitName or UnitSymbol exists
@@ -73,7 +74,7 @@ const (
 	Label      Kind = "label"       // key of a word that an operation writes; the word
 )
 
-var kinds = []Kind{Template, Language, Country, Region, Unit, UnitName, UnitSymbol, Month, MonthAlone, Date, Era, Definition, Label}
+var kinds = []Kind{Template, Language, Foreign, Country, Region, Unit, UnitName, UnitSymbol, Month, MonthAlone, Date, Era, Definition, Label}
 
 // Alias begins the value of a definition that is a redirect to another template.
 const Alias = "#redirect "

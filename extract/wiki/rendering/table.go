@@ -252,6 +252,14 @@ func (t *Table) LanguageName(code []byte) string {
 		return name
 	}
 	base, _, more := strings.Cut(string(code), "-")
+	var tag language.Tag
+	if more { // a script or country; Wiktionary's "gem-pro" is neither, nor the language "pro"
+		raw, err := language.Raw.Parse(string(code))
+		if err != nil || !hasBase(raw, base) {
+			return ""
+		}
+		tag = language.Make(string(code))
+	}
 	if name := t.texts[Language][base]; name != "" {
 		return name
 	}
@@ -259,10 +267,8 @@ func (t *Table) LanguageName(code []byte) string {
 		return ""
 	}
 	if more {
-		if tag, err := language.Parse(string(code)); err == nil {
-			if name := t.languages.Name(tag); name != "" {
-				return name
-			}
+		if name := t.languages.Name(tag); name != "" {
+			return name
 		}
 	}
 	b, err := language.ParseBase(base)
@@ -270,6 +276,23 @@ func (t *Table) LanguageName(code []byte) string {
 		return ""
 	}
 	return t.languages.Name(b)
+}
+
+// hasBase reports whether the language of a tag is that of the code base.
+func hasBase(tag language.Tag, base string) bool {
+	own, _ := tag.Base()
+	want, err := language.ParseBase(base)
+	return err == nil && own == want
+}
+
+// ForeignLabel returns what the wiki writes before a text in a language; "" if no line
+// of kind [Foreign] says so. code is as for [Table.LanguageName].
+func (t *Table) ForeignLabel(code []byte) string {
+	if label := t.texts[Foreign][string(code)]; label != "" {
+		return label
+	}
+	base, _, _ := strings.Cut(string(code), "-")
+	return t.texts[Foreign][base]
 }
 
 // CountryName returns the name of a country in the wiki's language; "" if it is

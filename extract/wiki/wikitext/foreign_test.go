@@ -228,7 +228,7 @@ func innermost(text []byte) (templates [][]byte) {
 // their language or without a word.
 func TestTemplatesFollowTheLanguageOfTheWiki(t *testing.T) {
 	for _, c := range []struct{ lang, source, want string }{
-		{"uk", "{{lang-de|Berlin}}", "німецька: Berlin"}, {"zh", "（{{lang-en|x}}）", "（英语：x）"}, {"fr", "{{lang-en|x}}", "en anglais : x"},
+		{"uk", "{{lang-de|Berlin}}", "нім. Berlin"}, {"ru", "{{lang-de|Berlin}}", "нем. Berlin"}, {"cs", "{{lang-de|Berlin}}", "německy Berlin"}, {"id", "{{lang-de|Berlin}}", "bahasa Jerman: Berlin"}, {"vi", "{{lang-de|Berlin}}", "tiếng Đức: Berlin"}, {"ar", "{{lang-de|Berlin}}", "بالألمانية: Berlin"}, {"de", "({{laS|x}})", "(lateinisch x)"}, {"de", "{{höhe|1150|DE-NHN}} {{höhe|5}}", "1.150 m ü. NHN 5 m"}, {"ru", "это {{нп5|Имя}} есть", "это Имя есть"}, {"zh", "a{{tsl|en|X}}b", "aXb"}, {"zh", "（{{lang-en|x}}）", "（英语：x）"}, {"fr", "{{lang-en|x}}", "en anglais : x"},
 		{"ba", "{{lang-de|Berlin}}", "Berlin"}, {"oc", "{{lang-de|Berlin}}", "Berlin"}, {"ko", "{{USA}} {{flag|GER}} {{flag|France}}", "미국 독일 프랑스"},
 		{"ba", "a {{USA}} b", "a b"}, {"ba", "a {{flag|URS}} b", "a b"}, {"ru", "a {{flag|URS}} b", "a СССР b"},
 		{"de", "{{circa|1350}}", "um 1350"}, {"ba", "{{circa|1350|1400}}", "1350 – 1400"}, {"pl", "{{circa|1350}}", "ok. 1350"},
@@ -239,7 +239,7 @@ func TestTemplatesFollowTheLanguageOfTheWiki(t *testing.T) {
 		{"uk", "{{convert|5|mi|km}}", "5 миль (8,0 км)"}, {"uk", "{{convert|1|mi|km}}", "1 миля (1,6 км)"}, {"uk", "{{convert|2|mi|km}}", "2 милі (3,2 км)"},
 		{"zh", "{{convert|29|mi|km}}", "29英里（47公里）"}, {"ng", "{{convert|29|mi|km}}", "29 mi (47 km)"}, {"ng", "{{convert|100|acre}}", "100 ac (40 ha)"},
 		{"de", "{{convert|101|e6acre}}", "101.000.000 Acres (41.000.000 ha)"}, {"de", "{{convert|5|to|10|km|mi}}", "5 bis 10 Kilometer (3,1 bis 6,2 mi)"},
-		{"ru", "{{zh|c=中|s=国|p=guo}}", "китайский: 中; китайский, упрощенное письмо: 国; guo"}, {"de", "{{INRConvert|5|c}} x", "x"},
+		{"ru", "{{zh|c=中|s=国|p=guo}}", "кит. 中; кит. 国; guo"}, {"de", "{{INRConvert|5|c}} x", "x"},
 		{"fr", "au {{s|XIX|e}}", "au XIXe siècle"}, {"en", "the {{s|XIX}}", "the XIX"}, {"pt", "Do {{-séc|VI}} ao {{-séc|IV}}", "Do século VI a.C. ao século IV a.C."},
 		{"hu", "{{szám|180000}} török", "180 000 török"}, {"fr", "{{sclass|Nimitz|x|0}}", "Nimitz"}, {"fr", "{{floruit|1200}}", "1200"}, {"fr", "{{yes}}x", "x"},
 		{"de", "({{HuS|Zászlós}})", "(ungarisch Zászlós)"}, {"de", "{{grcS|πόλις|pólis}}", "altgriechisch πόλις pólis"}, {"de", "* {{Polen}} ⇒ Chorąży", "Polen ⇒ Chorąży"}, {"de", "{{Polen}}", ""},

@@ -68,6 +68,9 @@ func operations() [rendering.OpVariable + 1]func(call) {
 		rendering.OpEraName:   opEraName,
 		rendering.OpSiglo:     opSiglo,
 		rendering.OpTitle:     opTitle,
+		rendering.OpElevation: opElevation,
+		rendering.OpWord:      func(c call) { c.put(c.wordForm(c.rule.N)) },
+		rendering.OpMorphemes: opMorphemes,
 		rendering.OpEtymon:    opEtymon,
 		rendering.OpVariable:  nil,
 	}

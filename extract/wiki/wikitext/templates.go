@@ -2,6 +2,7 @@ package wikitext
 
 import (
 	"bytes"
+	"slices"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -108,9 +109,27 @@ func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) 
 	if f != funcNone {
 		c.function(f)
 	} else if op := t.operations[rule.Op]; op != nil {
+		before, holes := len(t.writer.out), t.losses.holes.page
 		op(c)
+		if len(t.writer.out) == before && t.losses.holes.page == holes && c.vanished() && t.within(i, e) {
+			t.hole(given)
+		}
 	}
 	t.args = t.args[:base]
+}
+
+// vanished reports whether a template whose rule has written nothing should have shown
+// something: it has an argument that is text, and the rule does not drop texts on purpose.
+func (c *call) vanished() bool {
+	switch c.rule.Op {
+	case rendering.OpBreak, rendering.OpSound: // a pronunciation in parentheses is dropped
+		return false
+	}
+	return slices.ContainsFunc(c.args[1:], func(a argument) bool {
+		// Rendering arguments again would cost exponential time in their depth. One
+		// that begins with markup may show nothing, such as an image.
+		return a.key.empty() && !a.value.empty() && bytes.IndexByte([]byte("[{<'"), c.in.src[a.value.start]) < 0
+	})
 }
 
 // unknown handles a template without a rule. In a sentence, the template is expanded if

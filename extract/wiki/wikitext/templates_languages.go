@@ -1,7 +1,10 @@
 package wikitext
 
 import (
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -10,17 +13,18 @@ import (
 // and {{lang-de|Wort}} as "German: Wort", with the name of the language in the
 // language of the wiki. A transliteration is rendered too.
 func opLang(c call) {
-	n, name := c.rule.N, c.wiki.table.LanguageName([]byte(c.rule.Text))
+	n, code := c.rule.N, []byte(c.rule.Text)
 	if c.rule.Text == "" {
 		n = 2
-		code := c.named("code")
-		if code.empty() {
-			code = c.arg(1)
+		given := c.named("code")
+		if given.empty() {
+			given = c.arg(1)
 		} else {
 			n = 1
 		}
-		name = c.wiki.table.LanguageName(c.bytes(code))
+		code = c.bytes(given)
 	}
+	name := c.wiki.table.LanguageName(code)
 	text := c.named("text")
 	if text.empty() {
 		text = c.arg(n)
@@ -32,8 +36,8 @@ func opLang(c call) {
 		if c.is("label") && string(c.bytes(label)) != "none" {
 			c.affixed("", label, ": ")
 		}
-	} else if name != "" {
-		c.languageLabel(name)
+	} else {
+		c.languageLabel(code, name)
 	}
 	c.put(text)
 	roman := c.named("translit")
@@ -72,8 +76,57 @@ func opEtymon(c call) {
 	case len(code) > 0:
 		c.hole(c.given)
 	}
-	if word := c.arg(c.rule.N + 1); c.rule.Text == "" && string(c.bytes(word)) != "-" {
-		c.affixed(" ", word, "")
+	if word := c.wordForm(c.rule.N + 1); c.rule.Text == "" && string(c.bytes(word)) != "-" {
+		before := " "
+		if name == "" {
+			before = ""
+		}
+		c.affixed(before, word, "")
+	}
+}
+
+// wordForm returns the form that Wiktionary shows for the word in argument n: argument
+// n+1 or the one named alt, else the word itself, else its transliteration.
+func (c *call) wordForm(n int) span {
+	form := either(either(c.arg(n+1), c.named("alt")), c.arg(n))
+	return either(form, c.named("tr"))
+}
+
+// opMorphemes renders the parts of a word: {{suffix|en|morn|ing}} as "morn + -ing", and
+// {{compound|black|bird|lang=en}}, the older syntax, as "black + bird". Named arguments
+// alt1, alt2 … hold the forms to show.
+func opMorphemes(c call) {
+	first := 1
+	if c.named("lang").empty() && c.isLanguage(c.arg(1)) {
+		first = 2
+	}
+	last := 0
+	for place, value := range positional(c.args) {
+		if !value.empty() {
+			last = place
+		}
+	}
+	for place := first; place <= last; place++ {
+		part := c.arg(place)
+		if alt := c.named("alt" + strconv.Itoa(place-first+1)); !alt.empty() {
+			part = alt
+		}
+		if part.empty() {
+			continue
+		}
+		text, mark := c.capture(part)
+		isAffix := len(text) > 0 && (text[0] == '-' || text[len(text)-1] == '-')
+		c.release(mark)
+		if place > first {
+			c.str(" + ")
+		}
+		if !isAffix && place == last && last > first && c.rule.Text == "confix" || !isAffix && place > first && c.rule.Text == "suffix" {
+			c.str("-")
+		}
+		c.put(part)
+		if !isAffix && place < last && (c.rule.Text == "prefix" || c.rule.Text == "confix" && place == first) {
+			c.str("-")
+		}
 	}
 }
 
@@ -100,8 +153,8 @@ func opZh(c call) {
 		written = true
 		if label := c.wiki.label(part.label); labels && label != "" {
 			c.str(label)
-		} else if name := c.wiki.table.LanguageName([]byte(part.code)); labels && name != "" {
-			c.languageLabel(name)
+		} else if labels {
+			c.languageLabel([]byte(part.code), c.wiki.table.LanguageName([]byte(part.code)))
 		}
 		c.put(p)
 	}
@@ -110,14 +163,26 @@ func opZh(c call) {
 	}
 }
 
-// languageLabel writes the name of a language before a text in that language: "German:
-// ".
-func (c *call) languageLabel(name string) {
+// languageLabel writes what stands before a text in the language with a code and a name:
+// "German: ". It writes nothing if the wiki's word for the language is unknown.
+func (c *call) languageLabel(code []byte, name string) {
+	if label := c.wiki.table.ForeignLabel(code); label != "" {
+		c.str(label)
+		return
+	}
+	if name == "" {
+		return
+	}
 	form := c.wiki.label("language")
 	before, after, ok := strings.Cut(form, "{name}")
 	if !ok { // label "{lower}": German adjectives
-		before, after, _ = strings.Cut(form, "{lower}")
-		name = strings.ToLower(name)
+		if before, after, ok = strings.Cut(form, "{lower}"); ok {
+			name = strings.ToLower(name)
+		} else { // label "{first}": only the first letter is in lower case
+			before, after, _ = strings.Cut(form, "{first}")
+			first, n := utf8.DecodeRuneInString(name)
+			name = string(unicode.ToLower(first)) + name[n:]
+		}
 	}
 	c.str(before)
 	c.str(name)

@@ -5,6 +5,21 @@ import (
 	"strconv"
 )
 
+// opElevation renders {{höhe|115|DE-NHN}} as "115 m ü. NHN": a height in metres, and the
+// vertical datum of which the code is given.
+func opElevation(c call) {
+	height := c.arg(1)
+	if height.empty() {
+		return
+	}
+	c.number(height)
+	datum := c.wiki.label("datum " + string(fold(&c.wiki.name, c.bytes(c.arg(2)))))
+	if datum == "" {
+		datum = " m"
+	}
+	c.str(datum)
+}
+
 // opFraction renders {{frac|1|2}} as "1/2", {{frac|3|1|4}} as "3 1/4" and
 // {{frac|2}} as "1/2".
 func opFraction(c call) {

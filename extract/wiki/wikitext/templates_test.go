@@ -1,6 +1,7 @@
 package wikitext
 
 import (
+	"strings"
 	"testing"
 
 	"pretext/extract/wiki/rendering"
@@ -29,6 +30,37 @@ func TestSpacesThatTemplatesBringAreNotDoubled(t *testing.T) {
 	} {
 		if got := string(s.AppendText(nil, []byte(source), Page{Lang: "en"})); got != want {
 			t.Errorf("%s: got %q, want %q", source, got, want)
+		}
+	}
+}
+
+// What Wiktionary's templates show, in the syntax of today and in that of older dumps.
+func TestTemplatesOfWiktionary(t *testing.T) {
+	for source, want := range map[string]string{
+		"From {{der|en|gem-pro|*berô}} x":             "From Proto-Germanic *berô x",
+		"From {{inh|en|ine-pro|*bʰer-}} x":            "From Proto-Indo-European *bʰer- x",
+		"From {{cog|pro|aver}} x":                     "From Old Provençal aver x",
+		"From {{cog|qqq-pro|aver}} x":                 "From aver x", // and a hole
+		"From {{suffix|en|morn|ing}} x":               "From morn + -ing x",
+		"From {{suffix|morn|ing|lang=en}} x":          "From morn + -ing x",
+		"From {{suf|en|use|-ful|-ness}} x":            "From use + -ful + -ness x",
+		"From {{compound|en|black|bird|t1=dark}} x":   "From black + bird x",
+		"From {{prefix|en|un|do}} x":                  "From un- + do x",
+		"From {{confix|en|de|brief|ing}} x":           "From de- + brief + -ing x",
+		"From {{affix|en|re-|use|alt2=USE}} x":        "From re- + USE x",
+		"From {{m|grc|ἀββᾶς}} x":                      "From ἀββᾶς x",
+		"From {{m|la|abbas|abbās|father}} x":          "From abbās x",
+		"From {{term||ἀββᾶς|lang=grc}} x":             "From ἀββᾶς x",
+		"From {{term|ab||away|lang=la}} x":            "From ab x",
+		"From {{m|arc||tr=ʾabbā}} x":                  "From ʾabbā x",
+		"From {{der|en|la||abbās}} x":                 "From Latin abbās x",
+		"* French: {{t|fr|mot|m}}, {{t+|fr|x|alt=y}}": "French: mot, y",
+	} {
+		s := NewScanner(DefaultOptions())
+		got := string(s.AppendText(nil, []byte(source), Page{Lang: "en", Wiki: "enwiktionary", Title: "P"}))
+		holes := strings.Count(source, "qqq")
+		if got != want || s.PageHoles() != holes {
+			t.Errorf("%q: got %q with %d holes, want %q with %d", source, got, s.PageHoles(), want, holes)
 		}
 	}
 }

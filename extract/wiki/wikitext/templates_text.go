@@ -18,11 +18,10 @@ func opLink(c call) {
 	if local := c.arg(3); !local.empty() && c.rule.N == 1 && c.isLanguage(p) && !c.isLanguage(c.arg(2)) {
 		p = local // older order of arguments: language, foreign title, title on this wiki
 	}
-	if !p.empty() {
-		c.put(p)
-		return
+	if p.empty() {
+		p = c.named("fr", "de", "es", "title")
 	}
-	c.put(c.named("fr", "de", "es", "title"))
+	c.put(either(p, c.arg(1))) // {{нп5|Anna}}: no label
 }
 
 // opHarvard renders an author-date reference inside a sentence:
