@@ -2,6 +2,9 @@
 // in single precision. It is the oracle of the tensor-core kernels and what the
 // fp32 build runs.
 //
+// attention_local_* are the same with a window: a query attends to keys at most
+// `reach` away.
+//
 // qkv (T, 3, A, 64) is query, key and value of every token. Grids are (rows of
 // the longest sequence / 4, A, S).
 #include "dev.cuh"
@@ -34,6 +37,18 @@ DEV Sequence sequence_of_block(Batch b) {
   return q;
 }
 
+// Reached are the tokens of the other side that a block's tokens reach, of n: all of
+// them without a window. They are those of all warps, for loops that do not diverge.
+struct Reached { int from, end; };
+
+template <bool LOCAL> DEV Reached reached(int n, int reach) {
+  int first = blockIdx.x * ROWS;
+  if (!LOCAL) return Reached{0, n};
+  return Reached{max(0, first - reach), min(n, first + ROWS + reach)};
+}
+
+template <bool LOCAL> DEV bool attends(int r, int k, int reach) { return !LOCAL || abs(r - k) <= reach; }
+
 // kept returns the factor of the probability of query r and key k: 0, or 1/keep.
 DEV float kept(Dropout d, i64 position, int r, int k, int head) {
   if (d.keep >= 256) return 1.f;
@@ -62,7 +77,7 @@ DEV float dot(const float* a, const elem* b) {
 
 // out (T, A, 64) = softmax(q·kᵀ·scale), dropped out, times v; lse (A, T) is the
 // logarithm of the softmax's sum.
-KERNEL(THREADS) attention_forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale) {
+template <bool LOCAL> DEV void forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale, int reach) {
   __shared__ float query[ROWS][D];
   Sequence q = sequence_of_block(b);
   int w = threadIdx.x >> 5, lane = threadIdx.x & 31, r = blockIdx.x * ROWS + w, head = blockIdx.y;
@@ -72,14 +87,15 @@ KERNEL(THREADS) attention_forward(elem* out, float* lse, const elem* qkv, Batch 
   copy_row(query[w], base + r * row);
   __syncwarp(); // the query is written
   float top = -1e30f, sum = 0, o0 = 0, o1 = 0;
-  for (int k0 = 0; k0 < q.keys; k0 += 32) {
+  Reached keys = reached<LOCAL>(q.keys, reach);
+  for (int k0 = keys.from; k0 < keys.end; k0 += 32) {
     int k = k0 + lane;
-    float s = k < q.keys ? dot(query[w], base + k * row + b.heads * D) * scale : -1e30f;
-    float now = fmaxf(top, warp_max(s)), old = expf(top - now), p = k < q.keys ? expf(s - now) : 0.f;
+    float s = k < keys.end && attends<LOCAL>(r, k, reach) ? dot(query[w], base + k * row + b.heads * D) * scale : -1e30f;
+    float now = fmaxf(top, warp_max(s)), old = expf(top - now), p = k < keys.end && attends<LOCAL>(r, k, reach) ? expf(s - now) : 0.f;
     sum = sum * old + warp_sum(p);
     top = now, o0 *= old, o1 *= old;
-    if (k < q.keys) p *= kept(d, q.position, r, k, head);
-    for (int j = 0; j < min(32, q.keys - k0); j++) {
+    if (k < keys.end) p *= kept(d, q.position, r, k, head);
+    for (int j = 0; j < min(32, keys.end - k0); j++) {
       const elem* v = base + (k0 + j) * row + 2 * b.heads * D;
       float pj = __shfl_sync(0xffffffffu, p, j);
       o0 += pj * value(v[lane]), o1 += pj * value(v[lane + 32]);
@@ -90,6 +106,10 @@ KERNEL(THREADS) attention_forward(elem* out, float* lse, const elem* qkv, Batch 
   to[lane + 32] = rounded(o1 / sum);
   if (lane == 0) lse[(i64)head * b.tokens + q.first + r] = top + logf(sum);
 }
+
+KERNEL(THREADS) attention_forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale) { forward<false>(out, lse, qkv, b, d, scale, 0); }
+
+KERNEL(THREADS) attention_local_forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale, int reach) { forward<true>(out, lse, qkv, b, d, scale, reach); }
 
 // delta (A, T) = Σ dout·out over a head. A warp a token and head; the grid is
 // (T·A / 4).
@@ -102,7 +122,7 @@ KERNEL(THREADS) attention_delta(float* delta, const elem* out, const elem* dout,
 }
 
 // dqkv's queries: dq = Σ dS·k with dS = P·(drop(dout·v) − delta)·scale.
-KERNEL(THREADS) attention_backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+template <bool LOCAL> DEV void backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
   __shared__ float query[ROWS][D], grad[ROWS][D];
   Sequence q = sequence_of_block(b);
   int w = threadIdx.x >> 5, lane = threadIdx.x & 31, r = blockIdx.x * ROWS + w, head = blockIdx.y;
@@ -113,15 +133,16 @@ KERNEL(THREADS) attention_backward_queries(elem* dqkv, const elem* qkv, const el
   copy_row(grad[w], dout + ((i64)(q.first + r) * b.heads + head) * D);
   __syncwarp(); // both are written
   float dq0 = 0, dq1 = 0;
-  for (int k0 = 0; k0 < q.keys; k0 += 32) {
+  Reached keys = reached<LOCAL>(q.keys, reach);
+  for (int k0 = keys.from; k0 < keys.end; k0 += 32) {
     int k = k0 + lane;
     float ds = 0;
-    if (k < q.keys) {
+    if (k < keys.end && attends<LOCAL>(r, k, reach)) {
       const elem* key = base + k * row + b.heads * D;
       float p = expf(dot(query[w], key) * scale - lse[at]);
       ds = p * (dot(grad[w], key + b.heads * D) * kept(d, q.position, r, k, head) - delta[at]) * scale;
     }
-    for (int j = 0; j < min(32, q.keys - k0); j++) {
+    for (int j = 0; j < min(32, keys.end - k0); j++) {
       const elem* key = base + (k0 + j) * row + b.heads * D;
       float x = __shfl_sync(0xffffffffu, ds, j);
       dq0 += x * value(key[lane]), dq1 += x * value(key[lane + 32]);
@@ -132,9 +153,17 @@ KERNEL(THREADS) attention_backward_queries(elem* dqkv, const elem* qkv, const el
   to[lane + 32] = rounded(dq1);
 }
 
+KERNEL(THREADS) attention_backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+  backward_queries<false>(dqkv, qkv, dout, lse, delta, b, d, scale, 0);
+}
+
+KERNEL(THREADS) attention_local_backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
+  backward_queries<true>(dqkv, qkv, dout, lse, delta, b, d, scale, reach);
+}
+
 // dqkv's keys and values: dk = Σ dS·q and dv = Σ drop(P)·dout over the queries; 0
 // for keys that nobody attends to.
-KERNEL(THREADS) attention_backward_keys(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+template <bool LOCAL> DEV void backward_keys(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
   __shared__ float key[ROWS][D], val[ROWS][D];
   Sequence q = sequence_of_block(b);
   int w = threadIdx.x >> 5, lane = threadIdx.x & 31, k = blockIdx.x * ROWS + w, head = blockIdx.y;
@@ -146,16 +175,17 @@ KERNEL(THREADS) attention_backward_keys(elem* dqkv, const elem* qkv, const elem*
     copy_row(key[w], base + k * row + b.heads * D);
     copy_row(val[w], base + k * row + 2 * b.heads * D);
     __syncwarp(); // both are written
-    for (int r0 = 0; r0 < q.n; r0 += 32) {
+    Reached rows = reached<LOCAL>(q.n, reach);
+    for (int r0 = rows.from; r0 < rows.end; r0 += 32) {
       int r = r0 + lane;
       float p = 0, ds = 0;
-      if (r < q.n) {
+      if (r < rows.end && attends<LOCAL>(r, k, reach)) {
         float keep = kept(d, q.position, r, k, head);
         p = expf(dot(key[w], base + r * row) * scale - lse[at + r]);
         ds = p * (dot(val[w], grads + (i64)r * b.heads * D) * keep - delta[at + r]) * scale;
         p *= keep;
       }
-      for (int j = 0; j < min(32, q.n - r0); j++) {
+      for (int j = 0; j < min(32, rows.end - r0); j++) {
         const elem *query = base + (r0 + j) * row, *grad = grads + (i64)(r0 + j) * b.heads * D;
         float x = __shfl_sync(0xffffffffu, ds, j), y = __shfl_sync(0xffffffffu, p, j);
         dk0 += x * value(query[lane]), dk1 += x * value(query[lane + 32]);
@@ -167,4 +197,10 @@ KERNEL(THREADS) attention_backward_keys(elem* dqkv, const elem* qkv, const elem*
   to[lane] = rounded(dk0), to[lane + 32] = rounded(dk1);
   to += b.heads * D;
   to[lane] = rounded(dv0), to[lane + 32] = rounded(dv1);
+}
+
+KERNEL(THREADS) attention_backward_keys(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) { backward_keys<false>(dqkv, qkv, dout, lse, delta, b, d, scale, 0); }
+
+KERNEL(THREADS) attention_local_backward_keys(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
+  backward_keys<true>(dqkv, qkv, dout, lse, delta, b, d, scale, reach);
 }

@@ -16,6 +16,7 @@ const headSize = 64
 type attention struct {
 	batch                             kernels.Batch
 	drop                              kernels.Dropout
+	reach                             int // of a query to either side; -1: no window
 	sequences, longest, tokens, heads int
 	qkvAt, doutAt                     uint64
 	qkv, dout                         []float64
@@ -44,19 +45,36 @@ func (f *fixture) attention(heads int, p float64, lengths []int, visible []int32
 
 // attentionOf makes a problem of queries, keys and values (T, 3, A, 64).
 func (f *fixture) attentionOf(qkv []float64, heads int, p float64, lengths []int, visible []int32) *attention {
+	a := f.unsolved(qkv, heads, p, lengths, visible)
+	a.solveAll(f, p, lengths, visible)
+	return a
+}
+
+// unsolved makes a problem without its solution.
+func (f *fixture) unsolved(qkv []float64, heads int, p float64, lengths []int, visible []int32) *attention {
 	s, site := f.sequences(lengths...), dropout.At(dropout.Probabilities, 2)
-	m, d := masks(p, site)
+	_, d := masks(p, site)
 	t := len(s.row)
-	a := &attention{drop: d, sequences: len(lengths), tokens: t, heads: heads, batch: kernels.Batch{Cu: s.cuAt, Position: s.posAt, Tokens: int32(t), Heads: int32(heads)}}
+	a := &attention{drop: d, reach: -1, sequences: len(lengths), tokens: t, heads: heads, batch: kernels.Batch{Cu: s.cuAt, Position: s.posAt, Tokens: int32(t), Heads: int32(heads)}}
 	if visible != nil {
 		a.batch.Visible = numbers(f, "visible", visible)
 	}
 	a.qkvAt, a.qkv = f.elems("qkv", qkv)
 	a.doutAt, a.dout = f.elems("dout", f.normal(t*heads*headSize))
+	for _, n := range lengths {
+		a.longest = max(a.longest, n)
+	}
+	return a
+}
+
+// solveAll computes the solution.
+func (a *attention) solveAll(f *fixture, p float64, lengths []int, visible []int32) {
+	t, heads, site := a.tokens, a.heads, dropout.At(dropout.Probabilities, 2)
+	m, _ := masks(p, site)
 	a.want, a.slack = newAttended(t, heads), newAttended(t, heads)
 	a.delta, a.deltaSlack = make([]float64, heads*t), make([]float64, heads*t)
+	first := 0
 	for q, n := range lengths {
-		a.longest = max(a.longest, n)
 		keys := n
 		if visible != nil {
 			keys = int(visible[q])
@@ -66,23 +84,27 @@ func (f *fixture) attentionOf(qkv []float64, heads int, p float64, lengths []int
 			for i := range factor {
 				factor[i] = 1
 			}
-			dropout.Attention(m, dropout.Scores[float64]{Values: factor, Rows: n, Keys: keys, Stride: keys, Head: h}, s.position[q], site)
+			dropout.Attention(m, dropout.Scores[float64]{Values: factor, Rows: n, Keys: keys, Stride: keys, Head: h}, positionOf(q), site)
 			for r := range n {
-				a.solve(f, query{first: int(s.cu[q]), row: r, keys: keys, head: h}, factor[r*keys:(r+1)*keys])
+				from, end := 0, keys
+				if a.reach >= 0 {
+					from, end = max(0, r-a.reach), min(keys, r+a.reach+1)
+				}
+				a.solve(f, query{token: first + r, first: first + from, keys: end - from, head: h}, factor[r*keys+from:r*keys+end])
 			}
 		}
+		first += n
 	}
-	return a
 }
 
-// A query is one row of a head of a sequence.
-type query struct{ first, row, keys, head int }
+// A query is one row of a head, with the keys that it attends to.
+type query struct{ token, first, keys, head int }
 
 // solve adds what a query contributes. factor is the dropout of its keys. The bounds on
 // errors count those of single precision, u32, and of a rounding of P and dS to elements.
 func (a *attention) solve(f *fixture, q query, factor []float64) {
 	u, least := f.unit()
-	token := q.first + q.row
+	token := q.token
 	at := func(row, what int) []float64 { return a.qkv[((row*3+what)*a.heads+q.head)*headSize:][:headSize] }
 	of := func(x []float64, row int) []float64 { return x[(row*a.heads+q.head)*headSize:][:headSize] }
 	scores, off := make([]float64, q.keys), make([]float64, q.keys) // off: relative errors of exp(score − lse)
@@ -174,17 +196,29 @@ func (a *attention) part(dqkv []float64, what int) []float64 {
 	return out
 }
 
+// kernel returns the name of a kernel and what it is launched with behind the arguments args.
+func (a *attention) kernel(prefix, pass string, args ...any) (string, []any) {
+	args = append(args, a.batch, a.drop, float32(attentionScale))
+	if a.reach >= 0 {
+		return prefix + "_local_" + pass, append(args, int32(a.reach))
+	}
+	return prefix + "_" + pass, args
+}
+
 // plainAttention runs the plain kernels.
 func (f *fixture) plainAttention(a *attention) attended {
 	n, heads := a.tokens*a.heads*headSize, a.heads
 	grid := sim.Dim{X: blocks(a.longest, 4), Y: heads, Z: a.sequences}
 	out, lse, delta, dqkv := f.output("out", n), f.outputFloats("lse", heads*a.tokens), f.outputFloats("delta", heads*a.tokens), f.output("dqkv", 3*n)
-	scale := float32(attentionScale)
-	f.launch("attention", "attention_forward", grid, 128, out, lse, a.qkvAt, a.batch, a.drop, scale)
+	run := func(pass string, args ...any) {
+		name, args := a.kernel("attention", pass, args...)
+		f.launch("attention", name, grid, 128, args...)
+	}
+	run("forward", out, lse, a.qkvAt)
 	f.launch("attention", "attention_delta", sim.Dim{X: blocks(a.tokens*heads, 4)}, 128, delta, out, a.doutAt, int32(a.tokens), int32(heads))
 	f.withinFloats("delta", f.readFloats(delta, heads*a.tokens), a.delta, a.deltaSlack)
-	f.launch("attention", "attention_backward_queries", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
-	f.launch("attention", "attention_backward_keys", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
+	run("backward_queries", dqkv, a.qkvAt, a.doutAt, lse, delta)
+	run("backward_keys", dqkv, a.qkvAt, a.doutAt, lse, delta)
 	got := f.read(dqkv, 3*n)
 	return attended{f.read(out, n), f.readFloats(lse, heads*a.tokens), a.part(got, 0), a.part(got, 1), a.part(got, 2)}
 }
@@ -195,17 +229,20 @@ func (f *fixture) flashAttention(a *attention, atomics bool) attended {
 	n, heads := a.tokens*a.heads*headSize, a.heads
 	grid := sim.Dim{X: blocks(a.longest, 64), Y: heads, Z: a.sequences}
 	out, lse, delta, dqkv := f.output("out", n), f.outputFloats("lse", heads*a.tokens), f.outputFloats("delta", heads*a.tokens), f.output("dqkv", 3*n)
-	scale := float32(attentionScale)
-	f.launch("flash", "flash_forward", grid, 128, out, lse, a.qkvAt, a.batch, a.drop, scale)
+	run := func(pass string, shared int, args ...any) {
+		name, args := a.kernel("flash", pass, args...)
+		f.launchShared("flash", name, grid, 128, shared, args...)
+	}
+	run("forward", 0, out, lse, a.qkvAt)
 	f.write(delta, float32Bytes(a.delta))
 	if atomics {
 		dq := f.floats("dq", make([]float64, n))
-		f.launchShared("flash", "flash_backward", grid, 128, kernels.FlashShared, dqkv, dq, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
+		run("backward", kernels.FlashShared, dqkv, dq, a.qkvAt, a.doutAt, lse, delta)
 		f.launch("flash", "flash_queries_done", sim.Dim{X: blocks(n, 512)}, 128, dqkv, dq, int32(a.tokens), int32(heads))
 		f.near("dq afterwards", f.readFloats(dq, n), make([]float64, n), 0)
 	} else {
-		f.launch("flash", "flash_backward_queries", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
-		f.launchShared("flash", "flash_backward_keys", grid, 128, kernels.FlashShared, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
+		run("backward_queries", 0, dqkv, a.qkvAt, a.doutAt, lse, delta)
+		run("backward_keys", kernels.FlashShared, dqkv, a.qkvAt, a.doutAt, lse, delta)
 	}
 	got := f.read(dqkv, 3*n)
 	return attended{f.read(out, n), f.readFloats(lse, heads*a.tokens), a.part(got, 0), a.part(got, 1), a.part(got, 2)}

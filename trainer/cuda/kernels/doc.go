@@ -11,8 +11,8 @@
 //
 //	dev.cuh         types, Philox, sums of a warp and of a block
 //	norm.cu         embeddings, LayerNorm with bias, dropout and residual
-//	attention.cu    attention over sequences of any length, one warp per row
-//	flash.cu        attention on tensor cores, for the 16-bit types only
+//	attention.cu    attention over sequences of any length, with a window or without, one warp per row
+//	flash.cu        the same on tensor cores, for the 16-bit types only
 //	elementwise.cu  GELU, tanh, biases, casts, sums of columns, gathering and adding rows
 //	loss.cu         cross entropy, spans, regression
 //	optim.cu        norm of the gradients, loss scale, AdamW, LAMB

@@ -1,7 +1,9 @@
 // Attention of sequences of any length on tensor cores, in the manner of
 // FlashAttention 2: scores of 64 queries and 64 keys at a time, never the whole
 // matrix. What it computes, its arguments and the dropout are those of
-// attention.cu, which is its oracle; 16-bit types only.
+// attention.cu, which is its oracle; 16-bit types only. flash_local_* are the same
+// kernels with a window: a query attends to keys at most `reach` away, and tiles
+// that no query of a block reaches are not read.
 //
 // A block is four warps and 64 rows: a warp has 16 of them. Grids are (rows of
 // the longest sequence / 64, A, S). Rows of a tile in shared memory are LD long,
@@ -171,29 +173,56 @@ DEV void drop(float (*c)[4], Dropout d, const Kept& x) {
   }
 }
 
+// ---- windows
+
+// Reached are the rows of the other side that 64 rows from r0 on reach, of n: from is
+// the first row of a tile. All of them without a window.
+struct Reached { int from, end; };
+
+template <bool LOCAL> DEV Reached reached(int r0, int n, int reach) {
+  if (!LOCAL) return Reached{0, n};
+  return Reached{max(0, r0 - reach) / TILE * TILE, min(n, r0 + TILE + reach)};
+}
+
+// hide makes the scores of 16 queries and 64 keys that are farther apart than reach
+// as good as none. Every query must have a key within reach: of a tile without one,
+// the forward pass sums nonsense, until it is multiplied by 0 for a greater score.
+DEV void hide(float (*s)[4], int r0, int k0, int reach) {
+  if (r0 + 15 - k0 <= reach && k0 + TILE - 1 - r0 <= reach) return; // no edge of the band is here
+  int lane = threadIdx.x & 31, place = r0 + (lane >> 2) - k0 - (lane & 3) * 2 + reach; // in the window, from its end
+  UNROLL
+  for (int j = 0; j < 8; j++) {
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+      if ((u32)(place + i / 2 * 8 - j * 8 - (i & 1)) > 2u * reach) s[j][i] = -1e30f;
+    }
+  }
+}
+
 // ---- kernels
 
 // out and lse of attention_forward. Keys and values are copied a tile ahead.
-KERNEL(THREADS) flash_forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale) {
+template <bool LOCAL> DEV void forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale, int reach) {
   __shared__ __align__(16) elem tiles[5 * TILE * LD];
   Head h = head_of_block(b, qkv);
   int m0 = blockIdx.x * TILE;
   if (m0 >= h.n) return;
   int w = threadIdx.x >> 5, lane = threadIdx.x & 31, r0 = m0 + w * 16, row = lane >> 2, column = (lane & 3) * 2;
   elem *queries = tiles, *pairs = tiles + TILE * LD; // then two pairs of keys and values
+  Reached keys_of = reached<LOCAL>(m0, h.keys, reach);
   fetch(queries, h.q, h.stride, m0, h.n);
-  fetch(pairs, h.k, h.stride, 0, h.keys);
-  fetch(pairs + TILE * LD, h.v, h.stride, 0, h.keys);
+  fetch(pairs, h.k, h.stride, keys_of.from, h.keys);
+  fetch(pairs + TILE * LD, h.v, h.stride, keys_of.from, h.keys);
   u32 q[4][4];
   float o[8][4], top[2] = {-1e30f, -1e30f}, sum[2] = {0, 0}, scale2 = scale * LOG2E;
   clear(o);
-  for (int k0 = 0; k0 < h.keys; k0 += TILE) {
+  for (int k0 = keys_of.from; k0 < keys_of.end; k0 += TILE) {
     copies_done();
     __syncthreads(); // tiles are whole, and nobody reads those before them
-    if (k0 == 0) left(q, queries + w * 16 * LD);
-    elem* keys = pairs + (k0 / TILE & 1) * 2 * TILE * LD;
-    if (k0 + TILE < h.keys) {
-      elem* next = pairs + (k0 / TILE + 1 & 1) * 2 * TILE * LD;
+    if (k0 == keys_of.from) left(q, queries + w * 16 * LD);
+    elem* keys = pairs + ((k0 - keys_of.from) / TILE & 1) * 2 * TILE * LD;
+    if (k0 + TILE < keys_of.end) {
+      elem* next = pairs + ((k0 - keys_of.from) / TILE + 1 & 1) * 2 * TILE * LD;
       fetch(next, h.k, h.stride, k0 + TILE, h.keys);
       fetch(next + TILE * LD, h.v, h.stride, k0 + TILE, h.keys);
     }
@@ -209,6 +238,7 @@ KERNEL(THREADS) flash_forward(elem* out, float* lse, const elem* qkv, Batch b, D
         }
       }
     }
+    if (LOCAL) hide(s, r0, k0, reach);
     UNROLL
     for (int half = 0; half < 2; half++) {
       float now = top[half], l = 0;
@@ -248,6 +278,14 @@ KERNEL(THREADS) flash_forward(elem* out, float* lse, const elem* qkv, Batch b, D
   }
 }
 
+KERNEL(THREADS) flash_forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale) {
+  forward<false>(out, lse, qkv, b, d, scale, 0);
+}
+
+KERNEL(THREADS) flash_local_forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale, int reach) {
+  forward<true>(out, lse, qkv, b, d, scale, reach);
+}
+
 // gradients turns the scores s of 16 queries and 64 keys into P, dropped out, and
 // dp, which is dout·vᵀ, into dS = P·(drop(dp) − delta)·scale. Both are 0 past the
 // end.
@@ -278,7 +316,7 @@ DEV void gradients(float (*s)[4], float (*dp)[4], const Head& h, const float* ls
 // without opt-in. With ADD it adds
 // dq to a buffer in single precision by atomics, in any order: five products
 // instead of seven.
-template <bool ADD> DEV void backward_keys(elem* dqkv, float* dq, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+template <bool ADD, bool LOCAL> DEV void backward_keys(elem* dqkv, float* dq, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
   extern __shared__ __align__(16) elem tiles[];
   elem *keys = tiles, *values = keys + TILE * LD, *queries = values + TILE * LD, *grads = queries + TILE * LD, *p = grads + TILE * LD, *ds = p + TILE * LD;
   Head h = head_of_block(b, qkv);
@@ -292,7 +330,8 @@ template <bool ADD> DEV void backward_keys(elem* dqkv, float* dq, const elem* qk
   if (n0 < h.keys) {
     fetch(keys, h.k, h.stride, n0, h.keys);
     fetch(values, h.v, h.stride, n0, h.keys);
-    for (int m0 = 0; m0 < h.n; m0 += TILE) {
+    Reached queries_of = reached<LOCAL>(n0, h.n, reach);
+    for (int m0 = queries_of.from; m0 < queries_of.end; m0 += TILE) {
       __syncthreads(); // nobody reads the tiles of the queries before
       fetch(queries, h.q, h.stride, m0, h.n);
       fetch(grads, douts, b.heads * D, m0, h.n);
@@ -303,6 +342,7 @@ template <bool ADD> DEV void backward_keys(elem* dqkv, float* dq, const elem* qk
       left(a, queries + w * 16 * LD);
       clear(s);
       multiply_transposed(s, a, keys);
+      if (LOCAL) hide(s, m0 + w * 16, n0, reach);
       left(a, grads + w * 16 * LD);
       clear(dp);
       multiply_transposed(dp, a, values);
@@ -355,13 +395,21 @@ template <bool ADD> DEV void backward_keys(elem* dqkv, float* dq, const elem* qk
 
 // dk and dv, as attention_backward_keys.
 KERNEL(THREADS) flash_backward_keys(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
-  backward_keys<false>(dqkv, nullptr, qkv, dout, lse, delta, b, d, scale);
+  backward_keys<false, false>(dqkv, nullptr, qkv, dout, lse, delta, b, d, scale, 0);
+}
+
+KERNEL(THREADS) flash_local_backward_keys(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
+  backward_keys<false, true>(dqkv, nullptr, qkv, dout, lse, delta, b, d, scale, reach);
 }
 
 // dk and dv, and dq added to dq (T, A, 64), which flash_queries_done ends: faster,
 // and rounded differently in every run.
 KERNEL(THREADS) flash_backward(elem* dqkv, float* dq, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
-  backward_keys<true>(dqkv, dq, qkv, dout, lse, delta, b, d, scale);
+  backward_keys<true, false>(dqkv, dq, qkv, dout, lse, delta, b, d, scale, 0);
+}
+
+KERNEL(THREADS) flash_local_backward(elem* dqkv, float* dq, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
+  backward_keys<true, true>(dqkv, dq, qkv, dout, lse, delta, b, d, scale, reach);
 }
 
 // dqkv's queries from dq, which is 0 afterwards. A thread four elements.
@@ -375,7 +423,7 @@ KERNEL(THREADS) flash_queries_done(elem* dqkv, float* dq, int tokens, int heads)
 }
 
 // dq in a fixed order, as attention_backward_queries: 64 queries, over all keys.
-KERNEL(THREADS) flash_backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+template <bool LOCAL> DEV void backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
   __shared__ __align__(16) elem tiles[4 * TILE * LD];
   elem *queries = tiles, *grads = queries + TILE * LD, *keys = grads + TILE * LD, *values = keys + TILE * LD;
   Head h = head_of_block(b, qkv);
@@ -386,7 +434,8 @@ KERNEL(THREADS) flash_backward_queries(elem* dqkv, const elem* qkv, const elem* 
   fetch(grads, dout + ((i64)h.first * b.heads + h.number) * D, b.heads * D, m0, h.n);
   float dq[8][4];
   clear(dq);
-  for (int k0 = 0; k0 < h.keys; k0 += TILE) {
+  Reached keys_of = reached<LOCAL>(m0, h.keys, reach);
+  for (int k0 = keys_of.from; k0 < keys_of.end; k0 += TILE) {
     __syncthreads(); // nobody reads the tiles of the keys before
     fetch(keys, h.k, h.stride, k0, h.keys);
     fetch(values, h.v, h.stride, k0, h.keys);
@@ -397,6 +446,7 @@ KERNEL(THREADS) flash_backward_queries(elem* dqkv, const elem* qkv, const elem* 
     left(a, queries + w * 16 * LD);
     clear(s);
     multiply_transposed(s, a, keys);
+    if (LOCAL) hide(s, m0 + w * 16, k0, reach);
     left(a, grads + w * 16 * LD);
     clear(dp);
     multiply_transposed(dp, a, values);
@@ -412,4 +462,12 @@ KERNEL(THREADS) flash_backward_queries(elem* dqkv, const elem* qkv, const elem* 
     UNROLL
     for (int j = 0; j < 8; j++) store2(to + j * 8, dq[j][2 * half], dq[j][2 * half + 1]);
   }
+}
+
+KERNEL(THREADS) flash_backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+  backward_queries<false>(dqkv, qkv, dout, lse, delta, b, d, scale, 0);
+}
+
+KERNEL(THREADS) flash_local_backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale, int reach) {
+  backward_queries<true>(dqkv, qkv, dout, lse, delta, b, d, scale, reach);
 }

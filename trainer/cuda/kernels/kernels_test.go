@@ -65,6 +65,9 @@ var budgets = []struct {
 	{"flash", checkFlash, map[string]budget{
 		"flash_forward": {0, 1.15}, "flash_backward": {0, 1.35}, "flash_backward_keys": {0, 1.25}, "flash_backward_queries": {0, 1.25}, "flash_queries_done": {0, 1},
 	}},
+	{"flash", checkLocalFlash, map[string]budget{
+		"flash_local_forward": {0, 1.35}, "flash_local_backward": {0, 1.5}, "flash_local_backward_keys": {0, 1.4}, "flash_local_backward_queries": {0, 1.4},
+	}},
 	{"norm", checkNorm, map[string]budget{"norm_forward": {0, 2.01}, "norm_backward": {0, 2.01}}},
 	{"norm", checkEmbed, map[string]budget{"embed_forward": {0, 2.01}}},
 	{"elementwise", checkActivations, map[string]budget{"gelu_forward": {0, 1.01}, "gelu_backward": {0, 1.01}}},

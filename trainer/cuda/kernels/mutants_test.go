@@ -54,6 +54,16 @@ func limitMoved(in ptx.Instruction) ([]ptx.Instruction, bool) {
 	return nil, false
 }
 
+// limitMovedUnsigned is limitMoved for comparisons without a sign.
+func limitMovedUnsigned(in ptx.Instruction) ([]ptx.Instruction, bool) {
+	for old, now := range map[string]string{"setp.gt.u32": "setp.ge.u32", "setp.le.u32": "setp.lt.u32"} {
+		if list, ok := exchanged(old, now)(in); ok {
+			return list, true
+		}
+	}
+	return nil, false
+}
+
 // constant replaces an integer among the operands.
 func constant(op string, old, now int64) edit {
 	return func(in ptx.Instruction) ([]ptx.Instruction, bool) {
@@ -144,6 +154,19 @@ var wrong = []mutant{
 	{"a label is taken for the next", "loss", kernels.F32, "cross_entropy", "i == label ? p - 1.f : p", exchanged("setp.eq", "setp.le"), checkCrossEntropy},
 	{"the loss scale never doubles", "optim", kernels.F32, "begin_update", "if (++c->good == rule.growth)", exchanged("setp.ne", "setp.lt"), checkUpdates},
 	{"gradients are not clipped", "optim", kernels.F32, "begin_update", "c->factor = (rule.clip > 0", exchanged("setp.geu.f32", "setp.ltu.f32"), checkUpdates},
+	{"a key just outside of the window is seen", "flash", kernels.BF16, "flash_local_forward", "(u32)(place + i / 2", limitMovedUnsigned, checkLocalFlash},
+	{"dq has a key just outside of the window", "flash", kernels.F16, "flash_local_backward_queries", "(u32)(place + i / 2", limitMovedUnsigned, checkLocalFlash},
+	{"dk has a query just outside of the window", "flash", kernels.BF16, "flash_local_backward_keys", "(u32)(place + i / 2", limitMovedUnsigned, checkLocalFlash},
+	{"atomics add a key outside of the window", "flash", kernels.F16, "flash_local_backward", "(u32)(place + i / 2", limitMovedUnsigned, checkLocalFlash},
+	{"a tile with the window's end is not masked", "flash", kernels.BF16, "flash_local_forward", "no edge of the band is here", exchanged("and.pred", "or.pred"), checkLocalFlash},
+	{"a window's tiles begin behind it", "flash", kernels.BF16, "flash_local_forward", "return Reached{max(0, r0 - reach)", exchanged("sub.s32", "add.s32"), checkLocalFlash},
+	{"the last tile of a window is left out", "flash", kernels.F16, "flash_local_backward_keys", "return Reached{max(0, r0 - reach)", constant("add.s32", 64, 0), checkLocalFlash},
+	{"all tiles before the window are read", "flash", kernels.BF16, "flash_local_forward", "return Reached{max(0, r0 - reach)", constant("and.b32", 0x7fffffc0, 0), checkBand},
+	{"all tiles before the window are read for dq", "flash", kernels.BF16, "flash_local_backward_queries", "return Reached{max(0, r0 - reach)", constant("and.b32", 0x7fffffc0, 0), checkBand},
+	{"a tile more is read", "flash", kernels.BF16, "flash_local_backward", "return Reached{max(0, r0 - reach)", constant("add.s32", 64, 65), checkBand},
+	{"a key at the window's end is left out", "attention", kernels.F32, "attention_local_forward", "!LOCAL || abs(r - k) <= reach", limitMoved, checkLocal},
+	{"a query at the window's end is left out", "attention", kernels.F32, "attention_local_backward_keys", "!LOCAL || abs(r - k) <= reach", limitMoved, checkLocal},
+	{"the window ends with the block's first query", "attention", kernels.F32, "attention_local_backward_queries", "return Reached{max(0, first", constant("add.s32", 4, 1), checkLocal},
 	{"a skipped step moves weights", "optim", kernels.F32, "adamw", "if (skip) continue;", without("bra"), checkUpdates},
 }
 

@@ -28,12 +28,15 @@ func (f *fixture) sequences(lengths ...int) *sequences {
 			s.row = append(s.row, int32(i))
 		}
 		s.cu = append(s.cu, int32(len(s.row)))
-		s.position = append(s.position, int64(i)*7+1<<33)
+		s.position = append(s.position, positionOf(i))
 	}
 	s.cuAt, s.posAt = numbers(f, "cu", s.cu), numbers(f, "position", s.position)
 	s.rows = kernels.Rows{Sequence: numbers(f, "sequence", s.row), Cu: s.cuAt, Position: s.posAt, N: int32(len(s.row))}
 	return s
 }
+
+// positionOf returns the global position of sequence i.
+func positionOf(i int) int64 { return int64(i)*7 + 1<<33 }
 
 // drop drops row `row` of the batch, of width h.
 func (s *sequences) drop(m dropout.Mask, x []float64, row, h int, site dropout.Site) {
