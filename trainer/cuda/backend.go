@@ -25,8 +25,9 @@ type Backend struct {
 	// Set by tests.
 	apart  bool // give every buffer its own allocation, so that the simulator sees accesses past its end
 	limits limits
-	gelu   string // "fused" or "plain"; "": measure and use the faster one
+	ways   string // "fused" or "plain" for all choices of the encoder; "": measure and use the faster one
 	worth  int64  // instead of worthMeasuring, for the algorithms of products; 0: none
+	large  int64  // instead of worthMeasuring, for the encoder's choices; 0: none
 }
 
 var _ trainer.Backend = (*Backend)(nil)

@@ -175,8 +175,26 @@ func (p *products) logits(y, x device.Pointer, rows int, d dense) {
 
 // linearGrad adds dyᵀ·x to d.dw, the gradient of W; dy is (rows, out), x (rows, in).
 func (p *products) linearGrad(dy, x device.Pointer, rows int, d dense) {
-	m := device.Matmul{M: d.in, N: d.out, K: rows, TransB: true, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: device.Float32}
-	p.multiply(m, device.Operands{A: x, B: dy, D: d.dw, Beta: 1})
+	p.multiply(weightGrad(rows, d, p.element), device.Operands{A: x, B: dy, D: d.dw, Beta: 1})
+}
+
+func weightGrad(rows int, d dense, element device.DataType) device.Matmul {
+	return device.Matmul{M: d.in, N: d.out, K: rows, TransB: true, LDA: d.in, LDB: d.out, LDD: d.in, Type: element, Result: device.Float32}
+}
+
+// linearBiasGrad is linearGrad, and sets db, float32 (out), to the sums of dy's columns:
+// epilogues store, they do not add. It returns false, having done nothing, if the library has
+// no algorithm.
+func (p *products) linearBiasGrad(db, dy, x device.Pointer, rows int, d dense) bool {
+	m, operands := weightGrad(rows, d, p.element), device.Operands{A: x, B: dy, D: d.dw, Bias: db, Beta: 1}
+	m.Epilogue = device.BGradB
+	if p.err == nil {
+		if _, err := p.plan(m, operands); err != nil {
+			return false
+		}
+	}
+	p.multiply(m, operands)
+	return true
 }
 
 // inputGrad computes dx = dy·W + beta·dx, where beta is 0 or 1; dx is (rows, in), dy
@@ -244,8 +262,13 @@ func (c *compute) gradient() int32 {
 func (c *compute) lossScale() device.Pointer { return c.control.Add(lossScaleOffset) }
 
 // denseGrad adds the gradients of the weight and bias of y = x·Wᵀ + b, given dy
-// (rows, out) and x (rows, in), to d.dw and d.db.
-func (c *compute) denseGrad(dy, x device.Pointer, rows int, d dense) {
+// (rows, out) and x (rows, in), to d.dw and d.db. way is fused or plain. Fused is used only
+// where the library has an algorithm for it.
+func (c *compute) denseGrad(dy, x device.Pointer, rows int, d dense, way string) {
+	if way == fused && c.linearBiasGrad(c.column, dy, x, rows, d) {
+		c.addParts(d.db, c.column, 1, d.out)
+		return
+	}
 	c.columns(d.db, dy, rows, d.out)
 	c.linearGrad(dy, x, rows, d)
 }

@@ -220,35 +220,71 @@ func TestMaskedTokensInSeveralChunks(t *testing.T) {
 	}
 }
 
-// TestFusedActivationIsThatOfTheCPU computes the activation by epilogues of
-// products, after measuring, which on the simulator only shows that it runs. Their
-// tanh is as inexact as that of the hardware.
-func TestFusedActivationIsThatOfTheCPU(t *testing.T) {
+// TestEpiloguesAreThoseOfTheCPU computes the activation and gradients of biases by epilogues
+// of products, whose tanh is as inexact as that of the hardware. The second batch adds to
+// the gradients.
+func TestEpiloguesAreThoseOfTheCPU(t *testing.T) {
 	t.Parallel()
 	b := inexact(7)
-	b.gelu = fused
+	b.ways = fused
 	c, h := smallConfig(128, 1, trainer.GELUNew), trainer.PretrainHeads()
 	o := tinyOptions
 	o.Precision = trainer.BFloat16
 	p := openPair(t, b, c, h, o)
 	m := p.device.(*model)
-	if way := m.encoder.measure(); way != fused && way != plain || m.compute.err != nil {
-		t.Fatalf("measured %q, %v", way, m.compute.err)
-	}
-	batch := ragged(rand.New(rand.NewPCG(3, 3)), c, 3, 25)
-	got, want := p.gradients(t, batch, h)
+	p.gradients(t, ragged(rand.New(rand.NewPCG(4, 3)), c, 17), h)
+	got, want := p.gradients(t, ragged(rand.New(rand.NewPCG(3, 3)), c, 3, 25), h)
 	if median := compareGradients(t, got, want, 8e-2); !(median <= 1e-2) {
 		t.Errorf("the median gradient is off by %.2g", median)
 	}
-	state := m.State()
-	if state.Plans[m.encoder.choiceName()] != fused {
-		t.Errorf("plans %v do not hold the choice", state.Plans)
+	used := map[device.Epilogue]int{}
+	for shape := range m.compute.plans {
+		used[shape.Epilogue]++
 	}
-	b.gelu = ""
+	if used[device.GELUAuxBias] == 0 || used[device.DGELU] == 0 || used[device.BGradB] < 2 {
+		t.Errorf("plans by epilogue: %v", used)
+	}
+	state := m.State()
+	for _, c := range m.encoder.choices() {
+		if state.Plans[c.key(m.compute.prefix)] != fused {
+			t.Errorf("plans %v do not hold the choice of %s", state.Plans, c.name)
+		}
+	}
+	b.ways = ""
 	again := openTiny(t, b, o).(*model)
 	again.SetState(state)
-	if again.encoder.choose(); again.encoder.choice != fused {
-		t.Errorf("a resumed model chose %q", again.encoder.choice)
+	again.encoder.choose()
+	for _, c := range again.encoder.choices() {
+		if c.way != fused {
+			t.Errorf("a resumed model chose %s %q", c.name, c.way)
+		}
+	}
+}
+
+// TestLargeModelsChoose makes every choice as a model does that is worth measuring, and as a
+// deterministic one, which takes the epilogues without measuring.
+func TestLargeModelsChoose(t *testing.T) {
+	t.Parallel()
+	for _, exact := range []bool{false, true} {
+		o := tinyOptions
+		o.Precision, o.Deterministic = trainer.BFloat16, exact
+		b := inexact(8)
+		b.large = 1
+		m := openTiny(t, b, o).(*model)
+		if m.encoder.choose(); m.compute.err != nil {
+			t.Fatal(m.compute.err)
+		}
+		for _, c := range m.encoder.choices() {
+			if c.way != fused && (exact || c.way != plain) {
+				t.Errorf("deterministic %v: %s is %q", exact, c.name, c.way)
+			}
+		}
+		if err := steps(m, 1); err != nil {
+			t.Error(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -268,14 +304,14 @@ func TestSinglePrecisionNeverTakesTheEpilogueOfGELU(t *testing.T) {
 	c, h := smallConfig(128, 1, trainer.GELUNew), trainer.PretrainHeads()
 	c.InitializerRange = 0.2
 	b := inexact(7)
-	b.gelu = fused
+	b.ways = fused
 	p := openPair(t, b, c, h, tinyOptions)
 	m := p.device.(*model)
-	m.SetState(trainer.State{Plans: map[string]string{m.encoder.choiceName(): fused}}) // as a run in bf16 would leave
+	m.SetState(trainer.State{Plans: map[string]string{m.encoder.activation.key(m.compute.prefix): fused}}) // as a run in bf16 would leave
 	got, want := p.gradients(t, ragged(rand.New(rand.NewPCG(3, 3)), c, 3, 25), h)
 	compareGradients(t, got, want, 1e-4)
 	for shape := range m.compute.plans {
-		if shape.Epilogue == device.GELUAuxBias || shape.Epilogue == device.DGELU {
+		if shape.Epilogue == device.GELUAuxBias || shape.Epilogue == device.DGELU || shape.Epilogue == device.BGradB {
 			t.Errorf("a product with the epilogue %d", shape.Epilogue)
 		}
 	}

@@ -11,8 +11,7 @@ import (
 )
 
 // encoder computes the embeddings and the encoder layers, forward and backward. It holds
-// the activations and gradients, and the choice of how to compute the activation function of
-// the feed-forward block. Dimensions in comments: tokens (T), with the capacity
+// the activations and gradients, and the choices of how to compute (see choose). Dimensions in comments: tokens (T), with the capacity
 // in type shape; hidden size (H), feed-forward size (F), attention heads (A). A buffer
 // without a type in its comment holds elements, which have the type of the model's
 // precision.
@@ -27,8 +26,8 @@ type encoder struct {
 	out, narrow device.Pointer // (T, H): output of a block before its LayerNorm; the last layer's residual, only the rows that the heads read
 	d           grad
 
-	choice string // fused or plain GELU; "": not chosen yet
-	forced string // choice set by a test; "": none
+	large            int64  // multiplications from which choose measures
+	activation, sums choice // of the feed-forward block's activation, and of the gradients of biases
 }
 
 // kept is what a layer stores for the backward pass.
@@ -131,7 +130,7 @@ func (e *encoder) layer(d *batch, i int) {
 	n := int(rows.N)
 	e.linear(e.out, ctx, n, p.Attended)
 	e.norm(k.mid, e.out, p.Attended.b, residual, p.Norm1, rows, e.dropping(e.config.HiddenDropout, dropout.AttentionOutput, i))
-	e.up(p, k, n, e.choice)
+	e.up(p, k, n, e.activation.way)
 	e.linear(e.out, k.g, n, p.Down)
 	e.norm(k.final, e.out, p.Down.b, k.mid.y, p.Norm2, rows, e.dropping(e.config.HiddenDropout, dropout.FeedForward, i))
 }
@@ -141,20 +140,21 @@ func (e *encoder) layer(d *batch, i int) {
 func (e *encoder) output() device.Pointer { return e.kept(e.config.Layers - 1).final.y }
 
 // up computes the first half of the feed-forward block for n rows: k.u = mid.y·W1ᵀ + b and
-// k.g = GELU(k.u). choice is fused or plain.
-func (e *encoder) up(p *bert.Layer[dense, norm], k kept, n int, choice string) {
-	if choice == fused {
+// k.g = GELU(k.u). way is fused or plain.
+func (e *encoder) up(p *bert.Layer[dense, norm], k kept, n int, way string) {
+	if way == fused {
 		e.geluLinear(k.g, k.u, k.mid.y, n, p.Up)
 		return
 	}
-	e.linear(k.u, k.mid.y, n, p.Up)
-	e.gelu(k.g, k.u, p.Up.b, n, e.config.IntermediateSize)
+	e.affine(k.u, k.mid.y, n, p.Up)
+	size := n * e.config.IntermediateSize
+	e.each("gelu_again", size, k.g, k.u, int64(size), e.tanh())
 }
 
-// upGrad computes d.u, the gradient of k.u, from d.o, the gradient of g·W2ᵀ. choice is fused
+// upGrad computes d.u, the gradient of k.u, from d.o, the gradient of g·W2ᵀ. way is fused
 // or plain.
-func (e *encoder) upGrad(p *bert.Layer[dense, norm], k kept, n int, choice string) {
-	if choice == fused {
+func (e *encoder) upGrad(p *bert.Layer[dense, norm], k kept, n int, way string) {
+	if way == fused {
 		e.geluInputGrad(e.d.u, e.d.o, k.u, n, p.Down)
 		return
 	}
@@ -203,8 +203,8 @@ func (e *encoder) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free
 	// Feed-forward block: dz becomes the gradient of mid.y, by the residual and by the block.
 	e.normGrad(dz, do, dy, k.final, p.Norm2, rows, e.dropping(e.config.HiddenDropout, dropout.FeedForward, i))
 	e.linearGrad(do, k.g, n, p.Down)
-	e.upGrad(p, k, n, e.choice)
-	e.denseGrad(du, k.mid.y, n, p.Up)
+	e.upGrad(p, k, n, e.activation.way)
+	e.denseGrad(du, k.mid.y, n, p.Up, e.sums.way)
 	e.inputGrad(dz, du, n, p.Up, 1)
 
 	// Attention block: dy becomes the gradient of the residual, dz that of ctx.
@@ -218,7 +218,7 @@ func (e *encoder) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free
 		dctx, dx, other = do, dz, dy
 	}
 	e.attendGrad(d, i, k, dctx)
-	e.denseGrad(e.d.qkv, k.x, d.tokens, p.QKV)
+	e.denseGrad(e.d.qkv, k.x, d.tokens, p.QKV, e.sums.way)
 	e.inputGrad(dx, e.d.qkv, d.tokens, p.QKV, 1)
 	return dx, other
 }

@@ -178,7 +178,7 @@ func (s *heads) pool(p pass) {
 		return
 	}
 	s.each("tanh_backward", n*h, b.dy, b.y, int64(n*h))
-	s.denseGrad(b.dy, b.first, n, s.p.Pooler)
+	s.denseGrad(b.dy, b.first, n, s.p.Pooler, plain)
 	s.inputGrad(b.dx, b.dy, n, s.p.Pooler, 0)
 	s.addRows("add_rows_elem", p.dy, b.dx, p.d.pooled.firsts)
 }
@@ -190,7 +190,7 @@ func (s *heads) logitsGrad(x device.Pointer, rows int, head dense) {
 	if n := rows * head.out; s.dlogits != s.raw {
 		s.each("round_down", n, s.dlogits, s.raw, int64(n))
 	}
-	s.denseGrad(s.dlogits, x, rows, head)
+	s.denseGrad(s.dlogits, x, rows, head, plain)
 }
 
 // nsp computes next-sentence prediction: two logits from the pooled output.

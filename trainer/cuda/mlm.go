@@ -59,11 +59,11 @@ func (s *heads) maskedLoss(c chunk, p pass) {
 // adds the gradient of the encoder's output to p.dy.
 func (s *heads) maskedGrad(c chunk, p pass) {
 	b, h, n := &s.mlm, s.config.HiddenSize, c.rows
-	s.denseGrad(b.logits, b.norm.y, n, s.decoder())
+	s.denseGrad(b.logits, b.norm.y, n, s.decoder(), plain)
 	s.inputGrad(b.do, b.logits, n, s.decoder(), 0)
 	s.normGrad(b.dg, 0, b.do, b.norm, s.p.TransformNorm, kernels.Rows{N: int32(n)}, keepAll)
 	s.each("gelu_backward", n*h, b.dg, b.u, int64(n*h), s.tanh())
-	s.denseGrad(b.dg, b.x, n, s.p.Transform)
+	s.denseGrad(b.dg, b.x, n, s.p.Transform, plain)
 	s.inputGrad(b.dx, b.dg, n, s.p.Transform, 0)
 	s.addRows("add_rows_elem", p.dy, b.dx, c.scattered)
 }

@@ -41,7 +41,7 @@ func newModel(c trainer.Config, h trainer.Heads, o trainer.Options, s shape) *mo
 	m.compute = compute{products: products{queue: main, element: types[o.Precision].element, bytes: s.workspace, measures: !o.Deterministic, worth: worthMeasuring}, config: c, seed: o.Seed}
 	m.staging = staging{queue: main}
 	m.params = parameters{layout: newLayout(c, h, s), hidden: c.HiddenSize}
-	m.encoder = encoder{compute: &m.compute, o: o, p: &m.params.views, tokens: s.tokens}
+	m.encoder = encoder{compute: &m.compute, o: o, p: &m.params.views, tokens: s.tokens, large: worthMeasuring, activation: choice{name: "GELU"}, sums: choice{name: "bias gradients"}}
 	m.heads = heads{compute: &m.compute, staging: &m.staging, h: h, p: &m.params.views, vocabulary: s.vocabulary}
 	m.ranks = ranks{staging: &m.staging, comm: trainer.OrAlone(o.Comm), params: &m.params}
 	m.update = update{compute: &m.compute, staging: &m.staging, o: o, params: &m.params, heads: &m.heads, ranks: &m.ranks}
@@ -84,7 +84,13 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	if b.worth > 0 {
 		m.compute.worth = b.worth
 	}
-	m.uploads.device, m.encoder.forced = b.device, b.gelu
+	if b.large > 0 {
+		m.encoder.large = b.large
+	}
+	m.uploads.device = b.device
+	for _, c := range m.encoder.choices() {
+		c.forced = b.ways
+	}
 	m.params.views = bert.View(&m.params, c, h)
 	if err := m.prepare(); err != nil {
 		return nil, errors.Join(err, m.Close())
@@ -303,8 +309,10 @@ func (m *model) Snapshot() (trainer.Snapshot, error) {
 func (m *model) State() trainer.State {
 	s := m.update.state
 	s.Plans = m.compute.algorithms()
-	if m.encoder.choice != "" {
-		s.Plans[m.encoder.choiceName()] = m.encoder.choice
+	for _, c := range m.encoder.choices() {
+		if c.way != "" {
+			s.Plans[c.key(m.compute.prefix)] = c.way
+		}
 	}
 	if len(s.Plans) == 0 {
 		s.Plans = nil
@@ -315,7 +323,9 @@ func (m *model) State() trainer.State {
 // SetState implements trainer.Model. In fp32 and bf16 the loss scale becomes 1.
 // Existing product plans are freed; later products use the algorithms in s.Plans.
 func (m *model) SetState(s trainer.State) {
-	m.encoder.choice = ""
+	for _, c := range m.encoder.choices() {
+		c.way = ""
+	}
 	m.compute.replan(s.Plans)
 	m.update.setState(s)
 }

@@ -18,7 +18,7 @@ var modules = []module{
 	{"norm", 128, []string{"embed_forward", "norm_forward", "norm_backward", "dropout_rows"}},
 	{"attention", 128, []string{"attention_forward", "attention_delta", "attention_backward_queries", "attention_backward_keys"}},
 	{"flash", 128, []string{"flash_forward", "flash_backward", "flash_queries_done", "flash_backward_queries", "flash_backward_keys"}},
-	{"elementwise", 256, []string{"gelu_forward", "gelu_backward", "tanh_forward", "tanh_backward", "add", "round_down", "column_sums", "add_parts",
+	{"elementwise", 256, []string{"gelu_forward", "gelu_again", "gelu_backward", "tanh_forward", "tanh_backward", "add", "round_down", "column_sums", "add_parts",
 		"gather_rows", "add_rows_f32", "add_rows_elem"}},
 	{"loss", 256, []string{"cross_entropy", "span_entropy", "squared_error", "sum_losses"}},
 	{"optim", 256, []string{"sum_squares", "begin_update", "adamw", "lamb_direction", "lamb_ratios", "lamb_move"}},

@@ -34,7 +34,7 @@ KERNEL(THREADS) gelu_forward(elem* g, elem* u, const elem* bias, i64 n, int widt
   store4(g + at, v);
 }
 
-// g = gelu(u) once more, for the backward pass.
+// g = gelu(u).
 KERNEL(THREADS) gelu_again(elem* g, const elem* u, i64 n, int tanh_form) {
   i64 at = first_of_thread();
   if (at >= n) return;
