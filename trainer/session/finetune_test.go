@@ -157,9 +157,10 @@ func TestMeasuresOfSeveralTablesAreToldApart(t *testing.T) {
 	}
 }
 
-// Questions are measured by the official measures, on the way too.
-func TestAnswersAreMeasuredOnTheWay(t *testing.T) {
-	c := fineClassify(t)
+// fineSquad are the options of a run on four questions that are held out too, which starts as
+// that of c.
+func fineSquad(t *testing.T, c FinetuneOptions) SquadOptions {
+	t.Helper()
 	text := "the good cat a bad dog"
 	questions := []map[string]any{}
 	for i, word := range []string{"cat", "dog", "good", "bad"} {
@@ -174,9 +175,15 @@ func TestAnswersAreMeasuredOnTheWay(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := SquadOptions{FinetuneOptions: c.FinetuneOptions, TrainFile: path, PredictFile: path, Windows: squad.DefaultOptions(), Answers: squad.DefaultPredictOptions()}
+	o := SquadOptions{FinetuneOptions: c, TrainFile: path, PredictFile: path, Windows: squad.DefaultOptions(), Answers: squad.DefaultPredictOptions()}
 	o.Windows.MaxQueryLength, o.Windows.DocStride = 8, 6
 	o.MaxSeqLength, o.EvalSteps, o.Recipe.Batch = 24, 4, 4
+	return o
+}
+
+// Questions are measured by the official measures, on the way too.
+func TestAnswersAreMeasuredOnTheWay(t *testing.T) {
+	o := fineSquad(t, fineClassify(t).FinetuneOptions)
 	result, err := FinetuneSquad(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
