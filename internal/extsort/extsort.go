@@ -38,13 +38,58 @@ func compare(a, b Pair) int {
 
 var pairs = kind[Pair]{
 	bytes:   pairBytes,
-	sort:    func(list []Pair) { slices.SortFunc(list, compare) },
+	sort:    func(list []Pair) { sortPairs(list, 64-radixBits) },
 	compare: compare,
 	put: func(b []byte, p Pair) {
 		binary.LittleEndian.PutUint64(b, p.Key)
 		binary.LittleEndian.PutUint64(b[8:], p.Value)
 	},
 	get: func(b []byte) Pair { return Pair{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])} },
+}
+
+// radixBits is the number of bits of the key by which sortPairs deals pairs at a time, and
+// fewPairs the length of a list that is sorted by comparing: dealing costs more.
+const (
+	radixBits = 8
+	fewPairs  = 64
+)
+
+// sortPairs sorts pairs whose keys are equal above the radixBits bits from shift on. Keys
+// are hashes: dealing them by their bits needs fewer steps than comparing them.
+func sortPairs(list []Pair, shift int) {
+	if len(list) <= fewPairs || shift < 0 {
+		slices.SortFunc(list, compare)
+		return
+	}
+	const digits = 1 << radixBits
+	var next, end [digits]int
+	for i := range list {
+		end[list[i].Key>>shift%digits]++
+	}
+	sum := 0
+	for d, n := range end {
+		next[d] = sum
+		sum += n
+		end[d] = sum
+	}
+	begin := 0
+	for d := range digits {
+		for next[d] < end[d] {
+			p := list[next[d]]
+			for { // puts each pair to its place, until one belongs here
+				to := p.Key >> shift % digits
+				at := next[to]
+				next[to]++
+				if int(to) == d {
+					list[at] = p
+					break
+				}
+				p, list[at] = list[at], p
+			}
+		}
+		sortPairs(list[begin:end[d]], shift-radixBits)
+		begin = end[d]
+	}
 }
 
 // A Sorter sorts pairs. Add is safe for concurrent use.
@@ -89,10 +134,17 @@ func Hash(b []byte) uint64 {
 		return hi ^ lo
 	}
 	h := mix(uint64(len(b))^k0, k1)
-	for ; len(b) >= 8; b = b[8:] {
+	other := h // of every second word, so that two products are computed at once
+	for ; len(b) >= 16; b = b[16:] {
 		h = mix(h^binary.LittleEndian.Uint64(b), k1)
+		other = mix(other^binary.LittleEndian.Uint64(b[8:]), k0)
+	}
+	if len(b) >= 8 {
+		h = mix(h^binary.LittleEndian.Uint64(b), k1)
+		b = b[8:]
 	}
 	var last [8]byte
 	copy(last[:], b)
-	return mix(mix(h^binary.LittleEndian.Uint64(last[:]), k0), k1)
+	h = mix(h^binary.LittleEndian.Uint64(last[:]), k0)
+	return mix(h^bits.RotateLeft64(other, 32), k1)
 }

@@ -3,6 +3,7 @@ package extsort
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -42,6 +43,25 @@ func TestPairsAreSortedWhateverFitsInMemory(t *testing.T) {
 	})
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left in the temporary folder: %v, %v", left, err)
+	}
+}
+
+func TestLongListsAreDealtAsTheyAreCompared(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	masks := []uint64{^uint64(0), 0, 0xff, 0xff << 56, 0xff00ff00ff00ff00, 1 << 63, 3 << 20}
+	for _, n := range []int{fewPairs, fewPairs + 1, 1000, 30_000} {
+		for _, mask := range masks {
+			got := make([]Pair, n)
+			for i := range got {
+				got[i] = Pair{rng.Uint64() & mask, rng.Uint64() % 1000}
+			}
+			want := slices.Clone(got)
+			slices.SortFunc(want, compare)
+			pairs.sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%d keys of the bits %x: not sorted", n, mask)
+			}
+		}
 	}
 }
 
