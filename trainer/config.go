@@ -66,7 +66,7 @@ type Config struct {
 
 // PresetNames lists the names that [Preset] accepts: the sizes of BERT, then those of
 // ModernBERT, each with the smallest model first.
-func PresetNames() []string { return append(bertNames(), modernNames()...) }
+func PresetNames() []string { return append(bertNames(), ModernNames()...) }
 
 func bertNames() []string { return []string{"tiny", "mini", "small", "medium", "base", "large"} }
 
@@ -76,7 +76,7 @@ func bertNames() []string { return []string{"tiny", "mini", "small", "medium", "
 // begin with "modern-" are sizes of ModernBERT (Warner et al. 2024, arXiv 2412.13663).
 func Preset(name string, vocabSize int) (Config, error) {
 	shapes := [][2]int{{2, 128}, {4, 256}, {4, 512}, {8, 512}, {12, 768}, {24, 1024}} // layers, hidden size
-	if i := slices.Index(modernNames(), name); i >= 0 {
+	if i := slices.Index(ModernNames(), name); i >= 0 {
 		return modernPreset(i, vocabSize), nil
 	}
 	i := slices.Index(bertNames(), name)

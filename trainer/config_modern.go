@@ -31,7 +31,8 @@ const (
 	slidingLayer = "sliding_attention"
 )
 
-func modernNames() []string { return []string{"modern-tiny", "modern-mini", "modern-base"} }
+// ModernNames returns the names of ModernBERT's presets.
+func ModernNames() []string { return []string{"modern-tiny", "modern-mini", "modern-base"} }
 
 // modernPreset returns a size of ModernBERT. modern-base is AnswerDotAI's model of that
 // name. The small ones have the layers and the width of BERT's tiny and mini and fewer

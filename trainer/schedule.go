@@ -14,6 +14,7 @@ import (
 // does not need are nil.
 type schedule struct {
 	kind       ScheduleKind
+	alias      ScheduleKind  // another name, for options only; "": none
 	optimizer  OptimizerName // its default schedule is this one; "": no optimizer's
 	parameters []string      // names of the [ScheduleParameters] that apply to this kind
 	help       string        // in a few words, if the name is not enough
@@ -55,8 +56,16 @@ func kindsOf(match func(schedule) bool) (list []string) {
 	return list
 }
 
-// ScheduleNames returns the names of all kinds.
-func ScheduleNames() []string { return kindsOf(func(schedule) bool { return true }) }
+// ScheduleNames returns the names of all kinds, with their other names.
+func ScheduleNames() (names []string) {
+	for _, d := range schedules {
+		names = append(names, string(d.kind))
+		if d.alias != "" {
+			names = append(names, string(d.alias))
+		}
+	}
+	return names
+}
 
 // ScheduleHelp lists all kinds and the default kind of each optimizer, for help texts.
 func ScheduleHelp() string {
@@ -93,7 +102,7 @@ func (p ScheduleParameter) Kinds() string {
 func (o ScheduleOptions) Validate(optimizer OptimizerName) error {
 	s := o.For(optimizer)
 	d, defaults := s.Kind.find(), DefaultScheduleOptions()
-	errs := []error{s.Validate()}
+	errs := []error{s.Validate(), o.validateShape()}
 	for _, p := range ScheduleParameters() {
 		if value := func(o *ScheduleOptions) any { return reflect.ValueOf(p.Field(o)).Elem().Interface() }; !slices.Contains(d.parameters, p.Name) && value(&o) != value(&defaults) {
 			errs = append(errs, fmt.Errorf("--%s applies only with --schedule %s", p.Name, p.Kinds()))
@@ -113,6 +122,9 @@ func (o ScheduleOptions) For(optimizer OptimizerName) Schedule {
 		if i := slices.IndexFunc(schedules, func(d schedule) bool { return d.optimizer == optimizer }); i >= 0 && optimizer != "" {
 			s.Kind = schedules[i].kind
 		}
+	}
+	if i := slices.IndexFunc(schedules, func(d schedule) bool { return d.alias != "" && d.alias == s.Kind }); i >= 0 {
+		s.Kind = schedules[i].kind
 	}
 	if o.NumWarmupSteps == -1 {
 		s.Warmup = float64(o.NumTrainSteps / 10)

@@ -277,3 +277,35 @@ func ExampleSchedule_Rate() {
 	//  500000 5.00e-05
 	// 1000000 0.00e+00
 }
+
+// ModernBERT's name and degree of a decay are other names for WSD and its shapes.
+func TestATrapezoidIsWSD(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(o *trainer.ScheduleOptions)
+		shape  trainer.DecayShape
+		err    string
+	}{
+		"wsd":                      {func(o *trainer.ScheduleOptions) { o.Schedule = "wsd" }, "exponential", ""},
+		"trapezoid":                {func(*trainer.ScheduleOptions) {}, "1-sqrt", ""},
+		"of degree 1":              {func(o *trainer.ScheduleOptions) { o.DecayDegree = 1 }, "linear", ""},
+		"of degree 1/2":            {func(o *trainer.ScheduleOptions) { o.Schedule, o.DecayDegree = "wsd", 0.5 }, "1-sqrt", ""},
+		"exponential":              {func(o *trainer.ScheduleOptions) { o.DecayShape = "exponential" }, "exponential", ""},
+		"both, the same":           {func(o *trainer.ScheduleOptions) { o.DecayShape, o.DecayDegree = "linear", 1 }, "linear", ""},
+		"both, another":            {func(o *trainer.ScheduleOptions) { o.DecayShape, o.DecayDegree = "exponential", 1 }, "exponential", "give one of them"},
+		"of degree 2":              {func(o *trainer.ScheduleOptions) { o.DecayDegree = 2 }, "", "must be 0.5 (1-sqrt) or 1 (linear)"},
+		"of no number":             {func(o *trainer.ScheduleOptions) { o.DecayDegree = math.NaN() }, "", "must be 0.5 (1-sqrt) or 1 (linear)"},
+		"a degree without a decay": {func(o *trainer.ScheduleOptions) { o.Schedule, o.DecayDegree = "constant", 1 }, "", "--decay-degree applies only with --schedule wsd"},
+	} {
+		o := trainer.DefaultScheduleOptions()
+		o.Schedule = "trapezoid"
+		c.change(&o)
+		s := o.For(trainer.StableAdamW)
+		if o.Schedule != "constant" && (s.Kind != trainer.WSD || s.Shape != c.shape || s.Decay != o.NumTrainSteps/10) {
+			t.Errorf("%s: got %v", name, s)
+		}
+		err := o.Validate(trainer.StableAdamW)
+		if (c.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: got error %v, want %q", name, err, c.err)
+		}
+	}
+}

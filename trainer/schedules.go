@@ -36,6 +36,11 @@ const (
 	// checkpoint before the decay, a run can be extended or can start its decay.
 	WSD ScheduleKind = "wsd"
 
+	// Trapezoid is ModernBERT's name of WSD (Warner et al. 2024, arXiv 2412.13663). A
+	// [Schedule] always has the kind WSD; in [ScheduleOptions] this name changes the
+	// default shape of the decay.
+	Trapezoid ScheduleKind = "trapezoid"
+
 	// Budget is a schedule by elapsed time instead of steps, as in 24hBERT (Izsak et
 	// al. 2021, arXiv 2104.07705) and Cramming (Geiping and Goldstein 2022, arXiv
 	// 2212.14034). Warmup is a fraction of the time: the rate rises until then, and
@@ -60,19 +65,20 @@ type Schedule struct {
 // ScheduleOptions are the schedule settings of a user. Start from
 // [DefaultScheduleOptions]. Fields are named after the flags of train-bert train.
 type ScheduleOptions struct {
-	Schedule       string  // a [ScheduleKind]; "": the optimizer's default
+	Schedule       string  // a [ScheduleKind] or its other name; "": the optimizer's default
 	LearningRate   float64 // peak
 	NumTrainSteps  int64
 	NumWarmupSteps int64 // -1: a tenth of the steps; a resumed run keeps its warm-up
 
-	DecaySteps int64         // -1: a tenth of the steps
-	DecayShape string        // a [DecayShape]
-	Budget     time.Duration // total time of all steps
+	DecaySteps  int64         // -1: a tenth of the steps
+	DecayShape  string        // a [DecayShape]; "": that of the schedule's name, or of DecayDegree
+	DecayDegree float64       // degree of a decay 1 − t^degree, another way to give the shape: 0.5 or 1; 0: not given
+	Budget      time.Duration // total time of all steps
 }
 
 // DefaultScheduleOptions returns run_pretraining.py's defaults.
 func DefaultScheduleOptions() ScheduleOptions {
-	return ScheduleOptions{LearningRate: 5e-5, NumTrainSteps: 100000, NumWarmupSteps: -1, DecaySteps: -1, DecayShape: string(exponential)}
+	return ScheduleOptions{LearningRate: 5e-5, NumTrainSteps: 100000, NumWarmupSteps: -1, DecaySteps: -1}
 }
 
 // ScheduleParameters returns the parameters that only some schedules have.
@@ -82,8 +88,10 @@ func ScheduleParameters() []ScheduleParameter {
 			Field: func(o *ScheduleOptions) any { return &o.Budget }, given: func(s Schedule) bool { return s.Seconds != 0 }},
 		{Name: "decay-steps", Help: "number of last steps in which the learning rate falls; -1: a tenth of all steps",
 			Field: func(o *ScheduleOptions) any { return &o.DecaySteps }, given: func(s Schedule) bool { return s.Decay != 0 }},
-		{Name: "decay-shape", Help: "how it falls: exponential (to a tenth of the peak, MiniCPM), 1-sqrt (ModernBERT) or linear",
+		{Name: "decay-shape", Help: "how it falls: exponential (to a tenth of the peak, MiniCPM; the default of wsd), 1-sqrt (ModernBERT; the default of trapezoid) or linear",
 			Values: decayShapes, Field: func(o *ScheduleOptions) any { return &o.DecayShape }, given: func(s Schedule) bool { return s.Shape != "" }},
+		{Name: "decay-degree", Help: "the same as a degree: 0.5 (1-sqrt) or 1 (linear)",
+			Field: func(o *ScheduleOptions) any { return &o.DecayDegree }, given: func(Schedule) bool { return false }},
 	}
 }
 
@@ -116,11 +124,11 @@ var schedules = []schedule{
 		rate:   func(s Schedule, _ float64) float64 { return s.Peak },
 	},
 	{
-		kind: WSD, parameters: []string{"decay-steps", "decay-shape"},
-		help: "warm-up, stable, decay",
+		kind: WSD, alias: Trapezoid, parameters: []string{"decay-steps", "decay-shape", "decay-degree"},
+		help: "warm-up, stable, decay; also named trapezoid",
 		doc:  "warm-up, stable, decay ([MiniCPM](https://arxiv.org/abs/2404.06395)): `constant` until the last `decay-steps` (by default a tenth of all steps), in which it falls",
 		complete: func(s *Schedule, o ScheduleOptions) {
-			s.Decay, s.Shape = o.DecaySteps, DecayShape(o.DecayShape)
+			s.Decay, s.Shape = o.DecaySteps, o.shape()
 			if s.Decay == -1 {
 				s.Decay = s.Steps / 10 // enough, according to MiniCPM (arXiv 2404.06395)
 			}
@@ -182,6 +190,35 @@ const (
 
 // decayShapes are all shapes, the default first.
 var decayShapes = []string{string(exponential), string(inverseSqrt), string(linearDecay)}
+
+// degrees are the degrees by which [ScheduleOptions] name shapes.
+var degrees = map[float64]DecayShape{0.5: inverseSqrt, 1: linearDecay}
+
+// shape returns the shape of the decay.
+func (o ScheduleOptions) shape() DecayShape {
+	switch {
+	case o.DecayShape != "":
+		return DecayShape(o.DecayShape)
+	case o.DecayDegree != 0:
+		return degrees[o.DecayDegree]
+	case o.Schedule == string(Trapezoid):
+		return inverseSqrt
+	}
+	return exponential
+}
+
+// validateShape returns an error for a degree that names no shape, or another one than
+// DecayShape.
+func (o ScheduleOptions) validateShape() error {
+	switch of := degrees[o.DecayDegree]; {
+	case o.DecayDegree == 0:
+	case of == "":
+		return fmt.Errorf("decay_degree %v: must be 0.5 (%s) or 1 (%s)", o.DecayDegree, inverseSqrt, linearDecay)
+	case o.DecayShape != "" && o.DecayShape != string(of):
+		return fmt.Errorf("decay_shape %q and decay_degree %v, which is %q: give one of them", o.DecayShape, o.DecayDegree, of)
+	}
+	return nil
+}
 
 // decayed returns the fraction of the peak at a step of a WSD schedule after the
 // warm-up.

@@ -239,10 +239,11 @@ func (c *Checkpoint) restore(m trainer.Model) error {
 	return nil
 }
 
-// LoadMoments loads the optimizer's moments into m, a model with the heads h, but not
-// the counters: a new phase starts with the weights and moments of the previous phase.
-// Moments of heads that m does not have are ignored. Moments of heads that the
-// checkpoint does not have stay zero.
+// LoadMoments loads the optimizer's moments into m, a model with the heads h: a new phase
+// starts with the weights and moments of the previous phase. The schedule starts again, but
+// the bias correction counts all updates that the moments have seen
+// ([trainer.State].Carried). Moments of heads that m does not have are ignored. Moments of
+// heads that the checkpoint does not have stay zero.
 func (c *Checkpoint) LoadMoments(m trainer.Model, h trainer.Heads) error {
 	s, err := OpenSafetensors(filepath.Join(c.Dir, optimizerFile))
 	if err != nil {
@@ -258,6 +259,9 @@ func (c *Checkpoint) LoadMoments(m trainer.Model, h trainer.Heads) error {
 			return fmt.Errorf("%v: %w", kind, err)
 		}
 	}
+	now := m.State()
+	now.Carried = c.State.Model.Carried + c.State.Model.Step
+	m.SetState(now)
 	return nil
 }
 

@@ -61,7 +61,11 @@ func TestRaggedMicroBatchesGiveTheGradientOfTheJoinedBatch(t *testing.T) {
 }
 
 func checkMicroBatches[T kernel.Float](t *testing.T, p trainer.Precision, tolerance float64) {
-	c, h := smallConfig(trainer.GELUNew), trainer.Heads{MLM: true, NSP: true, Labels: 3}
+	microBatches[T](t, p, smallConfig(trainer.GELUNew), trainer.Heads{MLM: true, NSP: true, Labels: 3}, tolerance)
+	microBatches[T](t, p, modernConfig(), trainer.Heads{MLM: true}, tolerance)
+}
+
+func microBatches[T kernel.Float](t *testing.T, p trainer.Precision, c trainer.Config, h trainer.Heads, tolerance float64) {
 	b := ragged(rand.New(rand.NewPCG(1, 1)), c, 9, 30, 4, 17, 2, 40) // sequence 1 has no masked token
 	o := limitsOf(b, p)
 	joined := openRandom[T](t, c, h, o, Backend{Threads: 1})
@@ -92,6 +96,7 @@ func trainSome[T kernel.Float](t testing.TB, p trainer.Precision, opt trainer.Op
 // A rankSetting is what the runs of trainRank differ in.
 type rankSetting struct {
 	opt     trainer.OptimizerName
+	modern  bool // ModernBERT
 	back    Backend
 	comm    trainer.Comm
 	steps   int
@@ -105,6 +110,9 @@ type rankSetting struct {
 func trainRank[T kernel.Float](t testing.TB, p trainer.Precision, q rankSetting) []T {
 	comm := q.comm
 	c := smallConfig(trainer.GELUNew)
+	if q.modern {
+		c = modernConfig()
+	}
 	c.HiddenSize, c.IntermediateSize, c.VocabSize = 48, 80, 301
 	r := rand.New(rand.NewPCG(4, 2))
 	var batches []*trainer.Batch
@@ -114,9 +122,9 @@ func trainRank[T kernel.Float](t testing.TB, p trainer.Precision, q rankSetting)
 	o := limitsOf(batches[0], p)
 	o.Masked += 10
 	o.Optimizer, o.Comm, o.ShardOptimizer = trainer.DefaultOptimizer(q.opt), comm, q.shard
-	m := openRandom[T](t, c, trainer.PretrainHeads(), o, q.back)
+	m := openRandom[T](t, c, c.PretrainHeads(), o, q.back)
 	for _, b := range batches {
-		coef := b.Counts(trainer.PretrainHeads()).Coef()
+		coef := b.Counts(m.h).Coef()
 		for j := range 3 {
 			if j%comm.Size() != comm.Rank() {
 				continue
@@ -142,12 +150,13 @@ func trainRank[T kernel.Float](t testing.TB, p trainer.Precision, q rankSetting)
 }
 
 func TestWeightsAreTheSameBitsForAnyNumberOfThreads(t *testing.T) {
-	for _, opt := range []trainer.OptimizerName{trainer.AdamW, trainer.LAMB} {
-		want := trainSome[float32](t, trainer.Float32, opt, Backend{Threads: 1}, trainer.Alone{}, 3)
+	for _, s := range []rankSetting{{opt: trainer.AdamW}, {opt: trainer.LAMB}, {opt: trainer.StableAdamW, modern: true}} {
+		s.back, s.comm, s.steps, s.overlap = Backend{Threads: 1}, trainer.Alone{}, 3, true
+		want := trainRank[float32](t, trainer.Float32, s)
 		for _, threads := range []int{2, 3, 7} {
-			got := trainSome[float32](t, trainer.Float32, opt, Backend{Threads: threads}, trainer.Alone{}, 3)
-			if !slices.Equal(got, want) {
-				t.Errorf("%s: %d threads give other weights than one", opt, threads)
+			s.back.Threads = threads
+			if got := trainRank[float32](t, trainer.Float32, s); !slices.Equal(got, want) {
+				t.Errorf("%s: %d threads give other weights than one", s.opt, threads)
 			}
 		}
 	}

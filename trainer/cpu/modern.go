@@ -25,8 +25,8 @@ type rotation[T kernel.Float] struct {
 	cos, sin []T // (positions, half)
 }
 
-func newRotation[T kernel.Float](c trainer.Config, positions int, theta float64) rotation[T] {
-	d := c.HeadSize()
+func newRotation[T kernel.Float](c trainer.Config, theta float64) rotation[T] {
+	d, positions := c.HeadSize(), c.MaxPositions
 	r := rotation[T]{half: d / 2, cos: make([]T, positions*d/2), sin: make([]T, positions*d/2)}
 	for i := range r.half {
 		frequency := math.Pow(theta, -2*float64(i)/float64(d))
@@ -62,10 +62,9 @@ func newModern[T kernel.Float](c trainer.Config, o trainer.Options) *modern[T] {
 	if c.Modern == nil {
 		return nil
 	}
-	positions := min(c.MaxPositions, o.Tokens)
 	return &modern[T]{
 		stream: make([]T, o.Tokens*c.HiddenSize), last: newNormed[T](o.Tokens, c.HiddenSize),
-		global: newRotation[T](c, positions, c.Modern.GlobalTheta), local: newRotation[T](c, positions, c.Modern.LocalTheta),
+		global: newRotation[T](c, c.Modern.GlobalTheta), local: newRotation[T](c, c.Modern.LocalTheta),
 	}
 }
 
@@ -77,7 +76,7 @@ func (e *encoder[T]) rotate(b *trainer.Batch, qkv []T, layer int, back bool) {
 	}
 	e.rows(b.Tokens(), 2*h, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			t.turn(qkv[r*3*h:r*3*h+2*h], r-int(b.CuSeqlens[e.sequence[r]]), back)
+			t.turn(qkv[r*3*h:r*3*h+2*h], int(b.Positions[r]), back)
 		}
 	})
 }

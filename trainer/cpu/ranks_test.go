@@ -60,8 +60,8 @@ func overTCP(t testing.TB, n int, f func(trainer.Comm)) {
 // in turns (a full run: both), and the moments of their checkpoints, with those of one
 // rank.
 func checkRanks[T kernel.Float](t *testing.T, p trainer.Precision, steps int, tcp bool, tolerance float64) {
-	for i, opt := range []trainer.OptimizerName{trainer.AdamW, trainer.LAMB} {
-		s := rankSetting{opt: opt, back: Backend{Threads: 1}, comm: trainer.Alone{}, steps: steps, overlap: true, tcp: tcp}
+	for i, opt := range []trainer.OptimizerName{trainer.AdamW, trainer.LAMB, trainer.StableAdamW} {
+		s := rankSetting{opt: opt, modern: opt == trainer.StableAdamW, back: Backend{Threads: 1}, comm: trainer.Alone{}, steps: steps, overlap: true, tcp: tcp}
 		want := trainRank[T](t, p, s)
 		n := len(want) / 3 // parameters
 		for _, ranks := range []int{2, 3, 4} {
@@ -222,7 +222,7 @@ func TestALayerIsReducedDuringTheBackwardPassOfTheNext(t *testing.T) {
 func TestRanksMakeTheSameCalls(t *testing.T) {
 	tensors := len(trainer.Tensors(smallConfig(trainer.GELUNew), trainer.PretrainHeads()))
 	for _, shard := range []bool{false, true} {
-		for opt, norms := range map[trainer.OptimizerName]int{trainer.AdamW: 0, trainer.LAMB: 2 * tensors} {
+		for opt, norms := range map[trainer.OptimizerName]int{trainer.AdamW: 0, trainer.LAMB: 2 * tensors, trainer.StableAdamW: 2 * tensors} {
 			const ranks, steps = 4, 2
 			var all [ranks]*recorder
 			parameters := 0

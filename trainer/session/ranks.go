@@ -121,7 +121,8 @@ func (r *run) openLog() error {
 // all ranks.
 type settingsMessage struct {
 	Config trainer.Config   `json:"config"`
-	State  checkpoint.State `json:"state"` // including the progress
+	Modern *trainer.Modern  `json:"modern"` // of Config, whose JSON is BERT's alone
+	State  checkpoint.State `json:"state"`  // including the progress
 }
 
 // settings determines the model and the state of the run: rank 0 takes them
@@ -141,7 +142,7 @@ func (r *run) settings() error {
 		state := r.state
 		state.Progress = r.first
 		var err error
-		if message, err = json.Marshal(settingsMessage{r.config, state}); err != nil {
+		if message, err = json.Marshal(settingsMessage{r.config, r.config.Modern, state}); err != nil {
 			return err
 		}
 	}
@@ -154,6 +155,7 @@ func (r *run) settings() error {
 		return err
 	}
 	r.config, r.first = m.Config, m.State.Progress
+	r.config.Modern = m.Modern
 	r.state = m.State
 	r.state.Progress = trainer.Progress{}
 	return nil

@@ -3,6 +3,8 @@ package command
 import (
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"pretext/cmd/internal/cli"
 	"pretext/trainer"
 )
@@ -15,6 +17,12 @@ func flagSettings() *cli.Settings {
 		Misplaced: cli.PrepareData,
 		Others:    slices.Concat(cli.TestVariables(), cli.SharedFlags(), []string{cli.TrainBERT[len(cli.PrepareData):]}),
 		Example:   "  train-bert config train --model tiny --num-train-steps 5000 > run.yaml\n  train-bert config --json finetune squad --config run.yaml",
+		Preset: func(cmd *cobra.Command) error {
+			if f := cmd.Flags().Lookup("preset"); f == nil {
+				return nil
+			}
+			return usePreset(cmd.Flags())
+		},
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/internal/cli"
-	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/session"
 )
@@ -65,13 +64,13 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 			fs.DurationVar(to, p.Name, *to, help)
 		}
 	}
-	fs.StringVar((*string)(&o.Optimizer), "optimizer", string(o.Optimizer), "adamw (google-research/bert's) or lamb (NVIDIA's)")
+	fs.StringVar((*string)(&o.Optimizer), "optimizer", string(o.Optimizer), "adamw (google-research/bert's), lamb (NVIDIA's) or stableadamw (ModernBERT's, the default of its sizes)")
 	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
 	fs.Float64Var(&o.AdamBeta1, "adam-beta1", o.AdamBeta1, "decay rate of the optimizer's first moment")
 	fs.Float64Var(&o.AdamBeta2, "adam-beta2", o.AdamBeta2, "decay rate of the optimizer's second moment")
 	fs.Float64Var(&o.AdamEpsilon, "adam-epsilon", o.AdamEpsilon, "epsilon of the optimizer")
 	fs.Float64Var(&o.MaxGradNorm, "max-grad-norm", o.MaxGradNorm, "clip gradients to this global norm; 0: do not clip")
-	fs.Var(cli.Optional(&o.BiasCorrection, "bool", "", strconv.ParseBool), "bias-correction", "correct the bias of the moments; default: for lamb only, as in google-research/bert and NVIDIA's recipes")
+	fs.Var(cli.Optional(&o.BiasCorrection, "bool", "", strconv.ParseBool), "bias-correction", "correct the bias of the moments; default: for lamb and stableadamw, not for adamw, as in the original recipes")
 	fs.Lookup("bias-correction").NoOptDefVal = "true"
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "random seed of the initial weights, the order of examples and dropout")
 	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints, each with an evaluation")
@@ -141,7 +140,7 @@ func newTrain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train --data DIR --out DIR --model SIZE",
 		Short: "Train a model; the same command resumes it",
-		Long: `Trains BERT on the train split of --data. Writes checkpoints OUT/step-…, folders that
+		Long: `Trains BERT or ModernBERT on the train split of --data. Writes checkpoints OUT/step-…, folders that
 transformers loads, and OUT/metrics.jsonl with one line per step. Each checkpoint is
 evaluated on held-out examples: next sentence, masked LM, and masked LM where the
 input is [MASK], next to the unigram baseline (token frequencies of the train split).
@@ -154,8 +153,11 @@ Several processes train one model with --nproc N, or when torchrun or others
 start them with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: docs/multi-gpu.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.applyPreset(cmd.Flags()); err != nil {
+			if err := usePreset(cmd.Flags()); err != nil {
 				return err
+			}
+			if o.preset == presetBudget {
+				o.UsualSeqLength = 128
 			}
 			launched, err := o.asRank(cmd)
 			if launched || err != nil {
@@ -171,34 +173,6 @@ start them with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: docs/multi-gpu.md
 	o.add(cmd.Flags())
 	addJSON(cmd)
 	return cmd
-}
-
-// presetBudget is the recipe of Cramming (Geiping and Goldstein 2022, arXiv
-// 2212.14034), with the schedule of 24hBERT (Izsak et al. 2021, arXiv 2104.07705).
-const presetBudget = "budget"
-
-// applyPreset sets the flags of the preset that the user has not given.
-func (o *trainOptions) applyPreset(fs *pflag.FlagSet) error {
-	switch o.preset {
-	case "":
-		return nil
-	case presetBudget:
-	default:
-		return failure.Usagef("--preset %q: must be %s", o.preset, presetBudget)
-	}
-	o.UsualSeqLength = 128
-	for name, value := range map[string]string{
-		"schedule": string(trainer.Budget), "budget": "24h", "no-nsp": "true", "dropout": "0", "learning-rate": "1e-3", "train-batch-size": "256",
-		"adam-beta2": "0.98", "adam-epsilon": "1e-12", "max-grad-norm": "0.5", "num-train-steps": "1000000",
-	} {
-		if fs.Changed(name) {
-			continue
-		}
-		if err := fs.Lookup(name).Value.Set(value); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // train trains a model and writes its progress to stderr.

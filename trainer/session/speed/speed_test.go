@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pretext/internal/dev/tinydata"
+	"pretext/trainer"
 	"pretext/trainer/session/speed"
 )
 
@@ -40,6 +41,35 @@ func TestEveryFigureIsMeasured(t *testing.T) {
 	}
 	if len(r.First) != 4 || r.First[1].Position != 32 || r.First[3].Position != 64021 || r.Threads != 1 {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// A ModernBERT is measured on shards of pairs, whose labels it ignores, and counts fewer
+// operations the narrower its window.
+func TestAModernBERTIsMeasured(t *testing.T) {
+	o := options(t)
+	o.Model = "modern-tiny"
+	if r, err := speed.Measure(t.Context(), o); err != nil || !(r.Tokens > 0) {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	c, err := trainer.Preset("modern-tiny", 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &trainer.Batch{}
+	b.Append(trainer.Sequence{IDs: make([]int32, 5), Segments: make([]int32, 5)})
+	count := func(window int, local bool) float64 {
+		c.Modern.Window, c.Modern.Local = window, []bool{local, local}
+		return speed.Operations(c, b) - 3*2*5*(8*128*128+6*128*192)
+	}
+	for _, tc := range []struct {
+		window int
+		local  bool
+		pairs  float64
+	}{{2, false, 25}, {0, true, 5}, {2, true, 13}, {4, true, 19}, {8, true, 25}, {64, true, 25}} {
+		if got, want := count(tc.window, tc.local), 3*2*4*128*tc.pairs; got != want {
+			t.Errorf("%+v: %v operations in attention, want %v", tc, got, want)
+		}
 	}
 }
 
