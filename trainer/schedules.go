@@ -126,7 +126,7 @@ var schedules = []schedule{
 	{
 		kind: WSD, alias: Trapezoid, parameters: []string{"decay-steps", "decay-shape", "decay-degree"},
 		help: "warm-up, stable, decay; also named trapezoid",
-		doc:  "warm-up, stable, decay ([MiniCPM](https://arxiv.org/abs/2404.06395)): `constant` until the last `decay-steps` (by default a tenth of all steps), in which it falls",
+		doc:  "warm-up, stable, decay ([MiniCPM](https://arxiv.org/abs/2404.06395)), also named `trapezoid` (ModernBERT): `constant` until the last `decay-steps` (by default a tenth of all steps), in which it falls",
 		complete: func(s *Schedule, o ScheduleOptions) {
 			s.Decay, s.Shape = o.DecaySteps, o.shape()
 			if s.Decay == -1 {

@@ -57,14 +57,15 @@ func presetFlags(name string) (map[string]string, error) {
 }
 
 // modelFlags returns the recipe of ModernBERT (Warner et al. 2024, arXiv 2412.13663) for
-// its sizes. A run that keeps the records' masks has no use for a fraction of them.
+// its sizes. Its fraction of masks has no regard for the room that the records have for
+// the usual one. A run that keeps the records' masks has no use for it.
 func modelFlags(model string, fs *pflag.FlagSet) map[string]string {
 	if !slices.Contains(trainer.ModernNames(), model) {
 		return nil
 	}
 	flags := map[string]string{"optimizer": string(trainer.StableAdamW), "schedule": string(trainer.Trapezoid), "dynamic-masking": "true"}
 	if masking := fs.Lookup("dynamic-masking"); !masking.Changed || masking.Value.String() == "true" {
-		flags["masked-lm-prob"] = "0.3"
+		flags["masked-lm-prob"], flags["max-predictions-per-seq"] = "0.3", strconv.Itoa(trainer.MaxPositions)
 	}
 	return flags
 }
