@@ -90,6 +90,7 @@ bench-torch: build
 	rm -rf bin/bench-torch && bin/prepare-data demo --out bin/bench-torch/demo --quiet
 	bin/prepare-data head bin/bench-torch/demo/shards --json -n 0 > bin/bench-torch/records.jsonl
 	internal/dev/checks/env.sh bench internal/dev/bench/peers/torch_step.py bin/train-bert bin/bench-torch/demo/shards bin/bench-torch/records.jsonl $(BENCHFLAGS)
+	internal/dev/checks/env.sh bench internal/dev/bench/peers/torch_modern.py bin/train-bert
 
 # A folder to copy to a machine with an NVIDIA GPU, without Go and network: programs,
 # tests, data and run.sh, which checks and measures them. The packed file, which is what is
