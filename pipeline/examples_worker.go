@@ -147,14 +147,11 @@ func (w *examplesWorker) build(ctx context.Context, maker *sharding.ShardMaker, 
 
 // finish completes the records file of a shard.
 func (w *examplesWorker) finish(ctx context.Context, name sharding.ShardName, out *stage.Output, shard *sharding.ShardWriter) (stage.Result, error) {
-	if err := w.Commit(ctx, out); err != nil {
+	if err := out.Wait(); err != nil {
 		return stage.Result{}, err
 	}
-	index, err := w.Write(ctx, name.IndexFile(), shard.Index())
-	if err != nil {
-		return stage.Result{}, err
-	}
-	return w.Prove(ctx, name.SideCar(), shard.SideCar(out.Entry(name.Index, nil), index))
+	index := stage.Small{Name: name.IndexFile(), Data: shard.Index()}
+	return w.Publish(ctx, []*stage.Output{out}, []stage.Small{index}, name.SideCar(), shard.SideCar(out.Entry(name.Index, nil), index.Entry()))
 }
 
 // scratch configures where a task stores examples until they are shuffled.

@@ -144,7 +144,7 @@ func openDump(ctx context.Context, path string) (store.File, wiki.Dump, error) {
 
 // planBooks adds the books of one source. from is the store that lists the books in path.
 func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options) error {
-	tasks, err := books.Plan(from, []string{path}, options)
+	tasks, err := abandon(ctx, func() ([]books.Task, error) { return books.Plan(from, []string{path}, options) })
 	if err != nil {
 		return err
 	}

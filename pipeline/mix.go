@@ -96,7 +96,7 @@ func (c *ExamplesConfig) checkMix(ctx context.Context, in documentInputs) error 
 // the table of the mix.
 func (c *ExamplesConfig) assign(ctx context.Context, r stage.Runner, inputs []sharding.DocumentsInput, tokens *tokens) (*sharding.Assignment, error) {
 	if c.Examples.Mix == nil {
-		return sharding.Assign(inputs, c.Examples)
+		return abandon(ctx, func() (*sharding.Assignment, error) { return sharding.Assign(inputs, c.Examples) })
 	}
 	if err := c.Examples.Mix.CheckNames(sharding.SourceNames(inputs)); err != nil {
 		return nil, err

@@ -111,6 +111,22 @@ type PlanConfig struct {
 // PlanRun predicts a run without writing anything. If the run does not fit into memory or
 // disk space, PlanRun returns both the plan and a [*FitError].
 func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
+	type planned struct {
+		plan *Plan
+		fit  error
+	}
+	p, err := abandon(ctx, func() (planned, error) {
+		p, err := planRun(ctx, c)
+		if p != nil {
+			return planned{p, err}, nil
+		}
+		return planned{}, err
+	})
+	return p.plan, cmp.Or(err, p.fit)
+}
+
+// planRun implements PlanRun.
+func planRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	if err := errors.Join(c.Run.Examples.Validate(), c.Run.Filter.WithDefaults().Validate()); err != nil {
 		return nil, failure.Usage(err)
 	}
@@ -146,7 +162,9 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 		return nil, err
 	}
 	p.reckon(c)
-	p.Scale = c.scale(p)
+	if p.Scale, err = c.scale(ctx, p); err != nil {
+		return nil, err
+	}
 	return p, p.fit(c)
 }
 

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -44,8 +45,9 @@ const (
 	restartAfterLoss = 30.0         // seconds until a cluster has restarted a stage
 )
 
-// scale predicts the run p on each number of machines in c.Machines.
-func (c PlanConfig) scale(p *Plan) []PlannedScale {
+// scale predicts the run p on each number of machines in c.Machines. Its error is that of
+// ctx.
+func (c PlanConfig) scale(ctx context.Context, p *Plan) ([]PlannedScale, error) {
 	stages := c.scaleStages(p)
 	var rows []PlannedScale
 	for _, n := range c.Machines.Counts {
@@ -54,6 +56,9 @@ func (c PlanConfig) scale(p *Plan) []PlannedScale {
 		for run := range uint64(simulatedRuns) {
 			s := simulation{Machines: c.Machines, n: n, random: newChance(c.Machines.Seed, run)}
 			s.run(stages)
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			runs = append(runs, s)
 			row.Failures += float64(s.failures) / simulatedRuns
 		}
@@ -63,7 +68,7 @@ func (c PlanConfig) scale(p *Plan) []PlannedScale {
 		row.Busy = middle.busy / (middle.now * float64(n*c.Machines.Cores))
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, nil
 }
 
 // fixed returns the figures that do not depend on random numbers.

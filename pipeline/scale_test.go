@@ -21,8 +21,8 @@ func scaledPlan(counts ...int) (PlanConfig, *Plan) {
 
 func TestTheTimeOfManyMachinesKeepsItsBounds(t *testing.T) {
 	c, p := scaledPlan(1, 10, 100, 1000)
-	rows := c.scale(p)
-	if again := c.scale(p); !cmp.Equal(rows, again) {
+	rows := scaled(t, c, p)
+	if again := scaled(t, c, p); !cmp.Equal(rows, again) {
 		t.Error("the same seed gave other chances")
 	}
 	work, serial := 0.0, 0.0
@@ -49,9 +49,9 @@ func TestTheTimeOfManyMachinesKeepsItsBounds(t *testing.T) {
 // the others; more losses cost more.
 func TestLostMachinesCostTime(t *testing.T) {
 	c, p := scaledPlan(100)
-	usual := c.scale(p)[0]
+	usual := scaled(t, c, p)[0]
 	c.Machines.Latency = 2 // a slow storage
-	slow := c.scale(p)[0]
+	slow := scaled(t, c, p)[0]
 	if slow.Seconds < 2*usual.Seconds {
 		t.Errorf("requests of 2 s: %.0f s, of 0.03 s: %.0f s", slow.Seconds, usual.Seconds)
 	}
@@ -61,4 +61,14 @@ func TestLostMachinesCostTime(t *testing.T) {
 	if s.failures == 0 || s.now < 3600+float64(s.failures)*restartAfterLoss {
 		t.Errorf("an hour on 1,000 machines took %.0f s with %d losses", s.now, s.failures)
 	}
+}
+
+// scaled is [PlanConfig.scale] without an error.
+func scaled(t *testing.T, c PlanConfig, p *Plan) []PlannedScale {
+	t.Helper()
+	rows, err := c.scale(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
 }

@@ -25,11 +25,16 @@ func (p Problem) String() string { return p.File + ": " + p.Reason }
 
 // HashFile returns the size of a file in bytes and its SHA-256 in hexadecimal.
 func HashFile(ctx context.Context, folder Folder, name string) (bytes int64, sum string, err error) {
-	f, err := folder.Open(ctx, name)
+	f, err := store.OpenAt(ctx, folder, name, 0, store.ToEnd)
 	if err != nil {
 		return 0, "", err
 	}
 	defer f.Close()
+	return hashOf(ctx, f, name)
+}
+
+// hashOf implements [HashFile] for an open file.
+func hashOf(ctx context.Context, f File, name string) (bytes int64, sum string, err error) {
 	h := sha256.New()
 	n, err := copyChunks(ctx, h, f)
 	if err != nil {
@@ -97,24 +102,78 @@ func SourceInput(ctx context.Context, path string) (Input, error) {
 func (e FileEntry) CheckSize(ctx context.Context, folder Folder) (*Problem, error) {
 	info, err := folder.Stat(ctx, e.Name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Problem{File: e.Name, Reason: "missing"}, nil
+		return e.checkSize(store.Missing), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() != e.Bytes {
-		return &Problem{File: e.Name, Offset: min(info.Size(), e.Bytes), Reason: fmt.Sprintf("%d bytes long, the manifest says %d", info.Size(), e.Bytes)}, nil
+	if problem := e.checkSize(info.Size()); problem != nil {
+		return problem, nil
 	}
 	return nil, ctx.Err()
+}
+
+// CheckSizes is [FileEntry.CheckSize] for many files, which must be sorted by name. It
+// takes few requests to an object store.
+func CheckSizes(ctx context.Context, folder Folder, files []FileEntry) (problems []Problem, err error) {
+	if s, ok := folder.(*Stage); ok {
+		folder = s.Folder
+	}
+	own, ok := folder.(store.Folder)
+	if !ok { // of the caller's own kind
+		for _, e := range files {
+			problem, err := e.CheckSize(ctx, folder)
+			if err != nil {
+				return nil, fmt.Errorf("check %s: %w", e.Name, err)
+			}
+			if problem != nil {
+				problems = append(problems, *problem)
+			}
+		}
+		return problems, nil
+	}
+	names := make([]string, len(files))
+	for i, e := range files {
+		names[i] = e.Name
+	}
+	sizes, err := store.Sizes(ctx, own, names)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range files {
+		if problem := e.checkSize(sizes[i]); problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	return problems, nil
+}
+
+// checkSize compares the size of a file with its manifest entry.
+func (e FileEntry) checkSize(size int64) *Problem {
+	switch size {
+	case e.Bytes:
+		return nil
+	case store.Missing:
+		return &Problem{File: e.Name, Reason: "missing"}
+	}
+	return &Problem{File: e.Name, Offset: min(size, e.Bytes), Reason: fmt.Sprintf("%d bytes long, the manifest says %d", size, e.Bytes)}
 }
 
 // Check compares the file in folder with e, its manifest entry: it must exist
 // and have the same size and SHA-256. It returns nil if they agree.
 func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
-	if problem, err := e.CheckSize(ctx, folder); problem != nil || err != nil {
-		return problem, err
+	f, err := store.OpenAt(ctx, folder, e.Name, 0, max(1, e.Bytes))
+	if err != nil {
+		if problem, err := e.CheckSize(ctx, folder); problem != nil || err != nil {
+			return problem, err
+		}
+		return nil, err
 	}
-	_, sum, err := HashFile(ctx, folder, e.Name)
+	defer f.Close()
+	if problem := e.checkSize(f.Size()); problem != nil {
+		return problem, nil
+	}
+	_, sum, err := hashOf(ctx, f, e.Name)
 	if err != nil {
 		return nil, err
 	}

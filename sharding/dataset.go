@@ -65,6 +65,12 @@ type Stage struct {
 // Path returns the path of a file of the stage.
 func (s *Stage) Path(name string) string { return store.Join(s.String(), name) }
 
+// OpenAt opens a file of the stage of which the n bytes from off on are read next, in order.
+// With an object store it takes one request less than Open.
+func (s *Stage) OpenAt(ctx context.Context, name string, off, n int64) (File, error) {
+	return store.OpenAt(ctx, s.Folder, name, off, n)
+}
+
 // Open returns the data set at a path. Every command finds its input this way:
 //
 //	a file                                 one TFRecord file
@@ -92,17 +98,9 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		d.found, d.pending = []*Stage{self}, []*Stage{self}
 		return d, nil
 	}
-	info, err := store.Stat(ctx, location)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		d.Records, d.complete = []string{location}, true
-		return d, notData.Check(ctx, location)
-	}
 	entries, err := store.ReadDir(ctx, location) // sorted by name
 	if err != nil {
-		return nil, err
+		return d.single(ctx, err)
 	}
 	if self.isStage {
 		d.found = []*Stage{self}
@@ -126,6 +124,20 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// single returns d as the data set of a single file. err is the error of listing its path,
+// which is returned if that is no file.
+func (d *Dataset) single(ctx context.Context, err error) (*Dataset, error) {
+	info, statErr := store.Stat(ctx, d.Path)
+	switch {
+	case statErr != nil:
+		return nil, statErr
+	case info.IsDir():
+		return nil, err
+	}
+	d.Records, d.complete = []string{d.Path}, true
+	return d, notData.Check(ctx, d.Path)
 }
 
 // known reports whether a stage with a known name has been found.

@@ -151,7 +151,7 @@ func (l BlockList) documents(ctx context.Context, locations []string, read func(
 			ok := false
 			if err == nil {
 				b := blockReader{r, folder, read}
-				ok, err = b.documents(ctx, file.Name, func(File) ([]extract.Block, error) { return file.Blocks, nil }, yield)
+				ok, err = b.planned(ctx, file, yield)
 			}
 			if err != nil {
 				yield(nil, fmt.Errorf("read %s: %w", file.Name, err))
@@ -174,8 +174,7 @@ func Documents(ctx context.Context, folder Folder, name string) iter.Seq2[*extra
 		}
 		defer r.Close()
 		b := blockReader{r, folder, func(int64) {}}
-		seekTable := func(f File) ([]extract.Block, error) { return extract.ReadBlocks(f, f.Size()) }
-		if _, err := b.documents(ctx, name, seekTable, yield); err != nil {
+		if err := b.whole(ctx, name, yield); err != nil {
 			yield(nil, fmt.Errorf("%s: %w", store.Join(folder.String(), name), err))
 		}
 	}
@@ -188,18 +187,45 @@ type blockReader struct {
 	read   func(textBytes int64)
 }
 
-// documents calls yield for the documents of the given blocks of a file. ok is
-// false if yield returned false.
-func (r blockReader) documents(ctx context.Context, name string, blocks func(File) ([]extract.Block, error), yield func(*extract.Document, error) bool) (ok bool, err error) {
-	f, err := r.folder.Open(ctx, name)
+// planned calls yield for the documents of some blocks of a file. ok is false if yield
+// returned false. The request that opens the file reads the first blocks.
+func (r blockReader) planned(ctx context.Context, file FileBlocks, yield func(*extract.Document, error) bool) (ok bool, err error) {
+	offset, length := int64(0), int64(1)
+	if len(file.Blocks) > 0 {
+		first := file.Blocks[0]
+		offset, length = max(0, first.Offset), max(1, first.Length)
+		for _, b := range file.Blocks[1:] {
+			if b.Offset != offset+length {
+				break
+			}
+			length += b.Length
+		}
+	}
+	f, err := store.OpenAt(ctx, r.folder, file.Name, offset, length)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	list, err := blocks(f)
+	return r.documents(ctx, f, file.Blocks, yield)
+}
+
+// whole calls yield for all documents of a file.
+func (r blockReader) whole(ctx context.Context, name string, yield func(*extract.Document, error) bool) error {
+	f, err := r.folder.Open(ctx, name)
 	if err != nil {
-		return false, err
+		return err
 	}
+	defer f.Close()
+	list, err := extract.ReadBlocks(f, f.Size())
+	if err == nil {
+		_, err = r.documents(ctx, f, list, yield)
+	}
+	return err
+}
+
+// documents calls yield for the documents of blocks of an open file. ok is false if yield
+// returned false.
+func (r blockReader) documents(ctx context.Context, f File, list []extract.Block, yield func(*extract.Document, error) bool) (ok bool, err error) {
 	for _, b := range list {
 		if err := ctx.Err(); err != nil {
 			return false, err

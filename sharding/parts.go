@@ -147,8 +147,10 @@ func (m *Manifest) EachFile(ctx context.Context, folder Folder) iter.Seq2[FileEn
 		if len(m.Files) > 0 {
 			return // m.Files came from the parts
 		}
+		ahead := m.readAhead(ctx, folder)
+		defer ahead.stop()
 		for _, p := range m.parts {
-			files, err := p.read(ctx, folder)
+			files, err := ahead.next()
 			if err != nil {
 				fail(yield, err)
 				return
@@ -160,6 +162,61 @@ func (m *Manifest) EachFile(ctx context.Context, folder Folder) iter.Seq2[FileEn
 				}
 			}
 		}
+	}
+}
+
+// partsAhead is the number of parts that are read at the same time. One has 10,000 files,
+// about 10 MB in memory.
+const partsAhead = 4
+
+// A partReader reads the parts of a manifest ahead, in order.
+type partReader struct {
+	cancel context.CancelFunc
+	ended  func() error         // why reading ended early
+	parts  chan chan partResult // a channel for each part that is being read
+}
+
+type partResult struct {
+	files []FileEntry
+	err   error
+}
+
+// readAhead starts to read the parts of m. The caller calls next for each, and stop.
+func (m *Manifest) readAhead(ctx context.Context, folder Folder) *partReader {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &partReader{cancel, ctx.Err, make(chan chan partResult, partsAhead-1)}
+	go func() {
+		defer close(r.parts)
+		for _, p := range m.parts {
+			part := make(chan partResult, 1)
+			select {
+			case r.parts <- part:
+			case <-ctx.Done():
+				return
+			}
+			go func() {
+				files, err := p.read(ctx, folder)
+				part <- partResult{files, err}
+			}()
+		}
+	}()
+	return r
+}
+
+func (r *partReader) next() ([]FileEntry, error) {
+	part, ok := <-r.parts
+	if !ok {
+		return nil, r.ended()
+	}
+	result := <-part
+	return result.files, result.err
+}
+
+// stop ends the reading and waits for it.
+func (r *partReader) stop() {
+	r.cancel()
+	for part := range r.parts {
+		<-part
 	}
 }
 

@@ -91,6 +91,7 @@ type TaskFile struct {
 	tail   []byte // the end of the file
 	places int64  // offset of the table of line offsets
 	tasks  int
+	table  []byte // the table of line offsets; nil: it is read where it is needed
 }
 
 // OpenTasks opens the file of tasks in a stage's folder. Folders of earlier versions have
@@ -134,6 +135,16 @@ func (t *TaskFile) Intact() (bool, error) {
 	return bytes.Equal(h.Sum(nil), t.tail[len(t.tail)-tasksFooter:][16:16+sha256.Size]), nil
 }
 
+// Load reads the table of all tasks into memory, 8 bytes for each. After it, one read finds
+// the plan of a task.
+func (t *TaskFile) Load() error {
+	table, err := t.at(t.places, 8*int64(t.tasks))
+	if err == nil {
+		t.table = table
+	}
+	return err
+}
+
 // Len returns the number of tasks.
 func (t *TaskFile) Len() int { return t.tasks }
 
@@ -158,8 +169,11 @@ func (t *TaskFile) Raw(task int) ([]byte, error) {
 	if task == t.tasks-1 {
 		ends = 1 // the last line ends where the table begins
 	}
-	b, err := t.at(t.places+8*int64(task), 8*ends)
-	if err != nil {
+	var b []byte
+	var err error
+	if t.table != nil {
+		b = t.table[8*task:]
+	} else if b, err = t.at(t.places+8*int64(task), 8*ends); err != nil {
 		return nil, err
 	}
 	from, to := binary.LittleEndian.Uint64(b), uint64(t.places)

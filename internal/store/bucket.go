@@ -35,9 +35,8 @@ type Bucket interface {
 	// Delete removes an object. If it does not exist, Delete returns nil.
 	Delete(ctx context.Context, key string) error
 	// List returns the objects whose keys begin with prefix and have no slash after
-	// it, sorted by key. Keys with a slash are grouped in Page.Folders. after is "",
-	// or Next of the previous page.
-	List(ctx context.Context, prefix, after string) (Page, error)
+	// it, sorted by key. Keys with a slash are grouped in Page.Folders.
+	List(ctx context.Context, prefix string, from Cursor) (Page, error)
 	// Begin starts an upload in parts.
 	Begin(ctx context.Context, key string) (Upload, error)
 	// Upload uploads a part; the first has number 1. It returns the part's tag.
@@ -70,6 +69,12 @@ type Part struct {
 type Condition struct {
 	Absent  bool   // no object has the key
 	Version string // the object has this version
+}
+
+// A Cursor is a place in a listing. The zero value is its beginning.
+type Cursor struct {
+	Next string // Next of the previous page
+	Key  string // without Next: the listing begins after this key
 }
 
 // A Page is a part of a listing.

@@ -90,6 +90,27 @@ func TestALockThatIsNotRenewedIsTakenOver(t *testing.T) {
 	}
 }
 
+// A run that was stopped while another one came, worked and went is as one whose lock
+// another process holds.
+func TestALockThatWasTakenOverAndReleasedIsLost(t *testing.T) {
+	m := new(storetest.Mem)
+	stopped, other := newMem(t, m, "a"), newMem(t, m, "a")
+	err := store.Hold(stopped, func() error {
+		m.Shift = 2 * time.Minute
+		if err := store.Hold(other, func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		store.Lapse(stopped, 2*time.Minute)
+		return store.WriteFile(t.Context(), stopped, "x", nil)
+	})
+	if !errors.Is(err, store.ErrLocked) || strings.Count(err.Error(), "this run was stopped") != 1 {
+		t.Errorf("got %v, want one error that matches %v", err, store.ErrLocked)
+	}
+	if keys, _ := m.Keys(); len(keys) > 0 {
+		t.Errorf("the folder holds %q", keys)
+	}
+}
+
 func TestSweepCancelsUploads(t *testing.T) {
 	m := new(storetest.Mem)
 	f := newMem(t, m, "a")

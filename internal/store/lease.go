@@ -206,6 +206,8 @@ func (l *lease) renew(ctx context.Context) {
 	now, object, err := l.read(ctx)
 	switch {
 	case err != nil:
+	case object.Version == "" && elapsed(l.renewed) > leaseTime.duration: // another run may have come and gone
+		l.lost = fmt.Errorf("%w, or was: %s: this run was stopped or cut off for longer than its lock lasts, and another process took over the directory", ErrLocked, l.folder)
 	case object.Version == "":
 		l.lost = &RemovedError{Folder: l.folder.String(), Err: errors.New("its lock was removed")}
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -97,22 +98,36 @@ func (o *objects) List(ctx context.Context) (infos []fs.FileInfo, err error) {
 
 // entries returns the objects and folders in the folder, each sorted by name.
 func (o *objects) entries(ctx context.Context) (infos []*objectInfo, err error) {
-	prefix, after := o.below(), ""
-	for {
-		page, err := try(ctx, o.b, "list", prefix, func() (Page, error) { return o.b.List(ctx, prefix, after) })
+	for page, err := range o.pages(ctx, "") {
 		if err != nil {
 			return nil, err
 		}
 		for _, object := range page.Objects {
-			if name := strings.TrimPrefix(object.Key, prefix); name != "" { // "": some tools create an empty object for a folder
+			if name := strings.TrimPrefix(object.Key, o.below()); name != "" { // "": some tools create an empty object for a folder
 				infos = append(infos, &objectInfo{name: name, object: object})
 			}
 		}
 		for _, folder := range page.Folders {
-			infos = append(infos, &objectInfo{name: strings.TrimSuffix(strings.TrimPrefix(folder, prefix), "/"), folder: true})
+			infos = append(infos, &objectInfo{name: strings.TrimSuffix(strings.TrimPrefix(folder, o.below()), "/"), folder: true})
 		}
-		if after = page.Next; after == "" {
-			return infos, nil
+	}
+	return infos, nil
+}
+
+// pages yields the pages of the folder's listing that are after a name, and at most one
+// error.
+func (o *objects) pages(ctx context.Context, after string) iter.Seq2[Page, error] {
+	return func(yield func(Page, error) bool) {
+		var from Cursor
+		if after != "" {
+			from.Key = o.below() + after
+		}
+		for {
+			page, err := try(ctx, o.b, "list", o.below(), func() (Page, error) { return o.b.List(ctx, o.below(), from) })
+			if !yield(page, err) || err != nil || page.Next == "" {
+				return
+			}
+			from = Cursor{Next: page.Next}
 		}
 	}
 }
@@ -150,7 +165,7 @@ func statObjects(ctx context.Context, l Location) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := try(ctx, o.b, "list", o.below(), func() (Page, error) { return o.b.List(ctx, o.below(), "") })
+	page, err := try(ctx, o.b, "list", o.below(), func() (Page, error) { return o.b.List(ctx, o.below(), Cursor{}) })
 	if err != nil {
 		return nil, err
 	}

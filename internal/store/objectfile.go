@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"sync"
 )
 
@@ -56,6 +57,30 @@ func (o *objects) Open(ctx context.Context, name string) (File, error) {
 	}
 	count("read_bytes", int64(len(f.head)))
 	f.last = int64(len(f.head))
+	return f, nil
+}
+
+// OpenAt implements [OpenAt]: the request that opens the object is also the first that
+// reads it.
+func (o *objects) OpenAt(ctx context.Context, name string, off, n int64) (File, error) {
+	key := o.key(name)
+	f := &objectFile{ctx: ctx, b: o.b}
+	length := min(n, longestWindow)
+	if n == ToEnd {
+		length = firstWindow
+	}
+	body, err := try(ctx, o.b, "get", key, func() (body io.ReadCloser, err error) {
+		body, f.object, err = o.b.Get(ctx, key, Part{Offset: off, Length: length})
+		return body, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.until = f.object.Size
+	if n != ToEnd {
+		f.until = min(off+n, f.object.Size)
+	}
+	f.stream, f.at, f.end, f.last, f.window = body, off, min(off+length, f.object.Size), off, length
 	return f, nil
 }
 
@@ -185,6 +210,21 @@ func (f *objectFile) Close() error {
 	defer f.mu.Unlock()
 	f.close()
 	return nil
+}
+
+// ToEnd is a number of bytes for [OpenAt]: all to the end of the file.
+const ToEnd = math.MaxInt64
+
+// OpenAt opens a file whose n bytes from off on are read next, in order. With an object
+// store it takes one request less than [Opener.Open] and [Sequential]. off must be in the
+// file, or 0.
+func OpenAt(ctx context.Context, folder Opener, name string, off, n int64) (File, error) {
+	if o, ok := folder.(interface {
+		OpenAt(ctx context.Context, name string, off, n int64) (File, error)
+	}); ok {
+		return o.OpenAt(ctx, name, off, n)
+	}
+	return folder.Open(ctx, name)
 }
 
 // Sequential announces that the n bytes of f from off on will be read in order,

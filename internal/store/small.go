@@ -44,7 +44,7 @@ func ReadSmall(ctx context.Context, location string, kind Small) ([]byte, error)
 	}
 	done := make(chan result, 1)
 	go func() {
-		f, err := OpenPath(ctx, location)
+		f, err := OpenStream(ctx, location)
 		if err != nil {
 			done <- result{nil, err}
 			return

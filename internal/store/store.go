@@ -129,6 +129,16 @@ func Open(location string) (Folder, error) {
 // OpenPath opens a file by its location. A folder, device, pipe or socket is a usage
 // error.
 func OpenPath(ctx context.Context, location string) (File, error) {
+	return openPath(location, func(f Folder, name string) (File, error) { return f.Open(ctx, name) })
+}
+
+// OpenStream is [OpenPath] for a file that is read from its beginning in order.
+func OpenStream(ctx context.Context, location string) (File, error) {
+	return openPath(location, func(f Folder, name string) (File, error) { return OpenAt(ctx, f, name, 0, ToEnd) })
+}
+
+// openPath implements OpenPath. open opens a file of an object store.
+func openPath(location string, open func(Folder, string) (File, error)) (File, error) {
 	if path, ok := Locate(location).Local(); ok {
 		f, err := openFile(path)
 		if err != nil {
@@ -140,7 +150,7 @@ func OpenPath(ctx context.Context, location string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return folder.Open(ctx, Base(location))
+	return open(folder, Base(location))
 }
 
 // Stat describes the file or folder at a location.
@@ -169,7 +179,7 @@ type Opener interface {
 
 // ReadFile returns the whole content of a small file of a data set, see [Parts].
 func ReadFile(ctx context.Context, folder Opener, name string) ([]byte, error) {
-	f, err := folder.Open(ctx, name)
+	f, err := OpenAt(ctx, folder, name, 0, ToEnd)
 	if err != nil {
 		return nil, err
 	}

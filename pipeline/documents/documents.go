@@ -109,17 +109,16 @@ func (w *Writer) Prove(ctx context.Context, counts sharding.Counts, body shardin
 		return nil, err
 	}
 	for _, o := range []*stage.Output{w.out, w.rejects} {
-		if err := w.Commit(ctx, o); err != nil {
+		if err := o.Wait(); err != nil {
 			return nil, err
 		}
 	}
 	car.File = w.out.Entry(w.task, counts)
 	car.More = []sharding.FileEntry{w.rejects.Entry(w.task, nil)}
-	if car.Index, err = w.Env.Write(ctx, w.stem+sharding.IDsSuffix, w.ids.Bytes()); err != nil {
-		return nil, err
-	}
+	ids := stage.Small{Name: w.stem + sharding.IDsSuffix, Data: w.ids.Bytes()}
+	car.Index = ids.Entry()
 	car.Index.Task = w.task
-	result, err := w.Env.Prove(ctx, w.stem+sharding.SideCarSuffix, car)
+	result, err := w.Publish(ctx, []*stage.Output{w.out, w.rejects}, []stage.Small{ids}, w.stem+sharding.SideCarSuffix, car)
 	return []stage.Result{result}, err
 }
 

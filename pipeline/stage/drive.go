@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -58,6 +60,8 @@ type Config struct {
 	// fit the input. After a usage error, the directory is emptied, so that it accepts
 	// other options.
 	Refit bool
+
+	fresh bool // see [isFresh]
 }
 
 // Tasks converts list to the type of [Config].Tasks.
@@ -146,6 +150,9 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 			return nil, err
 		}
 	}
+	if c.fresh, err = isFresh(ctx, folder); err != nil {
+		return nil, err
+	}
 	if err := writePlan(ctx, folder, recipe, c.Tasks); err != nil {
 		return nil, fmt.Errorf("write plan: %w", err)
 	}
@@ -186,7 +193,7 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 		defer watchSideCars(ctx, folder, meter)()
 	}
 	j := newJob(ctx, max(1, r.Workers), meter)
-	j.loaded = c.Loaded
+	j.loaded, j.fresh = c.Loaded, c.fresh
 	err := j.run(r, spec, c.Order())
 	if r.name() == Flink && !errors.Is(err, flink.ErrUnknown) { // killed workers may have left temporary files
 		err = cmp.Or(err, sweep(folder))
@@ -234,6 +241,19 @@ func estimateNeed(err error, folder store.Folder, meter *Meter) {
 // directory.
 func sweep(folder store.Folder) error {
 	return errors.Join(store.Sweep(folder), store.Sweep(folder.Folder(sharding.PlanFolder)))
+}
+
+// isFresh reports whether no task of an earlier run can have finished: the folder has no
+// plan and no side-cars.
+func isFresh(ctx context.Context, folder store.Folder) (bool, error) {
+	if _, err := folder.Stat(ctx, sharding.PlanName); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil //nolint:nilerr // reading the plan returns the error
+	}
+	infos, err := folder.List(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return err == nil && !slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return strings.HasSuffix(i.Name(), sharding.SideCarSuffix) }), err
 }
 
 // writePlan writes the file of tasks, then plan.json.

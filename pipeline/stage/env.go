@@ -63,7 +63,17 @@ func (s *Env) Give(spare any) { s.job.give(spare) }
 
 // Task decodes the plan of the task with this index into to, which must be a pointer.
 func (s *Env) Task(ctx context.Context, index int, to any) error {
-	return sharding.ReadTask(ctx, s.Folder, index, to)
+	raw, err := s.job.plan(s.Folder, index)
+	if errors.Is(err, fs.ErrNotExist) { // a plan of an earlier version
+		return sharding.ReadTask(ctx, s.Folder, index, to)
+	}
+	if err != nil {
+		return fmt.Errorf("read plan of task %d: %w", index, err)
+	}
+	if err := json.Unmarshal(raw, to); err != nil {
+		return BadPlan(index, err.Error())
+	}
+	return nil
 }
 
 // BadPlan returns the error for a task whose plan is valid JSON but refers to
@@ -106,21 +116,92 @@ func (s *Env) Commit(ctx context.Context, o *Output) error {
 // this call. After the commit Settle calls Fence once more. If the directory then belongs
 // to another plan, Settle removes its file.
 func (s *Env) Settle(ctx context.Context, name string, file store.Committer) error {
-	err := s.Fence(ctx)
-	if err == nil {
-		err = file.Commit()
-	}
-	for errors.Is(err, fs.ErrExist) {
-		err = s.replace(ctx, name, file)
-	}
-	if err != nil {
+	return s.settle(ctx, unsettled{name, file})
+}
+
+// An unsettled is a complete file that does not have its name yet.
+type unsettled struct {
+	name string
+	file store.Committer
+}
+
+// settle is Settle for several files, which get their names in the order given. Fence is
+// called once before and once after all of them, because each call is a request to an
+// object store.
+func (s *Env) settle(ctx context.Context, files ...unsettled) error {
+	if err := s.Fence(ctx); err != nil {
 		return err
 	}
-	err = s.Fence(context.WithoutCancel(ctx))
+	for _, f := range files {
+		err := f.file.Commit()
+		for errors.Is(err, fs.ErrExist) {
+			err = s.replace(ctx, f.name, f.file)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	err := s.Fence(context.WithoutCancel(ctx))
 	if errors.Is(err, ErrFenced) || errors.Is(err, errNoPlan) {
-		return errors.Join(err, file.Withdraw())
+		for _, f := range slices.Backward(files) { // the proof first
+			err = errors.Join(err, f.file.Withdraw())
+		}
 	}
 	return err
+}
+
+// A Small is a file that is in memory.
+type Small struct {
+	Name string
+	Data []byte
+}
+
+// Entry returns the manifest entry of the file.
+func (f Small) Entry() sharding.FileEntry {
+	return sharding.FileEntry{Name: f.Name, Bytes: int64(len(f.Data)), SHA256: sharding.Hash(f.Data)}
+}
+
+// Publish commits the output of a task: its files, small files, and last the side-car car
+// with the given name, which proves that the others are complete. It returns the result of
+// the task. See [Env.Settle].
+func (s *Env) Publish(ctx context.Context, outs []*Output, more []Small, name string, car sharding.SideCar) (Result, error) {
+	var files []unsettled
+	for _, o := range outs {
+		if err := o.Wait(); err != nil {
+			return Result{}, err
+		}
+		files = append(files, unsettled{o.name, o.w})
+	}
+	car = s.proof(car)
+	proof := Small{name, sharding.Compact(car)}
+	for _, f := range append(slices.Clone(more), proof) {
+		w, err := s.create(ctx, f)
+		if err != nil {
+			return Result{}, err
+		}
+		defer w.Abort()
+		files = append(files, unsettled{f.Name, w})
+	}
+	return newResult(proof.Entry(), car), s.settle(ctx, files...)
+}
+
+// create writes a small file, without its name.
+func (s *Env) create(ctx context.Context, f Small) (store.Writer, error) {
+	w, err := s.Folder.Create(ctx, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	written := false
+	defer func() {
+		if !written { // also after a panic
+			w.Abort()
+		}
+	}()
+	if _, err := w.Write(f.Data); err != nil {
+		return nil, err
+	}
+	written = true
+	return w, nil
 }
 
 // replace replaces the file with the given name, if the directory still belongs to this
@@ -142,18 +223,16 @@ func (s *Env) replace(ctx context.Context, name string, file store.Committer) er
 // Write creates a small file, commits it with [Env.Settle], and returns its manifest
 // entry.
 func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.FileEntry, error) {
-	w, err := s.Folder.Create(ctx, name)
+	f := Small{name, data}
+	w, err := s.create(ctx, f)
 	if err != nil {
 		return sharding.FileEntry{}, err
 	}
 	defer w.Abort()
-	if _, err := w.Write(data); err != nil {
-		return sharding.FileEntry{}, err
-	}
 	if err := s.Settle(ctx, name, w); err != nil {
 		return sharding.FileEntry{}, err
 	}
-	return sharding.FileEntry{Name: name, Bytes: int64(len(data)), SHA256: sharding.Hash(data)}, nil
+	return f.Entry(), nil
 }
 
 // WriteTokenizer writes the files that make the folder of a vocab.txt or tokenizer.json one
@@ -177,9 +256,15 @@ func (s *Env) WriteTokenizer(ctx context.Context, o sharding.ExamplesOptions, ra
 // Prove writes the side-car car, which proves that the files of a task are complete. It
 // returns the result of the task.
 func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Result, error) {
-	car.FormatVersion, car.Stage, car.Fingerprint = sharding.FormatVersion, s.spec.Stage, s.spec.Fingerprint
+	car = s.proof(car)
 	e, err := s.Write(ctx, name, sharding.Compact(car))
 	return newResult(e, car), err
+}
+
+// proof returns car as a side-car of this stage.
+func (s *Env) proof(car sharding.SideCar) sharding.SideCar {
+	car.FormatVersion, car.Stage, car.Fingerprint = sharding.FormatVersion, s.spec.Stage, s.spec.Fingerprint
+	return car
 }
 
 // newResult returns the result of a task. car is the task's side-car, e its file.
@@ -226,10 +311,10 @@ func (s *Env) WriteFile(ctx context.Context, f TaskFile, write func(*Output) (sh
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Commit(ctx, out); err != nil {
+	if err := out.Wait(); err != nil {
 		return nil, err
 	}
-	result, err := s.Prove(ctx, sideCar, sharding.SideCar{Task: f.Task, File: out.Entry(f.Task, counts)})
+	result, err := s.Publish(ctx, []*Output{out}, nil, sideCar, sharding.SideCar{Task: f.Task, File: out.Entry(f.Task, counts)})
 	return []Result{result}, err
 }
 
@@ -241,6 +326,9 @@ func (s *Env) Finish(ctx context.Context, results []Result) error {
 // Proved reports whether an earlier run has finished a task: all its side-cars exist and
 // prove that its files are complete. If so, ok is true, and Proved returns the results.
 func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results []Result, ok bool, err error) {
+	if s.job.fresh {
+		return nil, false, nil // saves a request to an object store
+	}
 	for _, name := range sideCars {
 		car, e, ok, err := sharding.Proved(ctx, s.Folder, name, s.spec.Fingerprint)
 		if err != nil || !ok || car.Task != task {

@@ -2,11 +2,14 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
 
 	"pretext/internal/failure"
+	"pretext/internal/store"
+	"pretext/sharding"
 )
 
 // A job is the state of a running Beam job in this process. The runner creates DoFns from
@@ -24,7 +27,30 @@ type job struct {
 	once      sync.Once
 	shared    any // data that all tasks read, loaded once
 	sharedErr error
-	loaded    any // data loaded by the driver; nil in other processes
+	loaded    any  // data loaded by the driver; nil in other processes
+	fresh     bool // no task had finished when the job started; false in other processes
+
+	planning sync.Mutex
+	tasks    *sharding.TaskFile // the plans of the tasks, once a task has read its plan
+}
+
+// plan returns the plan of a task as JSON. All tasks of a job share an open file, so that
+// each takes one request to an object store. folder is that of the stage.
+func (j *job) plan(folder store.Folder, index int) ([]byte, error) {
+	j.planning.Lock()
+	defer j.planning.Unlock()
+	if j.tasks == nil {
+		t, err := sharding.OpenTasks(j.ctx, folder)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.Load(); err != nil {
+			return nil, errors.Join(err, t.Close())
+		}
+		j.tasks = t
+		context.AfterFunc(j.ctx, func() { t.Close() }) //nolint:errcheck // it was only read
+	}
+	return j.tasks.Raw(index)
 }
 
 // share returns the result of the first call of make. It exists because a runner may

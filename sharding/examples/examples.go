@@ -146,7 +146,7 @@ func (p Part) Records(ctx context.Context) iter.Seq2[Record, error] {
 // tfrecords yields the records of a TFRecord file.
 func (p Part) tfrecords(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		f, err := store.OpenPath(ctx, p.Path)
+		f, err := store.OpenStream(ctx, p.Path)
 		if err != nil {
 			yield(Record{}, err)
 			return

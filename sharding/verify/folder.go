@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"pretext/internal/store"
 	"pretext/records"
@@ -30,10 +31,13 @@ type folderCheck struct {
 	mask     int32                     // id of [MASK], valid if rules.VocabSize is known
 	repeats  *repeats
 	repeated int64
+
+	mu     sync.Mutex
+	proved map[string]bool // files that side-cars list, and the side-cars; guarded by mu
 }
 
 func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manifest, o Options) (*folderCheck, error) {
-	c := &folderCheck{opts: o, folder: folder, m: m, index: map[string]int{}, sums: map[string]string{}, repeats: newRepeats(o)}
+	c := &folderCheck{opts: o, folder: folder, m: m, index: map[string]int{}, sums: map[string]string{}, proved: map[string]bool{}, repeats: newRepeats(o)}
 	for i, e := range m.Files {
 		c.index[e.Name] = i
 	}
@@ -145,6 +149,7 @@ func (c *folderCheck) sideCar(ctx context.Context, e sharding.FileEntry, proved 
 	if err != nil {
 		return err
 	}
+	c.proves(e.Name, car)
 	if car.Fingerprint != c.m.Fingerprint || car.Stage != c.m.Stage {
 		fault("of another plan than %s: a file of another run?", other)
 	}
@@ -166,6 +171,16 @@ func (c *folderCheck) sideCar(ctx context.Context, e sharding.FileEntry, proved 
 	return nil
 }
 
+// proves notes the files that a side-car lists.
+func (c *folderCheck) proves(name string, car *sharding.SideCar) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.proved[name] = true
+	for _, says := range append([]sharding.FileEntry{car.File, car.Index}, car.More...) {
+		c.proved[says.Name] = true
+	}
+}
+
 func sameEntry(a, b sharding.FileEntry) bool {
 	return a.Name == b.Name && a.Task == b.Task && a.Bytes == b.Bytes && a.SHA256 == b.SHA256 && maps.Equal(a.Counts, b.Counts) && reflect.DeepEqual(a.Origin, b.Origin)
 }
@@ -183,7 +198,7 @@ func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileRe
 	if err := c.totals(ctx, &r); err != nil {
 		return r, err
 	}
-	c.unproved(ctx, &r)
+	c.unproved(&r)
 	if err := c.plan(ctx, &r); err != nil {
 		return r, err
 	}
@@ -210,24 +225,12 @@ func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileRe
 
 // unproved checks the files that are in no side-car. pretext writes such files at the end
 // of a stage, with task 0.
-func (c *folderCheck) unproved(ctx context.Context, r *fileReport) {
-	proved := map[string]bool{}
-	for _, e := range c.m.Files {
-		if !strings.HasSuffix(e.Name, sharding.SideCarSuffix) {
-			continue
-		}
-		if car, err := sharding.ReadSideCar(ctx, c.folder, e.Name); err == nil { // other errors are reported by the check of the file
-			proved[e.Name] = true
-			for _, says := range append([]sharding.FileEntry{car.File, car.Index}, car.More...) {
-				proved[says.Name] = true
-			}
-		}
-	}
-	if len(proved) == 0 {
+func (c *folderCheck) unproved(r *fileReport) {
+	if len(c.proved) == 0 {
 		return // a third-party stage
 	}
 	for _, e := range c.m.Files {
-		if !proved[e.Name] && e.Task != 0 {
+		if !c.proved[e.Name] && e.Task != 0 {
 			r.add(sharding.Problem{File: sharding.ManifestName, Reason: fmt.Sprintf("says that %s is of task %d, it is of none", e.Name, e.Task)})
 		}
 	}

@@ -77,6 +77,10 @@ func (p *planCheck) tasks(ctx context.Context) error {
 		p.fault(sharding.TasksName, fmt.Sprintf("%d tasks, %s says %d", t.Len(), sharding.PlanName, p.plan.Tasks))
 		return nil
 	}
+	if err := t.Load(); err != nil {
+		return err
+	}
+	store.Sequential(t.File, 0, t.Size())
 	for i := range p.plan.Tasks {
 		raw, err := t.Raw(i)
 		if err == nil {

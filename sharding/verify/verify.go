@@ -181,6 +181,7 @@ func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Man
 	if err != nil {
 		return nil, err
 	}
+	folder = store.Cached(folder)
 	m, err := sharding.ReadManifest(ctx, folder)
 	if newer := (*failure.Newer)(nil); errors.As(err, &newer) {
 		return nil, err // a newer version wrote the folder, so it cannot be checked

@@ -51,7 +51,7 @@ func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yi
 	if f.part != nil && f.copied == nil {
 		return s.readPart(ctx, f, example, yield)
 	}
-	file, err := s.open(ctx, f)
+	file, err := s.openAt(ctx, f, 0, store.ToEnd)
 	if err != nil {
 		return false, err
 	}
@@ -80,13 +80,21 @@ func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yi
 	}
 }
 
+// firstBytes is the size of the first read of a file of which little may be needed.
+const firstBytes = 64 << 10
+
 // open opens the cached uncompressed data of a file, if there is any. Otherwise
 // it opens the file and checks that its size has not changed.
 func (s *Shards) open(ctx context.Context, f *File) (sharding.File, error) {
+	return s.openAt(ctx, f, 0, firstBytes)
+}
+
+// openAt is open for a caller that reads the n bytes from off first.
+func (s *Shards) openAt(ctx context.Context, f *File, off, n int64) (sharding.File, error) {
 	if f.copied != nil && f.copied.entry.Copied {
 		return f.copied.folder.Open(ctx, cacheData(f.name))
 	}
-	file, err := s.folder.Open(ctx, f.name)
+	file, err := store.OpenAt(ctx, s.folder, f.name, off, n)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"pretext/internal/store"
 	"pretext/records/tfrecord"
@@ -64,26 +68,28 @@ func (s *Shards) Index(ctx context.Context) (*Index, error) { return s.index(ctx
 // index uses the records before the tail; otherwise it returns the error.
 func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Index, error) {
 	x := &Index{shards: s, files: make([]fileIndex, 0, len(s.files))}
+	read := make([]fileIndex, len(s.files))
+	faults := make([]error, len(s.files))
+	var bad atomic.Int64 // number of the first file whose error ends the reading
+	bad.Store(math.MaxInt64)
+	var g errgroup.Group
+	g.SetLimit(indexesAtOnce)
 	for i := range s.files {
-		f := &s.files[i]
-		var one fileIndex
-		var err error
-		name, _ := sharding.ParseShardName(f.name)
-		switch {
-		case f.copied != nil:
-			one, err = parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
-			if lost := f.copied.entry.Lost; err == nil && lost != nil {
-				err = lost.fault(f) // together with the index of the records before it
-			}
-		case f.part != nil:
-			return nil, &CompressedError{File: f.Path, Compression: converted}
-		case s.manifest == nil:
-			one, err = s.scan(ctx, f)
-		case f.name == name.Records(true):
-			return nil, &CompressedError{File: f.Path, Compression: "gzip"}
-		default:
-			one, err = parseIndex(ctx, s.folder, name.IndexFile(), f.Bytes)
+		if bad.Load() < int64(i) {
+			break // the loop below does not reach it
 		}
+		g.Go(func() error {
+			read[i], faults[i] = s.indexFile(ctx, &s.files[i])
+			if faults[i] != nil && s.files[i].tail(faults[i]) == nil {
+				for at := bad.Load(); at > int64(i) && !bad.CompareAndSwap(at, int64(i)); at = bad.Load() {
+				}
+			}
+			return nil
+		})
+	}
+	g.Wait() //nolint:errcheck // the errors are in faults
+	for i := range s.files {
+		f, one, err := &s.files[i], read[i], faults[i]
 		if tail := f.tail(err); tail != nil && quarantine != nil {
 			err = quarantine(tail)
 		} else if err == nil {
@@ -97,6 +103,30 @@ func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Inde
 		x.files = append(x.files, one)
 	}
 	return x, nil
+}
+
+// indexesAtOnce is the number of index files that are read at the same time: reading one
+// from an object store takes some hundredths of a second.
+const indexesAtOnce = 32
+
+// indexFile returns the index of one file.
+func (s *Shards) indexFile(ctx context.Context, f *File) (one fileIndex, err error) {
+	name, _ := sharding.ParseShardName(f.name)
+	switch {
+	case f.copied != nil:
+		one, err = parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
+		if lost := f.copied.entry.Lost; err == nil && lost != nil {
+			err = lost.fault(f) // together with the index of the records before it
+		}
+		return one, err
+	case f.part != nil:
+		return one, &CompressedError{File: f.Path, Compression: converted}
+	case s.manifest == nil:
+		return s.scan(ctx, f)
+	case f.name == name.Records(true):
+		return one, &CompressedError{File: f.Path, Compression: "gzip"}
+	}
+	return parseIndex(ctx, s.folder, name.IndexFile(), f.Bytes)
 }
 
 // sequences returns the number of sequences in all selected files.
@@ -161,7 +191,7 @@ func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 // parseIndex reads the index file name in folder. bytes is the size of the indexed
 // file. The frames in the index must cover the file without gaps.
 func parseIndex(ctx context.Context, folder sharding.Folder, name string, bytes int64) (x fileIndex, err error) {
-	file, err := folder.Open(ctx, name)
+	file, err := store.OpenAt(ctx, folder, name, 0, store.ToEnd)
 	if err != nil {
 		return x, err
 	}

@@ -25,6 +25,10 @@ type Options struct {
 	// Verify makes Open compare the SHA-256 of every listed file with the
 	// manifest, which takes about a second for each GB.
 	Verify bool `json:"verify"`
+
+	// Unchecked makes Open not look at the listed files. Without it, Open compares the
+	// size of each with the manifest. The size of a file is also compared when it is read.
+	Unchecked bool `json:"unchecked,omitempty"`
 }
 
 // Validate returns an error if an option is invalid.
@@ -120,8 +124,10 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 	if err := s.readOptions(m.Options); err != nil {
 		return nil, fmt.Errorf("read %s in %s: %w: %w", sharding.ManifestName, folder, sharding.ErrFormat, err)
 	}
-	if err := s.check(ctx, opts.Verify); err != nil {
-		return nil, err
+	if !opts.Unchecked {
+		if err := s.check(ctx, opts.Verify); err != nil {
+			return nil, err
+		}
 	}
 	for i, e := range m.RecordFiles() {
 		n, _ := sharding.ParseShardName(e.Name)
@@ -167,25 +173,40 @@ func (s *Shards) readOptions(options json.RawMessage) error {
 // check compares the folder with the manifest: existence and size of all files,
 // and with verify their hashes.
 func (s *Shards) check(ctx context.Context, verify bool) error {
-	var problems []sharding.Problem
-	for _, e := range s.manifest.Files {
-		compare := e.CheckSize
-		if verify {
-			compare = e.Check
-		}
-		problem, err := compare(ctx, s.folder)
-		if err != nil {
-			return fmt.Errorf("check %s: %w", store.Join(s.folder.String(), e.Name), err)
-		}
-		if problem != nil {
-			problem.File = store.Join(s.folder.String(), problem.File)
-			problems = append(problems, *problem)
-		}
+	check := s.checkSizes
+	if verify {
+		check = s.checkHashes
+	}
+	problems, err := check(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range problems {
+		problems[i].File = store.Join(s.folder.String(), problems[i].File)
 	}
 	if len(problems) > 0 {
 		return &sharding.DamageError{Problems: problems}
 	}
 	return nil
+}
+
+// checkSizes compares the size of every file with the manifest.
+func (s *Shards) checkSizes(ctx context.Context) ([]sharding.Problem, error) {
+	return sharding.CheckSizes(ctx, s.folder, s.manifest.Files)
+}
+
+// checkHashes compares the size and hash of every file with the manifest.
+func (s *Shards) checkHashes(ctx context.Context) (problems []sharding.Problem, err error) {
+	for _, e := range s.manifest.Files {
+		problem, err := e.Check(ctx, s.folder)
+		if err != nil {
+			return nil, fmt.Errorf("check %s: %w", store.Join(s.folder.String(), e.Name), err)
+		}
+		if problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	return problems, nil
 }
 
 // Files returns the selected files in the order in which they are read.

@@ -70,13 +70,13 @@ func (w *trainWindow) reset() {
 func (w *trainWindow) read(ctx context.Context, x *Index, s span) error {
 	w.cut = x.cut
 	f, blocks := &x.shards.files[s.file], x.files[s.file].blocks
-	file, err := x.shards.open(ctx, f)
+	n := int(x.bytes(s))
+	file, err := x.shards.openAt(ctx, f, blocks[s.from].offset, int64(n))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	start := len(w.buf)
-	n := int(x.bytes(s))
 	w.buf = w.buf[:start+n]
 	at := Record{File: f.Path, Index: blocks[s.from].record, Offset: blocks[s.from].offset}
 	part := window{offset: at.Offset, data: w.buf[start:]}

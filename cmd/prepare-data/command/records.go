@@ -18,8 +18,8 @@ import (
 
 // openShards opens the examples at a path given on the command line. It returns a
 // usage error for a folder without examples.
-func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
-	shards, err := loader.Open(cmd.Context(), path, loader.Options{})
+func openShards(cmd *cobra.Command, path string, o loader.Options) (*loader.Shards, error) {
+	shards, err := loader.Open(cmd.Context(), path, o)
 	if errors.Is(err, sharding.ErrNoShards) {
 		return nil, misuse(err)
 	}

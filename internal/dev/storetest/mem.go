@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/md5" //nolint:gosec // ETags are MD5
 	"encoding/hex"
@@ -33,6 +34,8 @@ type Mem struct {
 	// IgnoreConditions makes writes ignore their conditions: those of "put" or
 	// of "complete".
 	IgnoreConditions string
+	// PageSize is the number of entries in a page of a listing; 0: three.
+	PageSize int
 
 	mu      sync.Mutex
 	objects map[string]memObject
@@ -165,24 +168,25 @@ func (m *Mem) Delete(_ context.Context, key string) error {
 	return err
 }
 
-// List implements [store.Bucket]. A page has at most three entries.
-func (m *Mem) List(_ context.Context, prefix, after string) (store.Page, error) {
+// List implements [store.Bucket].
+func (m *Mem) List(_ context.Context, prefix string, from store.Cursor) (store.Page, error) {
 	return do(m, "list", prefix, func() (page store.Page, err error) {
 		var names []string
 		for k := range m.objects {
-			if rest, ok := strings.CutPrefix(k, prefix); ok {
+			if rest, ok := strings.CutPrefix(k, prefix); ok && (from.Next != "" || k > from.Key) {
 				name, _, folder := strings.Cut(rest, "/")
 				if folder {
 					name += "/"
 				}
-				names = append(names, prefix+name)
+				if prefix+name > from.Next {
+					names = append(names, prefix+name)
+				}
 			}
 		}
 		slices.Sort(names)
 		names = slices.Compact(names)
-		names = slices.DeleteFunc(names, func(name string) bool { return name <= after })
-		if len(names) > 3 {
-			names, page.Next = names[:3], names[2]
+		if most := cmp.Or(m.PageSize, 3); len(names) > most {
+			names, page.Next = names[:most], names[most-1]
 		}
 		for _, name := range names {
 			if strings.HasSuffix(name, "/") {

@@ -172,9 +172,9 @@ func (b *bucket) Delete(ctx context.Context, key string) error {
 	return explain(b.core.RemoveObject(ctx, b.name, key, minio.RemoveObjectOptions{}))
 }
 
-func (b *bucket) List(ctx context.Context, prefix, after string) (page store.Page, err error) {
+func (b *bucket) List(ctx context.Context, prefix string, from store.Cursor) (page store.Page, err error) {
 	// Without a context: minio-go's listing by page has none.
-	result, err := b.core.ListObjectsV2(b.name, prefix, "", after, "/", 1000)
+	result, err := b.core.ListObjectsV2(b.name, prefix, from.Key, from.Next, "/", 1000)
 	if err = cmp.Or(ctx.Err(), explain(err)); err != nil {
 		return page, err
 	}

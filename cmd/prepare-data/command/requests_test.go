@@ -1,0 +1,153 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"pretext/internal/dev/storetest"
+	"pretext/internal/dev/tinydata"
+	"pretext/pipeline"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
+)
+
+// A countedStore is a bucket that counts requests and delays each.
+type countedStore struct {
+	storetest.Mem
+	mu       sync.Mutex
+	requests int
+	latency  time.Duration
+}
+
+func newCountedStore(t *testing.T) (s *countedStore, location string) {
+	s = &countedStore{}
+	s.PageSize = 1000
+	s.Before = func(string, string) error {
+		s.mu.Lock()
+		s.requests++
+		wait := s.latency
+		s.mu.Unlock()
+		time.Sleep(wait)
+		return nil
+	}
+	name := fmt.Sprintf("requests%d", requestStores.add())
+	s.Register(name)
+	return s, "mem://" + name
+}
+
+// requestStores numbers the buckets: package store opens each name once in a process.
+var requestStores counter
+
+type counter struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counter) add() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n++
+	return c.n
+}
+
+// count runs a command and returns the number of its requests and its time.
+func (s *countedStore) count(t *testing.T, args ...string) (requests int, took time.Duration) {
+	t.Helper()
+	var out bytes.Buffer
+	root := NewRoot()
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(args)
+	s.requests = 0
+	start := time.Now()
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, &out)
+	}
+	return s.requests, time.Since(start)
+}
+
+// The requests of a command to an object store are at most a constant and one for each file
+// that it reads. A folder of shards has three files for each and five others.
+func TestCommandsMakeOneRequestAFile(t *testing.T) {
+	for _, shards := range []int{8, 64, 256} {
+		s, location := newCountedStore(t)
+		if err := tinydata.Shards(t.Context(), location+"/run/shards", shards); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			args []string
+			most int
+		}{
+			{[]string{"head"}, 10},                // manifest, plan, vocabulary and the first shard, and what the folder is
+			{[]string{"inspect"}, 9},              // manifest, plan
+			{[]string{"stats"}, 14 + shards},      // records
+			{[]string{"verify"}, 20 + 3*shards},   // everything
+			{[]string{"export"}, 10 + 2 + shards}, // sizes by listings, records
+		} {
+			args := append(c.args, location+"/run")
+			if c.args[0] == "export" {
+				args = append(args, "--out", t.TempDir())
+			}
+			n, _ := s.count(t, args...)
+			t.Logf("%d shards: %s makes %d requests", shards, c.args[0], n)
+			if n > c.most {
+				t.Errorf("%d shards: %s makes %d requests, want at most %d", shards, c.args[0], n, c.most)
+			}
+		}
+	}
+}
+
+// The time of head does not depend on the number of shards.
+func TestHeadOfManyShardsIsQuick(t *testing.T) {
+	shards := 2000
+	if testing.Short() {
+		shards = 200
+	}
+	s, location := newCountedStore(t)
+	if err := tinydata.Shards(t.Context(), location+"/run/shards", shards); err != nil {
+		t.Fatal(err)
+	}
+	s.latency = 30 * time.Millisecond
+	n, took := s.count(t, "head", location+"/run")
+	t.Logf("%d shards: %d requests, %v", shards, n, took)
+	if n > 10 {
+		t.Errorf("%d requests, want at most 10", n)
+	}
+	if took > 500*time.Millisecond {
+		t.Errorf("head of %d shards took %v with a store that answers after 30 ms, want at most 0.5 s", shards, took)
+	}
+}
+
+// A task of the stage examples makes three writes, two fences and at most one request for
+// each documents file that it reads.
+func TestATaskOfExamplesMakesFewRequests(t *testing.T) {
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	requests := map[int]int{}
+	for _, shards := range []int{4, 16} {
+		s, location := newCountedStore(t)
+		c := pipeline.DemoConfig(location + "/run")
+		c.Examples.Shards, c.Examples.Fraction = shards, 0
+		if _, err := pipeline.Demo(t.Context(), stage.Runner{Workers: 2}, c); err != nil {
+			t.Fatal(err)
+		}
+		folder := location + "/run/" + sharding.ShardsFolder
+		s.requests = 0
+		if _, err := pipeline.Examples(t.Context(), stage.Runner{Workers: 2}, pipeline.ExamplesConfig{
+			Target: stage.Target{Out: folder + "2", Memory: 1 << 30}, Documents: []string{location + "/run/" + sharding.DocumentsFolder},
+			TokenFile: pipeline.TokenFile{Vocab: location + "/run/vocab/vocab.txt"}, Examples: c.Examples}); err != nil {
+			t.Fatal(err)
+		}
+		requests[shards] = s.requests
+	}
+	each := float64(requests[16]-requests[4]) / 12
+	t.Logf("%v, %.1f requests a task", requests, each)
+	if each > 7 {
+		t.Errorf("%.1f requests a task, want at most 5 and one for each of the two documents files", each)
+	}
+}
