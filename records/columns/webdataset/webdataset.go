@@ -52,11 +52,12 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{part: p, out: out, tar: tar.NewWriter(out)}
+	w := &writer{part: p, out: out}
 	for _, c := range p.Schema {
 		w.heads = append(w.heads, head(c, int64(c.Len)))
 	}
-	return w, nil
+	w.headers, err = newHeaders(p, 0)
+	return w, err
 }
 
 // head returns the .npy header of an array with n values of a column.
@@ -70,40 +71,43 @@ func member(stem string, row int64, c columns.Column) string {
 }
 
 type writer struct {
-	part  columns.Part
-	out   io.WriteCloser
-	tar   *tar.Writer
-	heads [][]byte // by column
-	rows  int64
-	buf   []byte
+	part    columns.Part
+	out     io.WriteCloser
+	headers []header // by column
+	heads   [][]byte // by column
+	rows    int64
+	buf     []byte
 }
 
-func (w *writer) Write(row []columns.Value) error {
+func (w *writer) Write(row []columns.Value) (err error) {
 	if err := columns.CheckRow(w.part.Schema, row); err != nil {
 		return err
 	}
-	for i, c := range w.part.Schema {
-		if c.Len == 0 {
-			w.heads[i] = head(c, int64(len(row[i].Ints)+len(row[i].Floats)))
-		}
-		w.buf = columns.AppendLittle(append(w.buf[:0], w.heads[i]...), c.Type, row[i])
-		h := tar.Header{Typeflag: tar.TypeReg, Name: member(w.part.Stem, w.rows, c), Size: int64(len(w.buf)), Mode: 0o644, Format: tar.FormatUSTAR}
-		if err := w.tar.WriteHeader(&h); err != nil {
-			return err
-		}
-		if _, err := w.tar.Write(w.buf); err != nil {
+	if w.rows > maxNumber { // the names become longer
+		if w.headers, err = newHeaders(w.part, w.rows); err != nil {
 			return err
 		}
 	}
+	w.buf = w.buf[:0]
+	for i, c := range w.part.Schema {
+		n := len(row[i].Ints) + len(row[i].Floats)
+		if c.Len == 0 {
+			w.heads[i] = head(c, int64(n))
+		}
+		w.buf = w.headers[i].append(w.buf, w.rows, len(w.heads[i])+n*c.Type.Size())
+		w.buf = columns.AppendLittle(append(w.buf, w.heads[i]...), c.Type, row[i])
+		w.buf = append(w.buf, zeros[:-len(w.buf)&(blockBytes-1)]...) // the row begins at a multiple of blockBytes
+	}
 	w.rows++
-	return nil
+	_, err = w.out.Write(w.buf)
+	return err
 }
 
 func (w *writer) Close() ([]columns.File, error) {
 	if err := w.part.Complete(w.rows); err != nil {
 		return nil, err
 	}
-	if err := w.tar.Close(); err != nil {
+	if _, err := w.out.Write(zeros[:]); err != nil {
 		return nil, err
 	}
 	return []columns.File{{Name: w.part.Stem + suffix}}, w.out.Close()
