@@ -354,6 +354,7 @@ func (c *codec) encode(v []columns.Value) (row, error) {
 // words returns the tokens of ids, joined by a space.
 func (c *codec) words(ids []int32) string {
 	var b strings.Builder
+	b.Grow(8 * len(ids)) // a token and a space have five to six bytes
 	for i, id := range ids {
 		if i > 0 {
 			b.WriteByte(' ')
