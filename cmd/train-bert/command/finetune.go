@@ -27,7 +27,7 @@ func (f *finetuneFlags) add(fs *pflag.FlagSet, o *session.FinetuneOptions) {
 	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", 0, "number of steps, instead of epochs; 0: as many as --num-train-epochs takes")
 	fs.Float64Var(&o.Recipe.Warmup, "warmup-proportion", o.Recipe.Warmup, "fraction of the steps in which the learning rate rises")
 	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum tokens of an example; longer ones are truncated")
-	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, not the result")
+	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, and the result only by rounding")
 	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "random seed of the new head's weights, the order of examples and dropout")
 	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints; 0: only at the end")

@@ -43,7 +43,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Init, "init", "", "start from the weights of a model: a transformers folder, a checkpoint, or the prefix of a TensorFlow checkpoint")
 	fs.StringVar(&o.ResumeFrom, "resume-from", "", "if --out has no checkpoint: resume from this one, of another run, with its optimizer and position")
 	fs.IntVar(&o.TrainBatchSize, "train-batch-size", o.TrainBatchSize, "examples per step")
-	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, not the result")
+	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "maximum number of tokens in a micro-batch; auto: a number suited to the device; affects memory, and the result only by rounding")
 	fs.Float64Var(&o.LearningRate, "learning-rate", o.LearningRate, "peak learning rate")
 	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "number of steps")
 	fs.Int64Var(&o.NumWarmupSteps, "num-warmup-steps", o.NumWarmupSteps, "steps in which the learning rate rises; -1: a tenth of all steps")
