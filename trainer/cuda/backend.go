@@ -45,7 +45,7 @@ var ErrClosed = errors.New("model is closed")
 const (
 	headSize  = 64
 	maxHidden = 1024  // 32 elements for each of a warp's 32 lanes: see kernels/norm.cu
-	maxLength = 512   // maximum tokens in a sequence
+	maxLength = 8192  // maximum tokens in a sequence
 	maxGridYZ = 65535 // maximum blocks of a launch along y or z
 )
 
@@ -55,7 +55,7 @@ func (b *Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (tr
 	if err := errors.Join(c.Validate(), h.Validate(), c.CheckHeads(h), o.Validate()); err != nil {
 		return nil, fmt.Errorf("open cuda model: %w", err)
 	}
-	if err := supported(c, o); err != nil {
+	if err := supported(c, h, o); err != nil {
 		return nil, fmt.Errorf("open cuda model: %w", err)
 	}
 	m, err := b.open(c, h, o)
@@ -78,14 +78,8 @@ var types = map[trainer.Precision]struct {
 
 // supported returns an error that lists every property of the model that the
 // kernels do not support; nil if there is none.
-func supported(c trainer.Config, o trainer.Options) error {
-	if err := architecture(c); err != nil {
-		return err
-	}
-	var errs []error
-	if o.Train && o.Optimizer.Name == trainer.StableAdamW {
-		errs = append(errs, fmt.Errorf("optimizer %q: the GPU has no kernels for it yet: use %q or %q, or the CPU", o.Optimizer.Name, trainer.AdamW, trainer.LAMB))
-	}
+func supported(c trainer.Config, h trainer.Heads, o trainer.Options) error {
+	errs := []error{supportedModern(c, h)}
 	if c.HeadSize() != headSize {
 		errs = append(errs, fmt.Errorf("head size %d (hidden_size / num_attention_heads): must be %d", c.HeadSize(), headSize))
 	}
@@ -107,13 +101,8 @@ func supported(c trainer.Config, o trainer.Options) error {
 	return errors.Join(errs...)
 }
 
-// architecture returns an error for a model that has no kernels.
-func architecture(c trainer.Config) error {
-	if c.Modern != nil {
-		return errors.New("the GPU has no kernels for ModernBERT yet: use the CPU")
-	}
-	return nil
-}
+// errNoModernHeads is the error for fine-tuning heads of ModernBERT.
+var errNoModernHeads = errors.New("the GPU has no kernels yet for the classifiers of ModernBERT: use the CPU")
 
 // Bounds of [Backend.AutoTokens]. Beyond 65,536 tokens matrix products do not
 // become faster.
@@ -127,9 +116,6 @@ const (
 // none: the largest power of two, from 512 to 65,536, for which the model's
 // buffers fit in 90% of the device's memory. It returns 512 if none fits.
 func (b *Backend) AutoTokens(c trainer.Config, h trainer.Heads, o trainer.Options) (int, error) {
-	if err := architecture(c); err != nil {
-		return 0, fmt.Errorf("tokens of a cuda model: %w", err)
-	}
 	total := float64(b.device.Properties().Memory)
 	tokens := autoMost
 	for tokens > autoLeast {

@@ -202,8 +202,10 @@ func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
 	if train {
 		n := b.Tokens() // padding has no gradient
 		max := p.shape.piece
-		d.words, d.places = p.group(s, ids[:n], p.c.VocabSize, max), p.group(s, positions[:n], p.c.MaxPositions, max)
-		d.kinds = p.group(s, segments[:n], p.c.Segments, max)
+		d.words = p.group(s, ids[:n], p.c.VocabSize, max)
+		if p.c.Modern == nil {
+			d.places, d.kinds = p.group(s, positions[:n], p.c.MaxPositions, max), p.group(s, segments[:n], p.c.Segments, max)
+		}
 	}
 }
 

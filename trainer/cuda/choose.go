@@ -38,6 +38,9 @@ const worthMeasuring = 1 << 33
 // model; a small model is plain. A deterministic run does not measure, because the next one
 // may measure something else: its large models are fused.
 func (e *encoder) choose() {
+	if e.modern != nil {
+		return // its activation is no epilogue, and it has no biases
+	}
 	p, k, n := &e.p.Layers[0], e.kept(0), e.tokens
 	e.pick(&e.activation, e.config.Activation.Tanh(), func(way string) {
 		e.up(p, k, n, way)

@@ -261,10 +261,14 @@ func (c *compute) gradient() int32 {
 // multiply all gradients.
 func (c *compute) lossScale() device.Pointer { return c.control.Add(lossScaleOffset) }
 
-// denseGrad adds the gradients of the weight and bias of y = x·Wᵀ + b, given dy
+// denseGrad adds the gradients of the weight and bias, if there is one, of y = x·Wᵀ + b, given dy
 // (rows, out) and x (rows, in), to d.dw and d.db. way is fused or plain. Fused is used only
 // where the library has an algorithm for it.
 func (c *compute) denseGrad(dy, x device.Pointer, rows int, d dense, way string) {
+	if d.db == 0 {
+		c.linearGrad(dy, x, rows, d)
+		return
+	}
 	if way == fused && c.linearBiasGrad(c.column, dy, x, rows, d) {
 		c.addParts(d.db, c.column, 1, d.out)
 		return

@@ -26,6 +26,8 @@ type encoder struct {
 	out, narrow device.Pointer // (T, H): output of a block before its LayerNorm; the last layer's residual, only the rows that the heads read
 	d           grad
 
+	modern *modern // nil: BERT
+
 	large            int64  // multiplications from which choose measures
 	activation, sums choice // of the feed-forward block's activation, and of the gradients of biases
 }
@@ -51,15 +53,40 @@ type grad struct {
 
 // request requests the activations and, for training, their gradients.
 func (e *encoder) request(r *requests) {
-	t, h, f, a := r.s.tokens, r.c.HiddenSize, r.c.IntermediateSize, r.c.AttentionHeads
+	t, h, a := r.s.tokens, r.c.HiddenSize, r.c.AttentionHeads
 	r.normed("embedded", &e.embedded, t)
 	e.embedded.dropped = true
 	e.layers = make([]kept, min(r.c.Layers, 2))
 	if r.train {
 		e.layers = make([]kept, r.c.Layers)
 	}
+	if e.modern != nil {
+		e.requestModern(r)
+	} else {
+		e.requestBERT(r)
+	}
+	r.elements("selected ctx", &e.layers[(r.c.Layers-1)%len(e.layers)].selected, t*h)
+	r.elements("o", &e.out, t*h)
+	if !r.train {
+		return
+	}
+	r.elements("dy", &e.d.y, t*h)
+	r.elements("dz", &e.d.z, t*h)
+	r.elements("do", &e.d.o, t*h)
+	r.elements("dqkv", &e.d.qkv, 3*t*h)
+	r.floats("delta", &e.d.delta, a*t)
+	r.floats("dq", &e.d.q, t*h)
+}
+
+// layerName returns the beginning of the names of a layer's buffers.
+func layerName(i int) string { return fmt.Sprintf("layer %d ", i) }
+
+// requestBERT requests the activations of BERT's layers and, for training, the gradient of
+// k.u.
+func (e *encoder) requestBERT(r *requests) {
+	t, h, f, a := r.s.tokens, r.c.HiddenSize, r.c.IntermediateSize, r.c.AttentionHeads
 	for i := range e.layers {
-		k, name := &e.layers[i], fmt.Sprintf("layer %d ", i)
+		k, name := &e.layers[i], layerName(i)
 		r.elements(name+"qkv", &k.qkv, 3*t*h)
 		r.floats(name+"lse", &k.lse, a*t)
 		r.elements(name+"ctx", &k.ctx, t*h)
@@ -68,19 +95,10 @@ func (e *encoder) request(r *requests) {
 		r.elements(name+"u", &k.u, t*f)
 		r.elements(name+"g", &k.g, t*f)
 	}
-	r.elements("selected ctx", &e.layers[(r.c.Layers-1)%len(e.layers)].selected, t*h)
-	r.elements("o", &e.out, t*h)
 	r.elements("narrow", &e.narrow, t*h)
-	if !r.train {
-		return
+	if r.train {
+		r.elements("du", &e.d.u, t*f)
 	}
-	r.elements("dy", &e.d.y, t*h)
-	r.elements("dz", &e.d.z, t*h)
-	r.elements("do", &e.d.o, t*h)
-	r.elements("du", &e.d.u, t*f)
-	r.elements("dqkv", &e.d.qkv, 3*t*h)
-	r.floats("delta", &e.d.delta, a*t)
-	r.floats("dq", &e.d.q, t*h)
 }
 
 // kept returns the buffers of layer i. Its input x is the output buffer of layer
@@ -88,8 +106,12 @@ func (e *encoder) request(r *requests) {
 // turn.
 func (e *encoder) kept(i int) kept {
 	k := e.layers[i%len(e.layers)]
-	k.x = e.embedded.y
-	if i > 0 {
+	switch {
+	case i == 0:
+		k.x = e.embedded.y
+	case e.modern != nil:
+		k.x = k.mid.y
+	default:
 		k.x = e.layers[(i-1)%len(e.layers)].final.y
 	}
 	return k
@@ -97,6 +119,13 @@ func (e *encoder) kept(i int) kept {
 
 // forward computes the encoder's output.
 func (e *encoder) forward(d *batch) {
+	if e.modern != nil {
+		e.embedWords(d)
+		for i := range e.config.Layers {
+			e.preNorm(d, i)
+		}
+		return
+	}
 	e.embed(d)
 	for i := range e.config.Layers {
 		e.layer(d, i)
@@ -137,7 +166,12 @@ func (e *encoder) layer(d *batch, i int) {
 
 // output returns the encoder's output (rows, H), which holds only the rows that
 // the heads read.
-func (e *encoder) output() device.Pointer { return e.kept(e.config.Layers - 1).final.y }
+func (e *encoder) output() device.Pointer {
+	if e.modern != nil {
+		return e.modern.last.y
+	}
+	return e.kept(e.config.Layers - 1).final.y
+}
 
 // up computes the first half of the feed-forward block for n rows: k.u = mid.y·W1ᵀ + b and
 // k.g = GELU(k.u). way is fused or plain.
@@ -173,13 +207,26 @@ func (e *encoder) attend(pass string, d *batch, layer int, args ...any) {
 	}
 	grid := device.Dim{X: blocks(d.longest, rows), Y: e.config.AttentionHeads, Z: d.sequences}
 	drop := e.dropping(e.config.AttentionDropout, dropout.Probabilities, layer)
-	e.launch(name+pass, grid, append(args, d.attention, drop, float32(1/math.Sqrt(headSize)))...)
+	args = append(args, d.attention, drop, float32(1/math.Sqrt(headSize)))
+	if reach := e.config.Reach(layer); reach >= 0 {
+		name, args = name+"local_", append(args, int32(min(reach, maxLength)))
+	}
+	e.launch(name+pass, grid, args...)
 }
 
 // backward propagates the gradient of the encoder's output, in d.y, to the
 // embeddings. It calls complete with the number of each bucket of the layout
 // whose gradients it has queued.
 func (e *encoder) backward(d *batch, complete func(bucket int)) {
+	if e.modern != nil {
+		for i := e.config.Layers - 1; i >= 0; i-- {
+			e.preNormGrad(d, i)
+			complete(1 + i)
+		}
+		e.wordsGrad(d)
+		complete(0)
+		return
+	}
 	dy, dz := e.d.y, e.d.z
 	for i := e.config.Layers - 1; i >= 0; i-- {
 		dy, dz = e.layerGrad(d, i, dy, dz)

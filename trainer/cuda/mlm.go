@@ -36,9 +36,13 @@ func (s *heads) decoder() dense {
 func (s *heads) maskedLoss(c chunk, p pass) {
 	b, h, n := &s.mlm, s.config.HiddenSize, c.rows
 	s.gather(b.x, p.hidden, c.index, n)
-	s.linear(b.u, b.x, n, s.p.Transform)
-	s.gelu(b.g, b.u, s.p.Transform.b, n, h)
-	s.norm(b.norm, b.g, 0, 0, s.p.TransformNorm, kernels.Rows{N: int32(n)}, keepAll)
+	if s.config.Modern != nil {
+		s.modernTransform(n)
+	} else {
+		s.linear(b.u, b.x, n, s.p.Transform)
+		s.gelu(b.g, b.u, s.p.Transform.b, n, h)
+		s.norm(b.norm, b.g, 0, 0, s.p.TransformNorm, kernels.Rows{N: int32(n)}, keepAll)
+	}
 	s.linear(b.logits, b.norm.y, n, s.decoder())
 	if p.out.Want&trainer.OutputMLMLogits != 0 {
 		p.out.MLMLogits = s.appendWords(p.out.MLMLogits, c)
@@ -61,7 +65,11 @@ func (s *heads) maskedGrad(c chunk, p pass) {
 	b, h, n := &s.mlm, s.config.HiddenSize, c.rows
 	s.denseGrad(b.logits, b.norm.y, n, s.decoder(), plain)
 	s.inputGrad(b.do, b.logits, n, s.decoder(), 0)
-	s.normGrad(b.dg, 0, b.do, b.norm, s.p.TransformNorm, kernels.Rows{N: int32(n)}, keepAll)
+	if s.config.Modern != nil {
+		s.extendGrad(b.dg, b.do, b.norm, stream{rows: kernels.Rows{N: int32(n)}}, s.p.TransformNorm, keepAll)
+	} else {
+		s.normGrad(b.dg, 0, b.do, b.norm, s.p.TransformNorm, kernels.Rows{N: int32(n)}, keepAll)
+	}
 	s.each("gelu_backward", n*h, b.dg, b.u, int64(n*h), s.tanh())
 	s.denseGrad(b.dg, b.x, n, s.p.Transform, plain)
 	s.inputGrad(b.dx, b.dg, n, s.p.Transform, 0)

@@ -42,6 +42,9 @@ func newModel(c trainer.Config, h trainer.Heads, o trainer.Options, s shape) *mo
 	m.staging = staging{queue: main}
 	m.params = parameters{layout: newLayout(c, h, s), hidden: c.HiddenSize}
 	m.encoder = encoder{compute: &m.compute, o: o, p: &m.params.views, tokens: s.tokens, large: worthMeasuring, activation: choice{name: "GELU"}, sums: choice{name: "bias gradients"}}
+	if c.Modern != nil {
+		m.encoder.modern = &modern{}
+	}
 	m.heads = heads{compute: &m.compute, staging: &m.staging, h: h, p: &m.params.views, vocabulary: s.vocabulary}
 	m.ranks = ranks{staging: &m.staging, comm: trainer.OrAlone(o.Comm), params: &m.params}
 	m.update = update{compute: &m.compute, staging: &m.staging, o: o, params: &m.params, heads: &m.heads, ranks: &m.ranks}
@@ -147,6 +150,7 @@ func (m *model) prepare() error {
 	}
 	zero(m.heads.sums, 8*3*sumSlots)
 	zero(m.encoder.d.q, 4*m.shape.tokens*m.c.HiddenSize)
+	m.encoder.tables(&m.staging)
 	if m.o.Train {
 		m.update.tables()
 	}

@@ -119,7 +119,7 @@ type dense struct {
 
 // norm holds the addresses of a LayerNorm's parameters, (H) each, and of their
 // gradients. dsums is (2, H) float32: gain, bias. In an encoder layer it is (3, H):
-// the bias of the dense layer before the LayerNorm, gain, bias.
+// the bias of the dense layer before the LayerNorm, gain, bias. Of ModernBERT it is (H): gain.
 type norm struct{ gain, bias, dsums device.Pointer }
 
 // table holds the addresses of a tensor: its weights in both types, and its
@@ -140,13 +140,21 @@ func (p *parameters) Table(name string) table {
 
 // Dense implements bert.Viewer.
 func (p *parameters) Dense(name string, out, in int) dense {
-	w, b := p.Table(name+".weight"), p.Table(name+".bias")
+	w := p.Table(name + ".weight")
+	var b table
+	if p.layout.Has(name + ".bias") {
+		b = p.Table(name + ".bias")
+	}
 	return dense{out, in, w.w, b.w, b.master, w.dw, b.dw}
 }
 
 // Norm implements bert.Viewer. The gradients must be adjacent, because one kernel adds to
 // all of them.
 func (p *parameters) Norm(name string, withBias bool) norm {
+	if p.layout.Has(name + ".weight") { // ModernBERT's, without bias
+		w := p.Table(name + ".weight")
+		return norm{gain: w.w, dsums: w.dw}
+	}
 	w, b := p.Table(name+".LayerNorm.weight"), p.Table(name+".LayerNorm.bias")
 	n, adjacent := norm{w.w, b.w, w.dw}, b.dw == w.dw.Add(4*p.hidden)
 	if withBias {

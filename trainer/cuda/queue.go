@@ -16,12 +16,15 @@ type module struct {
 
 var modules = []module{
 	{"norm", 128, []string{"embed_forward", "norm_forward", "norm_backward", "dropout_rows"}},
-	{"attention", 128, []string{"attention_forward", "attention_delta", "attention_backward_queries", "attention_backward_keys"}},
-	{"flash", 128, []string{"flash_forward", "flash_backward", "flash_queries_done", "flash_backward_queries", "flash_backward_keys"}},
+	{"modern", 128, []string{"rotate", "geglu_forward", "geglu_backward", "words_forward", "words_backward", "stream_forward", "stream_backward", "spread_stream"}},
+	{"attention", 128, []string{"attention_forward", "attention_delta", "attention_backward_queries", "attention_backward_keys",
+		"attention_local_forward", "attention_local_backward_queries", "attention_local_backward_keys"}},
+	{"flash", 128, []string{"flash_forward", "flash_backward", "flash_queries_done", "flash_backward_queries", "flash_backward_keys",
+		"flash_local_forward", "flash_local_backward", "flash_local_backward_queries", "flash_local_backward_keys"}},
 	{"elementwise", 256, []string{"gelu_forward", "gelu_again", "gelu_backward", "tanh_forward", "tanh_backward", "add", "round_down", "column_sums", "add_parts",
 		"gather_rows", "add_rows_f32", "add_rows_elem"}},
 	{"loss", 256, []string{"cross_entropy", "span_entropy", "squared_error", "sum_losses"}},
-	{"optim", 256, []string{"sum_squares", "begin_update", "adamw", "lamb_direction", "lamb_ratios", "lamb_move"}},
+	{"optim", 256, []string{"sum_squares", "begin_update", "adamw", "lamb_direction", "lamb_ratios", "lamb_move", "stable_direction", "stable_ratios"}},
 }
 
 // single is the name prefix of the loss kernels compiled for fp32. In every precision all
@@ -58,7 +61,7 @@ func (b *Backend) load(t kernels.Type) (kernelSet, error) {
 			return nil, err
 		}
 	}
-	for _, name := range []string{"flash_backward", "flash_backward_keys"} {
+	for _, name := range []string{"flash_backward", "flash_backward_keys", "flash_local_backward", "flash_local_backward_keys"} {
 		if k, ok := set[name]; ok {
 			k.shared = kernels.FlashShared
 			if err := b.device.AllowShared(k.function, k.shared); err != nil {

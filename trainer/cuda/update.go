@@ -21,7 +21,7 @@ type update struct {
 	ranks   *ranks
 
 	parts, bounds, decays  device.Pointer // tables: see layout.parts and tables
-	squares, moved, ratios device.Pointer // float32: (parts), (parts, 2) and (tensors) for LAMB
+	squares, moved, ratios device.Pointer // float32: (parts), (parts, 2) and (tensors) for LAMB and StableAdamW
 	partCount              int            // parts of layout.parts
 	controlHost            []byte         // page-locked, for the kernels.Control
 
@@ -123,7 +123,7 @@ func (u *update) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	return info, err
 }
 
-// optimize queues the kernels that update the weights by AdamW or LAMB. If the optimizer is
+// optimize queues the kernels that update the weights by AdamW, LAMB or StableAdamW. If the optimizer is
 // divided over the ranks, each rank updates only its slices. The sums of squares of other
 // ranks' slices are then zero until share adds them.
 func (u *update) optimize(rate float64) {
@@ -155,13 +155,21 @@ func (u *update) optimize(rate float64) {
 		if sharded {
 			u.clear(u.moved, 8*parts)
 		}
+		direction := "lamb_direction"
+		if o.Name == trainer.StableAdamW {
+			direction = "stable_direction"
+		}
 		u.eachSlice(func(s updated) {
-			u.launch("lamb_direction", s.grid, s.moved, p.w, s.m, s.v, p.g, u.decays, s.parts, u.control, r)
+			u.launch(direction, s.grid, s.moved, p.w, s.m, s.v, p.g, u.decays, s.parts, u.control, r)
 		})
 		if sharded {
 			u.ranks.share(u.moved, 2*parts)
 		}
-		u.launch("lamb_ratios", device.Dim{X: blocks(tensors, 256)}, u.ratios, u.moved, u.bounds, u.decays, int32(tensors))
+		if o.Name == trainer.StableAdamW {
+			u.launch("stable_ratios", device.Dim{X: blocks(tensors, 256)}, u.ratios, u.moved, u.bounds, int32(tensors))
+		} else {
+			u.launch("lamb_ratios", device.Dim{X: blocks(tensors, 256)}, u.ratios, u.moved, u.bounds, u.decays, int32(tensors))
+		}
 		u.eachSlice(func(s updated) { u.launch("lamb_move", s.grid, p.w, p.g, p.copy, u.ratios, s.parts, u.control, r) })
 	}
 	if sharded {

@@ -1,4 +1,4 @@
-// The update: norm of the gradients, loss scale, AdamW, LAMB. trainer/optim is the
+// The update: norm of the gradients, loss scale, AdamW, LAMB, StableAdamW. trainer/optim is the
 // definition. Masters, moments and gradients are fp32 in flat buffers where every
 // tensor begins at a multiple of 64; padding is zero.
 #include "dev.cuh"
@@ -158,4 +158,37 @@ KERNEL(THREADS) lamb_move(float* w, float* g, elem* copy, const float* ratios, c
     set4(w + at, W);
     store4(copy + at, W);
   }
+}
+
+// StableAdamW's direction replaces g. squares (parts, 2) are Σ q²/max(v̂, ε²) and the
+// number of elements. lamb_move ends the update.
+KERNEL(THREADS) stable_direction(float* squares, const float* w, float* m, float* v, float* g, const u8* decays, const Part* parts, const Control* c, Rule r) {
+  __shared__ float scratch[THREADS / 32];
+  Part p = parts[blockIdx.x];
+  bool skip = !(c->norm <= 3.4e38f);
+  float decay = decays[p.tensor] ? r.decay : 0.f, excess = 0;
+  for (int i = threadIdx.x * 4; i < p.n && !skip; i += THREADS * 4) {
+    i64 at = p.first + i;
+    float G[4], W[4], M[4], V[4];
+    get4(G, g + at), get4(W, w + at), get4(M, m + at), get4(V, v + at);
+    UNROLL
+    for (int k = 0; k < 4; k++) {
+      float q = G[k] * c->factor;
+      G[k] = direction(q, M + k, V + k, r, c) + decay * W[k];
+      excess += q * q / fmaxf(c->c2 * V[k], r.epsilon * r.epsilon);
+    }
+    set4(g + at, G), set4(m + at, M), set4(v + at, V);
+  }
+  excess = block_sum(excess, scratch);
+  if (threadIdx.x == 0) squares[2 * blockIdx.x] = excess, squares[2 * blockIdx.x + 1] = p.n;
+}
+
+// ratios (tensors): what StableAdamW divides each tensor's rate by, inverted: 1 over the
+// root of the mean of q²/max(v̂, ε²), at most 1. A thread a tensor.
+KERNEL(THREADS) stable_ratios(float* ratios, const float* squares, const int* bounds, int tensors) {
+  int t = blockIdx.x * THREADS + threadIdx.x;
+  if (t >= tensors) return;
+  double excess = 0, n = 0;
+  for (int i = bounds[t]; i < bounds[t + 1]; i++) excess += squares[2 * i], n += squares[2 * i + 1];
+  ratios[t] = 1.f / fmaxf(1.f, (float)sqrt(excess / n));
 }
