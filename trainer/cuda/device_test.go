@@ -156,7 +156,7 @@ func TestOpenRefusesWhatKernelsDoNotCompute(t *testing.T) {
 		"head size 32":                                  func(c *trainer.Config, _ *trainer.Options) { c.AttentionHeads = 4 },
 		"hidden_size 1088":                              func(c *trainer.Config, _ *trainer.Options) { c.HiddenSize, c.AttentionHeads = 1088, 17 },
 		"intermediate_size 196":                         func(c *trainer.Config, _ *trainer.Options) { c.IntermediateSize = 196 },
-		"max_position_embeddings 513":                   func(c *trainer.Config, _ *trainer.Options) { c.MaxPositions = 513 },
+		"max_position_embeddings 8193":                  func(c *trainer.Config, _ *trainer.Options) { c.MaxPositions = 8193 },
 		`precision "fp64"`:                              func(_ *trainer.Config, o *trainer.Options) { o.Precision = trainer.Float64 },
 		`hidden_act "relu"`:                             func(c *trainer.Config, _ *trainer.Options) { c.Activation = "relu" },
 		"70000 sequences in a batch":                    func(_ *trainer.Config, o *trainer.Options) { o.Sequences = 70000 },

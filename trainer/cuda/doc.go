@@ -1,4 +1,4 @@
-// Package cuda computes BERT on an NVIDIA GPU, in fp32, bf16 or fp16.
+// Package cuda computes BERT and ModernBERT on an NVIDIA GPU, in fp32, bf16 or fp16.
 //
 //	gpu, err := driver.Open(0)
 //	backend := cuda.New(gpu)
@@ -10,8 +10,9 @@
 //
 // # Supported models
 //
-// A head size of 64, a hidden size of up to 1024, an intermediate size that is a
-// multiple of 8, sequences of up to 512 tokens, any vocabulary, both forms of
+// BERT, and ModernBERT with its masked-LM head: a head size of 64, a hidden size of up to
+// 1024, an intermediate size that is a
+// multiple of 8, sequences of up to 8,192 tokens, any vocabulary, both forms of
 // GELU. For other models Open returns an error with the reason.
 //
 // # Types
@@ -50,6 +51,7 @@
 //	model.go                         trainer.Model, by the parts below; trainer/cpu has the same
 //	parameters.go                    weights, gradients, moments, and where each tensor is
 //	encoder.go, choose.go            embeddings and layers, forward and backward
+//	modern.go                        the same of ModernBERT
 //	heads.go, mlm.go                 losses, outputs and gradients of the heads
 //	ranks.go, exchange.go            several ranks: what is exchanged, and how
 //	update.go                        the optimizer, the loss scale, the counters

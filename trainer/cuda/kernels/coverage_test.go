@@ -24,6 +24,7 @@ var checks = []struct {
 	{"elementwise", kernels.F16, checkRowsMoved},
 	{"loss", kernels.F32, checkCrossEntropy}, {"loss", kernels.F32, checkSpans}, {"loss", kernels.F32, checkRegression},
 	{"optim", kernels.BF16, checkUpdates},
+	{"modern", kernels.F32, checkRotate}, {"modern", kernels.BF16, checkGated}, {"modern", kernels.F16, checkStream}, {"modern", kernels.BF16, checkWords},
 }
 
 // TestEveryKernelIsChecked leaves out what a kernel stores last, in all kernels, one

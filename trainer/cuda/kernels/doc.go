@@ -13,9 +13,10 @@
 //	norm.cu         embeddings, LayerNorm with bias, dropout and residual
 //	attention.cu    attention over sequences of any length, with a window or without, one warp per row
 //	flash.cu        the same on tensor cores, for the 16-bit types only
+//	modern.cu       rotary positions, gated activation, and LayerNorm of ModernBERT
 //	elementwise.cu  GELU, tanh, biases, casts, sums of columns, gathering and adding rows
 //	loss.cu         cross entropy, spans, regression
-//	optim.cu        norm of the gradients, loss scale, AdamW, LAMB
+//	optim.cu        norm of the gradients, loss scale, AdamW, LAMB, StableAdamW
 //
 // # How they are built
 //

@@ -136,7 +136,7 @@ DEV void drop_run(float* v, Dropout d, Rows rows, int row, int run, int h) {
 }
 
 // standardize turns the runs of a row into standardized values, which it stores in xhat
-// (n, h), and stores 1/σ in inverse (n). Runs behind the row are 0 and stay so.
+// (n, h) unless it is null, and stores 1/σ in inverse (n). Runs behind the row are 0 and stay so.
 DEV void standardize(elem* xhat, float* inverse, float (*v)[16], int row, int h, float eps) {
   int lane = threadIdx.x & 31;
   float sum = 0, squares = 0;
@@ -158,7 +158,7 @@ DEV void standardize(elem* xhat, float* inverse, float (*v)[16], int row, int h,
     int run = k * 32 + lane;
     UNROLL
     for (int i = 0; i < 16; i++) v[k][i] *= scale;
-    if (run * 16 < h) store16(xhat + (i64)row * h + run * 16, v[k]);
+    if (xhat && run * 16 < h) store16(xhat + (i64)row * h + run * 16, v[k]);
   }
   if (lane == 0) inverse[row] = scale;
 }

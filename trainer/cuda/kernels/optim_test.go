@@ -21,8 +21,8 @@ func flatBuffer() (n int, parts []kernels.Part, bounds []int32) {
 	bounds = []int32{0}
 	for t, size := range sizes {
 		padded := (size + 63) &^ 63
-		for at := 0; at < padded; at += kernels.PartSize {
-			parts = append(parts, kernels.Part{First: int64(n + at), N: int32(min(kernels.PartSize, padded-at)), Tensor: int32(t)})
+		for at := 0; at < size; at += kernels.PartSize {
+			parts = append(parts, kernels.Part{First: int64(n + at), N: int32(min(kernels.PartSize, size-at)), Tensor: int32(t)})
 		}
 		n += padded
 		bounds = append(bounds, int32(len(parts)))
@@ -56,7 +56,7 @@ func checkUpdates(f *fixture) {
 		clip, scale float64
 		growth      int
 		correct     bool
-	}{{trainer.AdamW, 1, 1, 0, false}, {trainer.AdamW, 0, 1024, 2, true}, {trainer.LAMB, 1, 4096, 2, true}} {
+	}{{trainer.AdamW, 1, 1, 0, false}, {trainer.AdamW, 0, 1024, 2, true}, {trainer.LAMB, 1, 4096, 2, true}, {trainer.StableAdamW, 0, 64, 2, true}} {
 		o := trainer.DefaultOptimizer(c.name)
 		o.ClipNorm, o.BiasCorrection = c.clip, c.correct
 		n, list, bounds := flatBuffer()
@@ -69,7 +69,8 @@ func checkUpdates(f *fixture) {
 		w, m, v := f.padded(n, false), make([]float64, n), make([]float64, n)
 		start := slices.Clone(w)
 		wAt, mAt, vAt, gAt := f.floats("w", w), f.floats("m", m), f.floats("v", v), f.floats("g", m)
-		low, sums, squares, ratios := f.output("copy", n), f.outputFloats("sums", len(list)), f.outputFloats("squares", 2*len(list)), f.outputFloats("ratios", len(sizes))
+		low, _ := f.elems("copy", make([]float64, n))
+		sums, squares, ratios := f.outputFloats("sums", len(list)), f.outputFloats("squares", 2*len(list)), f.outputFloats("ratios", len(sizes))
 		control := numbers(f, "control", []kernels.Control{{Beta1Power: 1, Beta2Power: 1, LossScale: float32(c.scale)}})
 		scale, good, step, skipped := c.scale, 0, int64(0), uint32(0)
 		for round := range 5 {
@@ -93,11 +94,16 @@ func checkUpdates(f *fixture) {
 			grid := sim.Dim{X: len(list)}
 			f.launch("optim", "sum_squares", grid, 256, sums, gAt, parts)
 			f.launch("optim", "begin_update", sim.Dim{}, 256, control, sums, int32(len(list)), rule)
-			if c.name == trainer.LAMB {
+			switch c.name {
+			case trainer.StableAdamW:
+				f.launch("optim", "stable_direction", grid, 256, squares, wAt, mAt, vAt, gAt, decaysAt, parts, control, rule)
+				f.launch("optim", "stable_ratios", sim.Dim{}, 256, ratios, squares, boundsAt, int32(len(sizes)))
+				f.launch("optim", "lamb_move", grid, 256, wAt, gAt, low, ratios, parts, control, rule)
+			case trainer.LAMB:
 				f.launch("optim", "lamb_direction", grid, 256, squares, wAt, mAt, vAt, gAt, decaysAt, parts, control, rule)
 				f.launch("optim", "lamb_ratios", sim.Dim{}, 256, ratios, squares, boundsAt, decaysAt, int32(len(sizes)))
 				f.launch("optim", "lamb_move", grid, 256, wAt, gAt, low, ratios, parts, control, rule)
-			} else {
+			default:
 				f.launch("optim", "adamw", grid, 256, wAt, mAt, vAt, gAt, low, decaysAt, parts, control, rule)
 			}
 
@@ -145,6 +151,7 @@ func (f *fixture) stepInGo(o trainer.Optimizer, step int64, rate float64, w, m, 
 		at += (size + 63) &^ 63
 		decays := t%2 == 1
 		u := slices.Clone(g[lo:hi])
+		excess := optim.Excess(rule, v[lo:hi], u)
 		optim.Update(rule.Decaying(decays), w[lo:hi], m[lo:hi], v[lo:hi], u)
 		if o.Name == trainer.LAMB {
 			ratio := 1.0
@@ -152,6 +159,9 @@ func (f *fixture) stepInGo(o trainer.Optimizer, step int64, rate float64, w, m, 
 				ratio = optim.TrustRatio(optim.SumSquares(w[lo:hi]), optim.SumSquares(u))
 			}
 			optim.Move(rate*ratio, w[lo:hi], u)
+		}
+		if o.Name == trainer.StableAdamW {
+			optim.Move(rate*optim.Damping(excess, size), w[lo:hi], u)
 		}
 	}
 }
