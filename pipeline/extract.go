@@ -168,7 +168,7 @@ func init() {
 		Warnings:  sharding.Known.Warnings,
 		Counts: []counts.Count{facts.Pages, extract.Files, extract.Lines, extract.Documents, extract.TextBytes, wiki.Expanded,
 			extract.Blocks, wiki.XMLBytes, facts.HTMLBytes, facts.Footers, wiki.Trailing, extract.InvalidUTF8,
-			books.Skipped, books.Recoded, books.Trimmed, extract.Wikitext, extract.HTML, extract.Rejects.Count, sharding.EqualIDs},
+			books.Skipped, books.Recoded, books.Trimmed, books.Apparatus, extract.Wikitext, extract.HTML, extract.Rejects.Count, sharding.EqualIDs},
 	})
 }
 

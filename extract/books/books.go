@@ -67,14 +67,19 @@
 //     indented by two columns more than the line before and by more than the
 //     line after: a paragraph without a blank line.
 //   - Every other break becomes a space; but it is removed after a hyphen or
-//     dash, and between characters of scripts without spaces.
+//     dash, and between characters of scripts without spaces. The hyphen goes
+//     too if the book writes the word more often without it.
 //
 // In a file of lines under 30 characters, such as one word on each line, no
 // break inside a paragraph is kept. [Options.KeepLines] keeps all breaks.
 //
 // The header and the licence of Project Gutenberg are removed if their markers
 // ("*** START OF …", "*** END OF …") are found, unless
-// [Options.KeepBoilerplate] is set.
+// [Options.KeepBoilerplate] is set. So are what transcribers added, and what is not the
+// text on a page: captions ("[Illustration: …]"), footnotes in brackets and their marks,
+// page numbers ("{12}", "[Pg 12]"), lines of stars or dashes, credits and notes of
+// transcribers, underscores that mark italics, and repeated spaces. Of Japanese books
+// of Aozora Bunko, readings (《…》), notes (［＃…］) and the frame are removed.
 //
 // # Lines and rows
 //
@@ -147,7 +152,7 @@ import (
 type Options struct {
 	Lang            string `json:"lang,omitempty"`             // language of books that do not state their own
 	KeepLines       bool   `json:"keep_lines,omitempty"`       // every line of a text file is a paragraph
-	KeepBoilerplate bool   `json:"keep_boilerplate,omitempty"` // keep Project Gutenberg's header and licence
+	KeepBoilerplate bool   `json:"keep_boilerplate,omitempty"` // keep Project Gutenberg's header and licence, and what transcribers added
 	// LinesPerDocument is the number of lines of a text file, or rows of a Parquet
 	// file, that become one document; 0: the whole file or each row does.
 	LinesPerDocument int    `json:"lines_per_document,omitempty"`
@@ -180,6 +185,7 @@ type Stats struct {
 	InvalidBytes int64 // bytes dropped because they are not UTF-8
 	Recoded      int64 // books that were UTF-16 or read as Windows-1252
 	Trimmed      int64 // books from which a Project Gutenberg header or licence was removed
+	Apparatus    int64 // lines removed as captions, footnotes, page numbers, ornaments or credits
 	Wikitext     int64 // documents that look like wikitext, with its markup
 	HTML         int64 // documents that look like HTML or XML, with its tags
 	Notes        []Note
@@ -190,6 +196,8 @@ var (
 	Skipped = counts.Declare("skipped_files", counts.About{Meaning: "files that are no books"})
 	Recoded = counts.Declare("recoded_files", counts.About{Meaning: "books in another encoding than UTF-8"})
 	Trimmed = counts.Declare("trimmed_files", counts.About{Meaning: "books that lost a Project Gutenberg frame"})
+
+	Apparatus = counts.Declare("apparatus_lines", counts.About{Sparse: true, Meaning: "lines of books that were captions, footnotes, page numbers, ornaments or credits; absent if 0"})
 )
 
 // Counts returns the counts for a side-car.
@@ -199,6 +207,7 @@ func (s *Stats) Counts() counts.Counts {
 	if s.Lines > 0 {
 		extract.Lines.Add(c, s.Lines)
 	}
+	Apparatus.Add(c, s.Apparatus)
 	extract.Wikitext.Add(c, s.Wikitext)
 	extract.HTML.Add(c, s.HTML)
 	extract.Rejects.AddAll(c, s.Rejects)

@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/unicode"
+	wide "golang.org/x/text/encoding/unicode"
 
 	"pretext/extract"
 	"pretext/extract/text"
 )
 
 // decodeWide returns a reader of src without its byte order mark. UTF-16 is converted
-// to UTF-8, and wide is then true. For UTF-32, the error is errRejected.
-func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
+// to UTF-8, and isWide is then true. For UTF-32, the error is errRejected.
+func decodeWide(src io.Reader) (_ io.Reader, isWide bool, err error) {
 	var head [4]byte
 	n, err := io.ReadFull(src, head[:])
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -28,8 +29,8 @@ func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
 		}
 		return io.MultiReader(bytes.NewReader(mark[skip:]), src)
 	}
-	utf16 := func(order unicode.Endianness) io.Reader {
-		return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder().Reader(rest(2))
+	utf16 := func(order wide.Endianness) io.Reader {
+		return wide.UTF16(order, wide.IgnoreBOM).NewDecoder().Reader(rest(2))
 	}
 	switch {
 	case bytes.HasPrefix(mark, []byte("\xEF\xBB\xBF")):
@@ -37,9 +38,9 @@ func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
 	case string(mark) == "\xFF\xFE\x00\x00", string(mark) == "\x00\x00\xFE\xFF":
 		return nil, false, errRejected
 	case bytes.HasPrefix(mark, []byte("\xFF\xFE")):
-		return utf16(unicode.LittleEndian), true, nil
+		return utf16(wide.LittleEndian), true, nil
 	case bytes.HasPrefix(mark, []byte("\xFE\xFF")):
-		return utf16(unicode.BigEndian), true, nil
+		return utf16(wide.BigEndian), true, nil
 	}
 	return rest(0), false, nil
 }
@@ -73,22 +74,27 @@ type high struct {
 	invalid int // number of bytes that are not UTF-8
 	letters int // invalid bytes that are Western European letters or punctuation in Windows-1252
 	nothing int // invalid bytes that are undefined in Windows-1252
+	inWord  int // invalid bytes between small letters that are no small letters in Windows-1252
 }
 
 func survey(b []byte) high {
 	var s high
-	for len(b) > 0 {
+	isSmall := func(c byte) bool { return c >= 'a' && c <= 'z' }
+	for before := byte(0); len(b) > 0; {
 		if c := b[0]; c < utf8.RuneSelf {
 			if !text.IsBlank(rune(c)) {
 				s.solid++
 			}
-			b = b[1:]
+			before, b = c, b[1:]
 			continue
 		}
 		ch, n := utf8.DecodeRune(b)
 		s.solid += n
 		if ch == utf8.RuneError && n == 1 {
 			s.invalid++
+			if r := charmap.Windows1252.DecodeByte(b[0]); isSmall(before) && len(b) > 1 && isSmall(b[1]) && r != '’' && !unicode.IsLower(r) {
+				s.inWord++ // "na•ve" is MacRoman
+			}
 			switch r := charmap.Windows1252.DecodeByte(b[0]); {
 			case r == utf8.RuneError: // one of the five bytes that Windows-1252 leaves undefined
 				s.nothing++
@@ -98,7 +104,7 @@ func survey(b []byte) high {
 		} else {
 			s.runes++
 		}
-		b = b[n:]
+		before, b = 0, b[n:]
 	}
 	return s
 }
@@ -113,11 +119,12 @@ const westernMarks = "‘’“”‚„‹›«»•–—…·°¡¿£§\u00a0
 //   - they outnumber the valid multi-byte characters;
 //   - they are at most three tenths of the text;
 //   - nearly all are letters or punctuation of prose in Windows-1252;
-//   - none is undefined in Windows-1252.
+//   - none is undefined in Windows-1252;
+//   - hardly any is a mark or a capital between small letters, as bytes of MacRoman are.
 //
 // Text in Cyrillic, Greek or East Asian encodings has far more bytes above 0x7F.
 func (s high) western() bool {
-	return s.invalid > s.runes && s.nothing == 0 && s.invalid*10 <= s.solid*3 && s.letters*10 >= s.invalid*9
+	return s.invalid > s.runes && s.nothing == 0 && s.invalid*10 <= s.solid*3 && s.letters*10 >= s.invalid*9 && s.inWord*10 <= s.invalid
 }
 
 func fromWindows1252(b []byte) []byte {

@@ -50,7 +50,7 @@ func (r *Reader) paragraphs(lines []byte) []byte {
 		if trimmed {
 			r.stats.Trimmed++
 		}
-		lines = body
+		lines = r.withoutApparatus(body)
 	}
 	keep, margin := r.opts.KeepLines, 0
 	if !keep {
@@ -61,11 +61,28 @@ func (r *Reader) paragraphs(lines []byte) []byte {
 	return joinLines(lines, keep, margin)
 }
 
+// withoutApparatus returns collected lines without what transcribers added. It overwrites
+// lines.
+func (r *Reader) withoutApparatus(lines []byte) []byte {
+	var removed int64
+	if isAozora(lines) {
+		lines, removed = dropAozora(lines)
+		r.stats.Apparatus += removed
+	}
+	lines, removed = dropApparatus(lines)
+	r.stats.Apparatus += removed
+	return lines
+}
+
 // joinLines joins collected lines to paragraphs and returns the text. If keep is true,
 // every line is a paragraph; otherwise margin is the length, in columns, at which lines
 // are wrapped. joinLines overwrites lines with its output. The output always fits,
 // because each collected line has two more bytes, an indent byte and a line feed.
 func joinLines(lines []byte, keep bool, margin int) []byte {
+	words := hyphens(nil)
+	if !keep {
+		words = findHyphens(lines)
+	}
 	out := lines[:0]
 	var prev lineView // the line before v, at its position in out
 	v, rest := nextView(lines)
@@ -76,6 +93,9 @@ func joinLines(lines []byte, keep bool, margin int) []byte {
 			case len(out) == 0:
 			case len(prev.bytes) == 0 || keep || v.staysApart(prev, next, margin):
 				out = append(out, '\n')
+			case words.divided(prev.bytes, v.bytes), bytes.HasSuffix(prev.bytes, []byte("\u00AD")):
+				_, n := utf8.DecodeLastRune(out)
+				out = out[:len(out)-n]
 			case !joinsBare(prev.bytes, v.bytes):
 				out = append(out, ' ')
 			}
