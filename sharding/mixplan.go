@@ -144,9 +144,9 @@ func (r *mixResolver) total(block int, d *CountedDocument) error {
 	return nil
 }
 
-// mixBuckets is the number of buckets for the documents of a row. The range of keys
-// ([choiceKey]) is divided equally among the buckets. Each bucket stores the number of
-// its documents and of their tokens.
+// mixBuckets is the number of buckets into which the documents of a row of the mix (such as
+// a language) are counted by their keys: the range of [choiceKey] is divided into ranges of
+// equal size. A bucket has the number of its documents and that of their tokens.
 const mixBuckets = 4096
 
 // A partial selects the documents that the last, incomplete pass over a row reads.

@@ -231,9 +231,6 @@ func lengthsOf(payload []byte) (o sharding.ExamplesOptions, err error) {
 // options returns the options of the conversion of s to t.
 func (c Config) options(ctx context.Context, s *source, t target) (o sharding.ConvertOptions, err error) {
 	o = sharding.ConvertOptions{Format: c.Format, Consumer: c.For, Compression: c.Compression, Int: c.Int, Split: c.Split, MaxSeqLength: s.made.MaxSeqLength, MaxPredictionsPerSeq: s.made.MaxPredictionsPerSeq}
-	if len(s.made.LengthBins) > 0 {
-		return o, failure.Usagef("%s has length bins %v: only TFRecord files can have them; make the shards without --length-bins", s.path, s.made.LengthBins)
-	}
 	if form := s.made.Form(); !form.Pairs() {
 		o.Form = form
 	}
@@ -249,7 +246,7 @@ func (c Config) options(ctx context.Context, s *source, t target) (o sharding.Co
 			return o, fmt.Errorf("%s: %w", c.Shards, err)
 		}
 	}
-	if err := Check(c.Format, s.made.Recipe, s.made.Tokenizer != nil); err != nil {
+	if err := Check(c.Format, s.made, s.made.Tokenizer != nil); err != nil {
 		return o, failure.Usage(fmt.Errorf("%s: %w", c.Shards, err))
 	}
 	if t.about.NeedsIDs {
@@ -276,8 +273,10 @@ func (s *source) facts(ctx context.Context, split string) (f consumers.Facts, er
 	if err != nil {
 		return f, err
 	}
-	if v != nil && v.Vocab != nil {
-		f.Pad = v.PAD()
+	if t := s.made.Tokenizer; t != nil {
+		f.Specials(t.Pad, t.Mask)
+	} else if v != nil && v.Vocab != nil {
+		f.Specials(v.PAD(), v.MASK())
 	}
 	if split != "" && split != sharding.Train {
 		return f, nil
@@ -303,29 +302,44 @@ func get(name string) (columns.Format, error) {
 }
 
 // CheckFor returns a usage error if the consumer's loader would misread examples made with
-// the options o. It runs before the examples are made, so it does not find every problem.
-func CheckFor(consumer string, o sharding.ExamplesOptions, tokenizer bool) error {
+// the options o and the vocabulary in file: a vocab.txt, or a tokenizer.json if tokenizer is
+// set; "" is one that the run trains. It runs before the examples are made, so it does not
+// find every problem.
+func CheckFor(consumer string, o sharding.ExamplesOptions, file string, tokenizer bool) error {
 	c, err := consumers.Get(consumer)
 	if err != nil {
 		return err
 	}
 	facts := consumers.Facts{Recipe: o.Recipe, Tokenizer: tokenizer, Files: o.Shards, Gzip: o.Compression == sharding.CompressionGzip, Bins: len(o.LengthBins) > 0}
+	if file != "" {
+		if t, err := sharding.LoadTokenizer(file, o); err == nil { // else the stage reports it
+			pad := t.Vocab.Pad
+			if t.Options.Tokenizer == nil {
+				pad = t.WordPiece.Vocab().PAD() // of a vocab.txt the recipes take 0, whatever it is
+			}
+			facts.Vocabulary = t.Vocab.Size
+			facts.Specials(pad, t.Vocab.Mask)
+		}
+	}
 	if err := c.Check(facts); err != nil || c.Format == "" {
 		return err
 	}
-	return Check(c.Format, o.Recipe, tokenizer)
+	return Check(c.Format, o, tokenizer)
 }
 
-// Check returns a usage error if the format cannot store the examples of the recipe.
-// tokenizer reports whether they were made with a tokenizer.json instead of a vocab.txt.
-func Check(format, recipe string, tokenizer bool) error {
+// Check returns a usage error if the format cannot store examples made with the options o.
+// tokenizer reports whether they are made with a tokenizer.json instead of a vocab.txt.
+func Check(format string, o sharding.ExamplesOptions, tokenizer bool) error {
 	f, err := get(format)
 	if err != nil {
 		return err
 	}
-	form := sharding.ExamplesOptions{Recipe: recipe}.Form()
+	form := o.Form()
 	if !columns.Holds(f, form) {
-		return failure.Usagef("the format %s cannot hold examples of the recipe %s: these can: %s", format, recipe, strings.Join(holding(form), ", "))
+		return failure.Usagef("the format %s cannot hold examples of the recipe %s: these can: %s", format, o.Recipe, strings.Join(holding(form), ", "))
+	}
+	if len(o.LengthBins) > 0 {
+		return failure.Usagef("the format %s cannot hold examples with length bins %v: only TFRecord files can have them; make the shards without --length-bins", format, o.LengthBins)
 	}
 	if f.About().NeedsVocab && tokenizer {
 		return failure.Usagef("the format %s has the words of a %s, but the examples are made with a %s: other formats have ids", format, sharding.VocabName, sharding.TokenizerName)

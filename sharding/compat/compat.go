@@ -86,7 +86,7 @@ type folder struct {
 	converted *sharding.ConvertOptions // nil: TFRecord
 	ids       int                      // size of the vocabulary; 0: unknown
 	cls, sep  int32                    // -1: unknown
-	pad       int32
+	pad, mask int32                    // -1: the vocabulary has none
 }
 
 // documentLength is the maximum number of tokens of a sequence that is assumed for documents,
@@ -243,7 +243,7 @@ func ofStage(ctx context.Context, s *sharding.Stage) (f folder, err error) {
 		return f, err
 	}
 	if t := f.made.Tokenizer; t != nil {
-		f.ids, f.cls, f.sep, f.pad = t.VocabSize, t.CLS, t.SEP, t.Pad
+		f.ids, f.cls, f.sep, f.pad, f.mask = t.VocabSize, t.CLS, t.SEP, t.Pad, t.Mask
 		return f, nil
 	}
 	raw, err := store.ReadFile(ctx, s, sharding.VocabName)
@@ -254,7 +254,7 @@ func ofStage(ctx context.Context, s *sharding.Stage) (f folder, err error) {
 	if err != nil {
 		return f, fmt.Errorf("%s: %w: %w", s, sharding.ErrFormat, err)
 	}
-	f.ids, f.cls, f.sep, f.pad = v.Len(), v.CLS(), v.SEP(), max(0, v.PAD())
+	f.ids, f.cls, f.sep, f.pad, f.mask = v.Len(), v.CLS(), v.SEP(), v.PAD(), v.MASK()
 	return f, nil
 }
 
@@ -285,7 +285,10 @@ func (w *walk) add(format string, args ...any) {
 // rules adds the problems that follow from the manifest of a folder.
 func (w *walk) rules(f folder) error {
 	c := w.consumer
-	facts := consumers.Facts{Recipe: f.made.Recipe, Vocabulary: f.ids, Tokenizer: f.made.Tokenizer != nil, Pad: f.pad}
+	facts := consumers.Facts{Recipe: f.made.Recipe, Vocabulary: f.ids, Tokenizer: f.made.Tokenizer != nil}
+	if f.ids > 0 {
+		facts.Specials(f.pad, f.mask)
+	}
 	if f.converted == nil {
 		facts.Gzip, facts.Bins = f.made.Compression == sharding.CompressionGzip, len(f.made.LengthBins) > 0
 	}

@@ -25,7 +25,8 @@ type runs struct {
 // numbered first to first+pieces-1.
 type frequent struct{ target, first, pieces int }
 
-// A grouper groups rows by a counting sort. It reuses its slices from call to call.
+// A grouper groups the rows of a gradient by their targets, the rows of the table to which
+// they are added, by a counting sort. It reuses its slices from call to call.
 type grouper struct{ start, target, bounds, order []int32 }
 
 // group writes row numbers grouped by target to s and returns their addresses.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -147,13 +148,14 @@ func (f outputFlags) configs(out stage.Target, shards string) (list []convert.Co
 
 // check returns a usage error if a format cannot represent the examples of a recipe, or a
 // consumer would misread them. It is called before the run, which would otherwise fail only
-// at the conversion. tokenizer is true if the token ids come from a tokenizer.json.
-func (f outputFlags) check(o sharding.ExamplesOptions, tokenizer bool) error {
+// at the conversion. tokenizer is true if the token ids come from a tokenizer.json, that of
+// file or one that the run trains.
+func (f outputFlags) check(o sharding.ExamplesOptions, file pipeline.TokenFile, tokenizer bool) error {
 	for i, name := range f.formats {
 		if slices.Contains(f.formats[:i], name) {
 			return usagef("--format %s: given twice", name)
 		}
-		if err := convert.Check(name, o.Recipe, tokenizer); err != nil {
+		if err := convert.Check(name, o, tokenizer); err != nil {
 			return misuse(fmt.Errorf("--format: %w", err))
 		}
 	}
@@ -161,7 +163,7 @@ func (f outputFlags) check(o sharding.ExamplesOptions, tokenizer bool) error {
 		if slices.Contains(f.consumers[:i], name) {
 			return usagef("--for %s: given twice", name)
 		}
-		err := convert.CheckFor(name, o, tokenizer)
+		err := convert.CheckFor(name, o, cmp.Or(file.Vocab, file.Tokenizer), tokenizer)
 		if err != nil {
 			return misuse(fmt.Errorf("--for: %w", err))
 		}

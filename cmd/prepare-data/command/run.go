@@ -65,7 +65,7 @@ func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset str
 	if s.c.Filter, err = s.keep.options(); err != nil {
 		return preset, err
 	}
-	return preset, s.format.check(s.c.Examples, s.c.TokenFile.Tokenizer != "" || s.trainsTokenizer())
+	return preset, s.format.check(s.c.Examples, s.c.TokenFile, s.c.TokenFile.Tokenizer != "" || s.trainsTokenizer())
 }
 
 // trainsTokenizer reports whether the run trains a tokenizer.json.

@@ -187,7 +187,7 @@ func (o *examplesOptions) complete(cmd *cobra.Command, documents []string) error
 		o.c.Examples.SentenceSplitter = "newline" // such a document has one sentence on each line
 	}
 	o.c.Documents, o.c.FixedCase = documents, cmd.Flags().Changed(lowerCaseFlag)
-	return o.format.check(o.c.Examples, o.c.TokenFile.Tokenizer != "")
+	return o.format.check(o.c.Examples, o.c.TokenFile, o.c.TokenFile.Tokenizer != "")
 }
 
 // stage runs one stage and reports it.

@@ -213,8 +213,9 @@ func (t *tables) fostered(i, end int) {
 	}
 }
 
-// fosteredLines renders the lines after the line at src[i]. It stops at the first line
-// that begins a cell, a row or a table, or whose markup may produce one.
+// fosteredLines renders the lines after the line at src[i], as text outside of cells (see
+// [tables.fostered]). It stops at the first line that begins a cell, a row or a table, or
+// whose markup may produce one.
 func (t *tables) fosteredLines(i, end int) {
 	for {
 		k := bytes.IndexByte(t.in.src[i:end], '\n')

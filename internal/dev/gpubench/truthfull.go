@@ -10,8 +10,9 @@ import (
 	"pretext/trainer/cuda"
 )
 
-// full compares every precision on the whole batch with fp32 and PyTorch, without and with
-// dropout.
+// full gives the weights the temper how. Then it computes the gradients of the whole batch
+// in every precision, without and with dropout, and compares fp32 with PyTorch, and the
+// other precisions with fp32.
 func (t *truth) full(how temper) error {
 	t.become(how)
 	for _, dropout := range []float64{0, dropoutRate} {
@@ -22,8 +23,8 @@ func (t *truth) full(how temper) error {
 	return nil
 }
 
-// precisions compares every precision with the weights of t. PyTorch has computed sharp
-// ones.
+// precisions does what [truth.full] says for the weights of t and one rate of dropout.
+// PyTorch's gradients are only there for sharp weights.
 func (t *truth) precisions(dropout float64) error {
 	reference := variant{precision: trainer.Float32, dropout: dropout, parts: t.parts}
 	if t.parts == 0 {

@@ -1,5 +1,5 @@
-// Package storetest holds the tests that every kind of folder must pass, and a
-// bucket in memory. It supports tests.
+// Package storetest has the tests that every implementation of [store.Folder] must pass,
+// on a disk or in a bucket of object storage, and a bucket in memory for other tests.
 package storetest
 
 import (

@@ -45,6 +45,9 @@ type Consumer struct {
 
 	// Words means that the loader needs the words of a vocab.txt, with [PAD] first.
 	Words bool
+	// Masks means that the loader draws masks and pads by itself, so that the vocabulary must
+	// have [MASK] and [PAD].
+	Masks bool
 	// Files is the least number of files of the train split.
 	Files int
 	// Balance means that the numbers of rows of the files of a length bin must differ by
@@ -90,11 +93,24 @@ func Get(name string) (Consumer, error) {
 // unknown.
 type Facts struct {
 	Recipe     string
-	Vocabulary int   // number of ids
-	Tokenizer  bool  // the ids are of a tokenizer.json, not of a vocab.txt
-	Pad        int32 // id of [PAD]
-	Files      int   // of the train split
-	Gzip, Bins bool  // the shards are compressed, or have length bins
+	Vocabulary int      // number of ids
+	Tokenizer  bool     // the ids are of a tokenizer.json, not of a vocab.txt
+	Pad        int32    // id of [PAD]
+	Lacks      []string // special tokens that the vocabulary does not have
+	Files      int      // of the train split
+	Gzip, Bins bool     // the shards are compressed, or have length bins
+}
+
+// Specials sets what f says of [PAD] and [MASK] by their ids, which are negative if the
+// vocabulary does not have them.
+func (f *Facts) Specials(pad, mask int32) {
+	f.Pad = max(0, pad)
+	if pad < 0 {
+		f.Lacks = append(f.Lacks, "[PAD]")
+	}
+	if mask < 0 {
+		f.Lacks = append(f.Lacks, "[MASK]")
+	}
 }
 
 // Check returns a usage error if the consumer's loader would misread examples.
@@ -111,6 +127,8 @@ func (c Consumer) Check(f Facts) error {
 		return failure.Usagef("the loader of %s reads ids below %d, and the vocabulary has %d: use a smaller vocabulary", c.Name, c.MaxVocab, f.Vocabulary)
 	case c.Words && f.Tokenizer:
 		return failure.Usagef("the loader of %s needs the words of a vocab.txt, and the examples are made with a tokenizer.json: make them with --vocab", c.Name)
+	case c.Masks && len(f.Lacks) > 0:
+		return failure.Usagef("the loader of %s masks and pads by itself, and the vocabulary has no %s: use one that has", c.Name, strings.Join(f.Lacks, " and no "))
 	case c.Words && f.Pad != 0:
 		return failure.Usagef("the loader of %s pads with 0, and [PAD] has the id %d: use a vocabulary whose first token is [PAD]", c.Name, f.Pad)
 	case c.Format == "" && f.Gzip:

@@ -46,6 +46,9 @@ func TestAnUnsoundDescriptionIsFound(t *testing.T) {
 func TestWhatALoaderWouldMisreadIsRefused(t *testing.T) {
 	good := Facts{Recipe: "google", Vocabulary: 30522, Files: 2}
 	few, words, pad, one := lddl(), lddl(), lddl(), nvidiaBERT()
+	unmasked, unpadded := Facts{Recipe: "pieces"}, Facts{Recipe: "sentences"}
+	unmasked.Specials(0, -1)
+	unpadded.Specials(-1, 4)
 	few.MaxVocab = 30000
 	for want, c := range map[string]struct {
 		Consumer
@@ -60,6 +63,8 @@ func TestWhatALoaderWouldMisreadIsRefused(t *testing.T) {
 		"reads ids below 30000, and the vocabulary has 30522":                                                                            {few, good},
 		"needs the words of a vocab.txt":                                                                                                 {words, Facts{Recipe: "google", Tokenizer: true}},
 		"pads with 0, and [PAD] has the id 3":                                                                                            {pad, Facts{Recipe: "google", Pad: 3}},
+		"masks and pads by itself, and the vocabulary has no [MASK]":                                                                     {modernBERT(), unmasked},
+		"masks and pads by itself, and the vocabulary has no [PAD]":                                                                      {megatronBERT(), unpadded},
 		"needs at least 2 files: make the records with --shards 2":                                                                       {one, Facts{Recipe: "google", Files: 1}},
 	} {
 		if err := c.Check(c.Facts); !failure.IsUsage(err) || !strings.Contains(err.Error(), want) {
@@ -70,6 +75,9 @@ func TestWhatALoaderWouldMisreadIsRefused(t *testing.T) {
 		if err := c.Check(good); err != nil {
 			t.Error(err)
 		}
+	}
+	if err := levanter().Check(unmasked); err != nil {
+		t.Errorf("a causal model needs no [MASK]: %v", err)
 	}
 }
 

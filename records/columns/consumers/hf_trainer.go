@@ -20,6 +20,7 @@ func hfTrainer() Consumer {
 			"packed":    "ignores sequence_lengths: attention runs over the borders of documents",
 		},
 		Format: "parquet",
+		Masks:  true,
 		Fields: []columns.Field{
 			{Name: "input_ids", From: []string{"input_ids"}},
 			{Name: "attention_mask", From: []string{"input_mask"}},

@@ -28,7 +28,7 @@ func modernBERT() Consumer {
 		Format: "mds", Compression: "none", Int: columns.Int64, Share: 4.2,
 		Fields: []columns.Field{{Name: "input_ids", From: []string{"input_ids"}}},
 		Splits: mosaicSplits,
-		Cut:    true, Reinterprets: true,
+		Masks:  true, Cut: true, Reinterprets: true,
 		Load: "import os\nfrom omegaconf import OmegaConf\nfrom src.text_data import build_text_dataloader, build_tokenizer # in a checkout of ModernBERT\n\n" +
 			"local, split = os.path.split({folder})\nconfig = OmegaConf.create({\"name\": \"text\", \"sequence_packing\": True, \"num_workers\": 2, \"drop_last\": True, \"dataset\": {\n" +
 			"    \"local\": local, \"split\": split, \"streaming\": False, \"max_seq_len\": 1024, \"shuffle\": True, \"mlm_probability\": 0.3}})\n" +
@@ -55,7 +55,7 @@ func mosaicBERT() Consumer {
 			{Name: "sequence_lengths", From: []string{"sequence_lengths"}, Plain: true},
 		},
 		Splits: mosaicSplits,
-		Cut:    true, Reinterprets: true, Unmasked: true,
+		Masks:  true, Cut: true, Reinterprets: true, Unmasked: true,
 		Load: "import os\nfrom omegaconf import OmegaConf\nfrom src.text_data import build_text_dataloader, build_tokenizer # in examples/benchmarks/bert\n\n" +
 			"local, split = os.path.split({folder})\nconfig = OmegaConf.create({\"name\": \"text\", \"num_workers\": 2, \"drop_last\": True, \"dataset\": {\n" +
 			"    \"local\": local, \"split\": split, \"max_seq_len\": 128, \"shuffle\": True, \"mlm_probability\": 0.3}})\n" +

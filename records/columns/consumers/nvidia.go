@@ -53,7 +53,7 @@ func megatronBERT() Consumer {
 			"packed": "makes pairs of sentences, which rows do not have",
 			"pieces": "makes pairs of sentences, which pieces do not have",
 		},
-		Format: "megatron", Words: true,
+		Format: "megatron", Words: true, Masks: true,
 		Load: "import glob\nfrom megatron.core.datasets.indexed_dataset import IndexedDataset\n\n" +
 			"datasets = [IndexedDataset(name.removesuffix(\".bin\")) for name in sorted(glob.glob({folder} + \"/train-*.bin\"))]",
 	}

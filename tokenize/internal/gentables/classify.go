@@ -48,13 +48,13 @@ func classify(r rune) (class byte, replacement string, err error) {
 		return 0, "", err
 	}
 	if k == kindPunct && action != lowerSame && action != lowerPunct {
-		return 0, "", fmt.Errorf("punctuation becomes %+q, want one punctuation character", replacement)
+		return 0, "", fmt.Errorf("%U is punctuation, and its lower case without accents is %+q: the tables can only store one punctuation character", r, replacement)
 	}
 	if k == kindCJK && action != lowerSame && action != lowerMap {
-		return 0, "", fmt.Errorf("ideograph has action %d, want lowerSame or lowerMap", action)
+		return 0, "", fmt.Errorf("%U is an ideograph, and lowering it needs action %d: the tables can only store lowerSame and lowerMap", r, action)
 	}
 	if k == kindCJK && class>>6 != 0 && class>>6 != sigmaUnassigned>>6 {
-		return 0, "", fmt.Errorf("ideograph affects a capital sigma")
+		return 0, "", fmt.Errorf("%U is an ideograph, and a capital sigma beside it is lowered in another way: the tables cannot store that", r)
 	}
 	return class | action, replacement, nil
 }
