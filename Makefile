@@ -27,10 +27,11 @@ CHECKS := $(basename $(notdir $(wildcard internal/dev/checks/scripts/*.sh)))
 $(CHECKS):
 	go run ./internal/dev/checks -force $@
 
-# All checks whatever has changed, every fuzz target for ten minutes, and the tests of
-# faults in full: many hours.
+# All checks whatever has changed, every fuzz target for ten minutes, the tests of faults
+# in full, and every mutant of the kernels: many hours.
 nightly: CLUSTERFLAGS =
 nightly: torture
+	PRETEXT_TORTURE=1 go test -count=1 -timeout 24h -run Mutants ./trainer/cuda/...
 	CLUSTERFLAGS="$(CLUSTERFLAGS)" go run ./internal/dev/checks -force -fuzztime 10m
 
 # The kernels' PTX: one version of NVRTC, so that it is the same everywhere. It is

@@ -22,8 +22,8 @@ var checks = []struct {
 	{"norm", kernels.BF16, checkNorm}, {"norm", kernels.F16, checkEmbed}, {"norm", kernels.F32, checkDropout},
 	{"elementwise", kernels.BF16, checkActivations}, {"elementwise", kernels.F16, checkElements}, {"elementwise", kernels.F32, checkColumnSums},
 	{"elementwise", kernels.F16, checkRowsMoved},
-	{"loss", kernels.F32, checkCrossEntropy}, {"loss", kernels.F32, checkSpans}, {"loss", kernels.F32, checkRegression},
-	{"optim", kernels.BF16, checkUpdates},
+	{"loss", kernels.F32, checkCrossEntropy}, {"loss", kernels.F32, checkSumsOfLosses}, {"loss", kernels.F32, checkSpans}, {"loss", kernels.F32, checkRegression},
+	{"optim", kernels.BF16, checkManyParts}, {"optim", kernels.BF16, checkUpdates},
 	{"modern", kernels.F32, checkRotate}, {"modern", kernels.BF16, checkGated}, {"modern", kernels.F16, checkStream}, {"modern", kernels.BF16, checkWords},
 }
 

@@ -35,7 +35,9 @@
 //
 //   - a whole step of BERT, forward and backward with dropout on sequences of
 //     different lengths, has the losses and gradients of trainer/cpu;
-//   - tests find artificial faults in the kernels (mutants_test.go);
+//   - tests find artificial faults in the kernels, listed ones (mutants_test.go) and ones
+//     generated from every source line (generated_test.go, which lists the few that
+//     compute the same);
 //   - some test fails if the last store of a kernel is removed (coverage_test.go);
 //   - bank conflicts and sectors of global memory stay below limits.
 //

@@ -65,7 +65,7 @@ func checkActivations(f *fixture) {
 }
 
 func checkElements(f *fixture) {
-	const rows, width = 7, 68
+	const rows, width = 31, 68 // three blocks
 	n, grid := rows*width, sim.Dim{X: blocks(rows*width, 1024)}
 	biasAt, bias := f.elems("bias", f.normal(width))
 	each := func(x []float64, g func(i int, v float64) float64) []float64 {
@@ -114,7 +114,7 @@ func absolutes(x []float64) []float64 {
 }
 
 func checkColumnSums(f *fixture) {
-	for _, c := range []struct{ rows, width, parts int }{{1, 64, 1}, {37, 300, 5}, {37, 328, 5}, {5, 768, 8}, {100, 2, 3}} {
+	for _, c := range []struct{ rows, width, parts int }{{1, 64, 1}, {37, 300, 5}, {37, 328, 5}, {5, 768, 8}, {100, 2, 3}, {5, 12, 8}, {90, 64, 2}, {5, 9, 2}} {
 		n := c.rows * c.width
 		xAt, x := f.elems("x", f.normal(n))
 		yAt, y := f.elems("y", f.normal(n))
@@ -142,7 +142,7 @@ func checkColumnSums(f *fixture) {
 }
 
 func checkRowsMoved(f *fixture) {
-	const width, from, to = 132, 9, 6
+	const width, from, to = 300, 9, 6 // two blocks
 	xAt, x := f.elems("x", f.normal(from*width))
 	index := []int32{3, 3, 8, 0, 7}
 	y := f.output("y", len(index)*width)

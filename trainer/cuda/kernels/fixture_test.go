@@ -30,7 +30,9 @@ func newFixture(typ kernels.Type, seed uint64) *fixture {
 }
 
 func newFixtureOf(typ kernels.Type, o sim.Options) *fixture {
-	o.MaxInstructions = 1 << 23
+	if o.MaxInstructions == 0 {
+		o.MaxInstructions = 1 << 23
+	}
 	return &fixture{typ: typ, device: sim.New(o), modules: map[string]*sim.Module{}, random: rand.New(rand.NewPCG(o.Seed, 77))}
 }
 

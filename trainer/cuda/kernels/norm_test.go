@@ -361,22 +361,28 @@ func checkEmbed(f *fixture) {
 
 func checkDropout(f *fixture) {
 	s := f.sequences(3, 4)
-	for i, h := range []int{192, 1024} {
+	selected := []int32{5, 0, 4}
+	for i, h := range []int{768, 1024, 64} {
 		pooled := i == 1
 		rows, site := s.rows, dropout.At(dropout.Pooled, 0)
 		n := len(s.row)
 		if pooled {
 			n, rows.Cu, rows.N = 2, 0, 2
+		} else if i == 2 {
+			n, rows.N, rows.Selected = len(selected), int32(len(selected)), numbers(f, "selected", selected)
 		}
 		m, d := masks(0.5, site)
 		xAt, x := f.elems("x", f.normal(n*h))
 		y := f.output("y", n*h)
 		f.launch("norm", "dropout_rows", sim.Dim{X: blocks(n, 4)}, 128, y, xAt, rows, d, int32(h))
 		for i := range n {
-			if pooled {
-				dropout.Hidden(m, x[i*h:(i+1)*h], s.position[i], site, 0)
-			} else {
-				s.drop(m, x[i*h:(i+1)*h], i, h, site)
+			switch row := x[i*h : (i+1)*h]; {
+			case pooled:
+				dropout.Hidden(m, row, s.position[i], site, 0)
+			case rows.Selected != 0:
+				s.drop(m, row, int(selected[i]), h, site)
+			default:
+				s.drop(m, row, i, h, site)
 			}
 		}
 		f.within("dropped", f.read(y, n*h), x, roundings(1, x))

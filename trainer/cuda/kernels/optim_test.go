@@ -142,6 +142,43 @@ func checkUpdates(f *fixture) {
 	}
 }
 
+// checkManyParts has more parts, and more tensors, than a block has threads.
+func checkManyParts(f *fixture) {
+	const n, tensors = 1900, 300
+	sums, squares := f.normal(n), f.normal(2*n)
+	total := 0.0
+	for i := range sums {
+		sums[i] = float64(float32(math.Abs(sums[i])))
+		total += sums[i]
+	}
+	for i := range squares {
+		squares[i] = float64(float32(math.Abs(squares[i])))
+	}
+	control := numbers(f, "control", []kernels.Control{{Beta1Power: 1, Beta2Power: 1, LossScale: 1}})
+	f.launch("optim", "begin_update", sim.Dim{}, 256, control, f.floats("sums", sums), int32(n), kernels.Rule{})
+	f.near("norm", []float64{float64(readControl(f, control).Norm)}, []float64{math.Sqrt(total)}, 1e-7)
+
+	bounds, decays, want := []int32{0}, make([]uint8, tensors), make([]float64, tensors)
+	for t := range tensors {
+		decays[t] = uint8(t % 3 % 2)
+		bounds = append(bounds, bounds[t]+int32(1+t%11))
+	}
+	bounds[tensors] = n
+	for t := range want {
+		w, u := 0.0, 0.0
+		for i := bounds[t]; i < bounds[t+1]; i++ {
+			w, u = w+squares[2*i], u+squares[2*i+1]
+		}
+		want[t] = 1
+		if decays[t] != 0 {
+			want[t] = math.Sqrt(w) / math.Sqrt(u)
+		}
+	}
+	ratios := f.outputFloats("ratios", tensors)
+	f.launch("optim", "lamb_ratios", sim.Dim{X: blocks(tensors, 256)}, 256, ratios, f.floats("squares", squares), numbers(f, "bounds", bounds), numbers(f, "decays", decays), int32(tensors))
+	f.near("ratios", f.readFloats(ratios, tensors), want, 1e-6)
+}
+
 // stepInGo is a step of trainer/optim.
 func (f *fixture) stepInGo(o trainer.Optimizer, step int64, rate float64, w, m, v, g []float64) {
 	rule := optim.For[float64](o, step, rate, math.Sqrt(optim.SumSquares(g)))
@@ -176,4 +213,5 @@ func float32Bytes(x []float64) []byte {
 
 func readControl(f *fixture, p uint64) kernels.Control { return readAs[kernels.Control](f, p, 1)[0] }
 
-func TestUpdates(t *testing.T) { eachType(t, kernels.BF16, checkUpdates) }
+func TestManyParts(t *testing.T) { eachType(t, kernels.BF16, checkManyParts) }
+func TestUpdates(t *testing.T)   { eachType(t, kernels.BF16, checkUpdates) }

@@ -1,0 +1,442 @@
+package kernels_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pretext/internal/dev/torture"
+	"pretext/internal/usage"
+	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/cuda/ptx"
+	"pretext/trainer/cuda/sim"
+)
+
+// A rule makes mutants of all kernels: an edit of the instructions of a source line whose
+// mnemonic begins with op.
+type rule struct {
+	name string
+	op   string
+	edit edit
+}
+
+// rules are the edits that mutants are generated with. Each mutant applies one rule to all
+// instructions of one mnemonic that one source line became in one kernel.
+var rules = []rule{
+	{"limit moved", "setp.", limitMoved},
+	{"comparison turned", "setp.", turned},
+	{"barrier left out", "bar.", without("bar.")},
+	{"wait left out", "cp.async.wait_group", without("cp.async.wait_group")},
+	{"copies not committed", "cp.async.commit_group", without("cp.async.commit_group")},
+	{"not atomic", "atom.", notAtomic},
+	{"store left out", "st.", without("st.")},
+	{"addition left out", "atom.", without("atom.")},
+	{"branch left out", "bra", guarded(without("bra"))},
+	{"branch always taken", "bra", guarded(unguarded)},
+	{"subtracted", "add.f", exchanged("add.", "sub.")},
+	{"added", "sub.f", exchanged("sub.", "add.")},
+	{"factor left out", "mul.f", first("mul.f")},
+	{"addend left out", "fma.", addendLeftOut("fma.rn.", "mul.")},
+	{"product left out", "fma.", productLeftOut},
+	{"divisor left out", "div.", first("div.")},
+	{"greater for less", "max.", exchanged("max.", "min.")},
+	{"less for greater", "min.", exchanged("min.", "max.")},
+	{"or for and", "and.", exchanged("and.", "or.")},
+	{"and for or", "or.", exchanged("or.", "and.")},
+	{"choice turned", "selp.", choiceTurned},
+	{"summand left out", "add.s", first("add.s")},
+	{"mask left out", "and.b", first("and.b")},
+	{"subtrahend left out", "sub.s", first("sub.s")},
+	{"addend of an index left out", "mad.lo.", addendLeftOut("mad.lo.", "mul.lo.")},
+	{"next element", "ld.", nextElement},
+	{"next element", "st.", nextElement},
+	{"constant one larger", "", oneMore},
+	{"constant doubled", "", doubled},
+}
+
+// turned replaces a comparison by its opposite.
+func turned(in ptx.Instruction) ([]ptx.Instruction, bool) {
+	for old, now := range map[string]string{"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "ltu": "ge", "geu": "lt", "gtu": "le", "leu": "gt", "neu": "eq"} {
+		if list, ok := exchanged("setp."+old+".", "setp."+now+".")(in); ok {
+			return list, true
+		}
+	}
+	return nil, false
+}
+
+// guarded applies an edit to instructions that some threads skip.
+func guarded(e edit) edit {
+	return func(in ptx.Instruction) ([]ptx.Instruction, bool) {
+		if in.Guard == "" {
+			return nil, false
+		}
+		return e(in)
+	}
+}
+
+func unguarded(in ptx.Instruction) ([]ptx.Instruction, bool) {
+	in.Guard, in.Negate = "", false
+	return []ptx.Instruction{in}, true
+}
+
+// addendLeftOut replaces a·b + c by a·b.
+func addendLeftOut(sum, product string) edit {
+	return func(in ptx.Instruction) ([]ptx.Instruction, bool) {
+		list, ok := exchanged(sum, product)(in)
+		if ok {
+			list[0].Args = in.Args[:3]
+		}
+		return list, ok
+	}
+}
+
+// productLeftOut replaces a·b + c by a + c.
+func productLeftOut(in ptx.Instruction) ([]ptx.Instruction, bool) {
+	list, ok := exchanged("fma.rn.", "add.")(in)
+	if ok {
+		list[0].Args = []ptx.Operand{in.Args[0], in.Args[1], in.Args[3]}
+	}
+	return list, ok
+}
+
+func choiceTurned(in ptx.Instruction) ([]ptx.Instruction, bool) {
+	in.Args = []ptx.Operand{in.Args[0], in.Args[2], in.Args[1], in.Args[3]}
+	return []ptx.Instruction{in}, true
+}
+
+// nextElement moves an access by the size of what it reads or writes.
+func nextElement(in ptx.Instruction) ([]ptx.Instruction, bool) {
+	i := slices.IndexFunc(in.Args, func(o ptx.Operand) bool { return o.Kind == ptx.Address })
+	if i < 0 || strings.HasPrefix(in.Op, "ld.param") {
+		return nil, false
+	}
+	size := int64(in.Op[len(in.Op)-2]-'0')*10 + int64(in.Op[len(in.Op)-1]-'0')
+	if strings.HasSuffix(in.Op, "8") {
+		size = 8
+	}
+	in.Args = slices.Clone(in.Args)
+	in.Args[i].Offset += max(size/8, 1)
+	return []ptx.Instruction{in}, true
+}
+
+// changedConstants applies f to the constants among the operands, all of them.
+func changedConstants(in ptx.Instruction, f func(*ptx.Operand) bool) ([]ptx.Instruction, bool) {
+	changed := false
+	in.Args = slices.Clone(in.Args)
+	for i := range in.Args {
+		if o := &in.Args[i]; o.Kind == ptx.Immediate && f(o) {
+			changed = true
+		}
+	}
+	return []ptx.Instruction{in}, changed
+}
+
+// oneMore adds one to the integers that are counted or computed with: not to masks, null
+// pointers and byte offsets of vectors.
+func oneMore(in ptx.Instruction) ([]ptx.Instruction, bool) {
+	if op, _, _ := strings.Cut(in.Op, "."); !slices.Contains([]string{"add", "mul", "mad", "shl", "shr", "setp", "mov"}, op) || strings.HasPrefix(in.Op, "setp.eq.s64") || strings.HasPrefix(in.Op, "setp.ne.s64") {
+		return nil, false
+	}
+	return changedConstants(in, func(o *ptx.Operand) bool {
+		if o.Float != 0 {
+			return false
+		}
+		o.Value++
+		return true
+	})
+}
+
+// doubled doubles floating-point numbers; 0 becomes 1.
+func doubled(in ptx.Instruction) ([]ptx.Instruction, bool) {
+	return changedConstants(in, func(o *ptx.Operand) bool {
+		switch {
+		case o.Float == 32 && o.Value<<33 == 0:
+			o.Value = 0x3f800000
+		case o.Float == 32:
+			o.Value += 1 << 23
+		case o.Float == 64 && o.Value<<1 == 0:
+			o.Value = 0x3ff0000000000000
+		case o.Float == 64:
+			o.Value += 1 << 52
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// A generated mutant is a rule applied to the instructions of one mnemonic of a source line.
+type generated struct {
+	subject *subject
+	kernel  *ptx.Kernel
+	source  ptx.Source
+	rule    rule
+	op      string
+}
+
+// A subject is a kernel with the checks that launch it, the cheapest first.
+type subject struct {
+	module string
+	typ    kernels.Type
+	parsed *ptx.Module
+	checks []func(f *fixture)
+}
+
+func (g generated) String() string {
+	return fmt.Sprintf("%s.%s %s: %s (%s): %s", g.subject.module, g.subject.typ, g.kernel.Name, g.rule.name, g.op, sourceLine(g.source))
+}
+
+var sources = map[string][]string{}
+
+// sourceLine returns the text of a line of a source file.
+func sourceLine(s ptx.Source) string {
+	if sources[s.File] == nil {
+		b, err := os.ReadFile(filepath.Base(s.File))
+		if err != nil {
+			panic(err)
+		}
+		sources[s.File] = strings.Split(string(b), "\n")
+	}
+	return strings.TrimSpace(sources[s.File][s.Line-1])
+}
+
+// generate returns all mutants of a kernel.
+func (s *subject) generate(k *ptx.Kernel) []generated {
+	type place struct {
+		source ptx.Source
+		op     string
+		rule   int
+	}
+	known := map[place]bool{}
+	var all []generated
+	for _, in := range k.Code {
+		if in.Source.Line == 0 || ofCompiler(in) {
+			continue
+		}
+		for i, r := range rules {
+			p := place{in.Source, in.Op, i}
+			if known[p] || !strings.HasPrefix(in.Op, r.op) {
+				continue
+			}
+			if _, ok := r.edit(in); ok {
+				known[p] = true
+				all = append(all, generated{s, k, in.Source, r, in.Op})
+			}
+		}
+	}
+	return all
+}
+
+// functions are calls whose code is NVRTC's: its branches choose between formulas that both
+// hold at the limit.
+var functions = regexp.MustCompile(`tanhf|erff|expf|logf|sqrt|at [/%] width`)
+
+// ofCompiler reports whether an instruction is the compiler's own: what chooses between four
+// rounds of a loop at once and the last rounds, the branches inside of a function of its
+// library, and those of a 64-bit division, which is one of 32 bits where that is enough.
+func ofCompiler(in ptx.Instruction) bool {
+	line := sourceLine(in.Source)
+	constant := slices.ContainsFunc(in.Args, func(o ptx.Operand) bool { return o.Kind == ptx.Immediate && o.Float == 0 })
+	loop := strings.HasPrefix(line, "for (") && (strings.HasPrefix(in.Op, "and.") || strings.HasPrefix(in.Op, "sub.") || strings.HasPrefix(in.Op, "shr.") || strings.HasPrefix(in.Op, "not."))
+	switch {
+	case strings.HasPrefix(in.Op, "setp.") && strings.HasSuffix(in.Op, ".u32") && constant,
+		strings.HasPrefix(line, "for (") && constant && (strings.HasPrefix(in.Op, "setp.eq") || strings.HasPrefix(in.Op, "setp.ne")),
+		loop:
+		return true
+	}
+	return functions.MatchString(line) && !strings.HasPrefix(in.Op, "ld.") && !strings.HasPrefix(in.Op, "st.") &&
+		!strings.HasPrefix(in.Op, "add.f") && !strings.HasPrefix(in.Op, "sub.f") && !strings.HasPrefix(in.Op, "mul.f")
+}
+
+// text returns the module with the mutant.
+func (g generated) text() string {
+	k := g.kernel
+	whole, labels := k.Code, k.Labels
+	defer func() { k.Code, k.Labels = whole, labels }()
+	var code []ptx.Instruction
+	moved := make([]int, len(whole)+1)
+	for i, in := range whole {
+		moved[i] = len(code)
+		if in.Source == g.source && in.Op == g.op && !ofCompiler(in) {
+			if now, ok := g.rule.edit(in); ok {
+				code = append(code, now...)
+				continue
+			}
+		}
+		code = append(code, in)
+	}
+	moved[len(whole)] = len(code)
+	k.Code, k.Labels = code, map[string]int{}
+	for name, at := range labels {
+		k.Labels[name] = moved[at]
+	}
+	return g.subject.parsed.String()
+}
+
+// run returns what the checks find, in a few orders of warps and blocks; nil if nothing.
+func (g generated) run() error {
+	text := g.text()
+	for seed := range uint64(2) {
+		for _, check := range g.subject.checks {
+			f := newFixtureOf(g.subject.typ, sim.Options{Seed: seed, MaxInstructions: 1 << 20})
+			f.replace = map[string]string{g.subject.module: text}
+			if err := f.run(check); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// generateAll returns the mutants of all kernels of all modules, each in one type.
+func generateAll(t *testing.T, modules func(string) bool) []generated {
+	type key struct{ module, kernel string }
+	types, tests := map[key]kernels.Type{}, map[key][]func(f *fixture){}
+	parsed := map[string]*ptx.Module{}
+	for _, c := range checks {
+		if !modules(c.module) {
+			continue
+		}
+		f := newFixture(c.typ, 0)
+		if err := f.run(c.check); err != nil {
+			t.Fatal(err)
+		}
+		name := c.module + "." + string(c.typ)
+		if parsed[name] == nil {
+			text, err := kernels.PTX(c.module, c.typ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if parsed[name], err = ptx.Parse(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, k := range parsed[name].Kernels {
+			at := key{c.module, k.Name}
+			if f.kernel(c.module, k.Name).Counts().Instructions == 0 {
+				continue
+			}
+			if types[at] == "" {
+				types[at] = c.typ
+			}
+			tests[at] = append(tests[at], c.check)
+		}
+	}
+	var all []generated
+	for at, typ := range types {
+		m := parsed[at.module+"."+string(typ)]
+		s := &subject{at.module, typ, m, tests[at]}
+		all = append(all, s.generate(m.Kernel(at.kernel))...)
+	}
+	slices.SortFunc(all, func(a, b generated) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+// An equivalent is a group of mutants that compute the same as the kernel: those of a rule
+// on lines that contain a text; "" stands for all kernels.
+type equivalent struct{ kernel, rule, op, line, why string }
+
+var equivalents = []equivalent{
+	{"", "constant one larger", "setp.ne.s32", "if (threadIdx.x == 0)", "another thread has the same value"},
+	{"", "constant one larger", "setp.ne.s32", "if ((threadIdx.x & 31) == 0)", "another lane has the same value"},
+	{"", "constant one larger", "setp.ne.s32", "if (threadIdx.x) return;", "another thread works instead"},
+	{"", "constant one larger", "setp.ne.s32", "if (lane == 0)", "another lane has the same value"},
+	{"", "constant one larger", "add.s64", "for (int i = 0; i < blockDim.x / 32; i++)", "in the last rounds of a loop, which is unrolled by four: there are none with 8 warps"},
+	{"", "constant one larger", "mov.u32", "for (int i = 0; i < blockDim.x / 32; i++)", "as before: where the last rounds would begin"},
+	{"", "constant one larger", "mul.wide.s32", "for (int i = 0; i < blockDim.x / 32; i++)", "as before: where the last rounds would begin"},
+	{"", "constant doubled", "mov.f32", "__syncthreads(); // sums of the warps are written", "the sum of no warps"},
+	{"", "barrier left out", "bar.sync", "__syncthreads(); // scratch may be used again", "of a kernel that uses it once"},
+	{"column_sums", "barrier left out", "bar.sync", "the sums may be overwritten", "of a kernel that writes them once"},
+	{"", "divisor left out", "div.u32", "int each = (rows + gridDim.y - 1)", "the first block takes all rows, and add_parts adds all parts"},
+	{"", "constant one larger", "add.s32", "int each = (rows + gridDim.y - 1)", "the blocks share the rows in another way"},
+	{"gather_rows", "", "and.b64", "if (at >= (i64)n * width) return;", "chooses a division of 32 bits instead of one of 64: the same quotient"},
+	{"gather_rows", "", "or.b64", "if (at >= (i64)n * width) return;", "as before"},
+	{"gather_rows", "", "setp.eq.s64", "if (at >= (i64)n * width) return;", "as before"},
+	{"gather_rows", "subtrahend left out", "sub.s64", "if (at >= (i64)n * width) return;", "for places above 2^32; a batch has fewer elements"},
+	{"gather_rows", "divisor left out", "div.s64", "if (at >= (i64)n * width) return;", "for places above 2^32; a batch has fewer elements"},
+	{"add_parts", "limit moved", "setp.gt.s32", "b < blocks", "there is a part at least"},
+	{"column_sums", "constant one larger", "mov.u32", "sum += y ?", "counts rounds that the compiler unrolled, down from a number that it computes from the limit"},
+	{"column_sums", "or for and", "and.b32", "if (width % LANE_COLUMNS)", "narrow_columns takes every width"},
+	{"column_sums", "mask left out", "and.b32", "if (width % LANE_COLUMNS)", "as before"},
+	{"column_sums", "branch left out", "bra", "if (width % LANE_COLUMNS)", "as before"},
+	{"", "constant doubled", "mul.f32", "*loss = logf(sum)", "for sums below 2^-126: one of them has exp(0) = 1"},
+	{"", "summand left out", "add.s64", "top = better(top, Best{logit(l, i), i})", "the address of a round that starts at thread 0"},
+	{"span_entropy", "summand left out", "add.s64", "Best top = entropy(loss + at", "the address of a round that starts at thread 0"},
+	{"span_entropy", "subtracted", "add.f32", "DEV float logit", "the bias of an end is that of all its tokens, and cancels in the softmax"},
+	{"", "constant one larger", "mov.u32", "top = better(top, Best{logit(l, i), i})", "the place of −∞, which is never the largest"},
+	{"", "constant one larger", "mov.u32", "DEV Best better", "as before"},
+	{"", "limit moved", "setp.lt.s32", "DEV Best better", "of equal values at the same place both are one"},
+	{"", "branch left out", "bra", "if (d.keep >= 256) return;", "all 256 bytes are below, and the factor is 1"},
+	{"", "constant one larger", "mov.u32", "v[k][i] += a[i]", "the bits of 0 become the smallest subnormal, which is lost in a sum"},
+	{"", "constant one larger", "mov.u32", "load16(a, residual", "as before"},
+	{"embed_forward", "", "", "rows.selected ? rows.selected[row] : row, s =", "embeddings are those of whole batches: nobody selects rows"},
+	{"", "constant one larger", "mov.u32", "if (run * 16 >= h) continue;", "as before"},
+	{"", "constant one larger", "add.s32", "drop16(v, d, rows.position[s]", "drop16 divides by 16"},
+	{"begin_update", "constant one larger", "mov.u32", "c->c2 = rule.correct", "the bits of 1.0 but for the last: 6e-8"},
+	{"lamb_direction", "constant one larger", "add.s32", "i < p.n && !skip", "at most three more in four rounds, where i and p.n are multiples of 4"},
+	{"lamb_ratios", "limit moved", "setp.ge.s32", "i < bounds[t + 1]", "a tensor has a part at least"},
+}
+
+// proof returns why a mutant computes the same; "" if the table does not have it.
+func (g generated) proof() string {
+	line := sourceLine(g.source)
+	for _, e := range equivalents {
+		if (e.kernel == "" || e.kernel == g.kernel.Name) && (e.rule == "" || e.rule == g.rule.name) && (e.op == "" || e.op == g.op) && strings.Contains(line, e.line) {
+			return e.why
+		}
+	}
+	return ""
+}
+
+// TestGeneratedMutantsAreCaught plants mutants of every line of the kernels, one at a time:
+// ten in a plain go test, as many as the minutes of $PRETEXT_MUTANT_MINUTES allow in a full
+// one, and all with $PRETEXT_TORTURE. With $PRETEXT_MUTANTS, a list of modules, all of theirs
+// run.
+func TestGeneratedMutantsAreCaught(t *testing.T) {
+	only := os.Getenv("PRETEXT_MUTANTS")
+	quick := !torture.Full() && only == ""
+	all := generateAll(t, func(m string) bool {
+		return m != "flash" && m != "attention" && only == "" || strings.Contains(only, m)
+	})
+	random := torture.Random(t)
+	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	limit := 2 * time.Minute
+	if s := os.Getenv("PRETEXT_MUTANT_MINUTES"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit = time.Duration(n) * time.Minute
+	}
+	tried, proved, begin := 0, 0, usage.CPU()
+	for _, g := range all {
+		if quick && tried == 10 || !torture.Long() && only == "" && usage.CPU()-begin > limit {
+			break
+		}
+		if g.proof() != "" {
+			proved++
+			continue
+		}
+		tried++
+		if err := g.run(); err == nil {
+			t.Errorf("not caught: %v", g)
+		} else if testing.Verbose() {
+			t.Logf("caught: %v: %v", g, err)
+		}
+	}
+	t.Logf("%d of %d mutants caught, %d equivalent, in %v", tried, len(all), proved, usage.CPU()-begin)
+	for _, e := range equivalents {
+		stale := !slices.ContainsFunc(all, func(g generated) bool {
+			return (e.kernel == "" || e.kernel == g.kernel.Name) && (e.rule == "" || e.rule == g.rule.name) && (e.op == "" || e.op == g.op) && strings.Contains(sourceLine(g.source), e.line)
+		})
+		if stale && !quick && only == "" {
+			t.Errorf("no mutant is %+v any more", e)
+		}
+	}
+}
