@@ -156,6 +156,7 @@ const (
 	Float64  Precision = "fp64"
 	BFloat16 Precision = "bf16"
 	Float16  Precision = "fp16"
+	Float8   Precision = "fp8" // products of the encoder's layers in 8 bits, the rest in bf16
 )
 
 // Kind selects what is stored for every parameter of a model: weights, first or
@@ -209,6 +210,10 @@ type State struct {
 	// Carried is the number of updates, in phases before this one, that the moments have
 	// seen: the bias correction counts Carried + Step.
 	Carried int64 `json:"carried,omitempty"`
+
+	// Amax are the largest sizes of a tensor in the last steps, the oldest step first, by the
+	// name of the tensor: fp8 chooses the factors of the next step by them.
+	Amax map[string][]float32 `json:"amax,omitempty"`
 
 	// Plans are choices that a backend made by measurement, such as the
 	// algorithm of a matrix product. Keys name the device and the library
@@ -337,4 +342,5 @@ type StepInfo struct {
 	GradNorm  float64 // before clipping
 	LossScale float64 // during the step
 	Skipped   bool    // nothing was updated, because gradients were not finite
+	Saturated float64 // fp8: elements that became the largest number, over all ranks
 }

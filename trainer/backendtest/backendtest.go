@@ -110,6 +110,8 @@ func Tolerances(p trainer.Precision) Tolerance {
 		return Tolerance{Loss: 1e-11, Regression: 1e-11, Gradient: 1e-6, Median: 1e-7, Zero: 1e-6, Movement: 1e-4}
 	case trainer.Float32:
 		return Tolerance{Loss: 1e-6, Regression: 1e-6, Gradient: 1e-4, Median: 2e-5, Zero: 1e-3, Movement: 5e-3}
+	case trainer.Float8: // 3 and 2 bits of mantissa: errors of 2^-4 and 2^-3 of an operand
+		return Tolerance{Loss: 1e-2, Regression: 5e-2, Gradient: 0.4, Median: 0.1, Zero: 1, Movement: 0.8}
 	case trainer.Float16:
 		return Tolerance{Loss: 2e-4, Regression: 6e-4, Gradient: 1e-2, Median: 2.5e-3, Zero: 0.5, Movement: 0.5}
 	default:

@@ -55,7 +55,11 @@ func (b *Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (tr
 	if err := errors.Join(c.Validate(), h.Validate(), c.CheckHeads(h), o.Validate()); err != nil {
 		return nil, fmt.Errorf("open cuda model: %w", err)
 	}
-	if err := supported(c, h, o); err != nil {
+	err := supported(c, h, o)
+	if err == nil && o.Precision == trainer.Float8 {
+		err = eightBitsSupported(b.device.Properties(), c)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("open cuda model: %w", err)
 	}
 	m, err := b.open(c, h, o)
@@ -74,6 +78,7 @@ var types = map[trainer.Precision]struct {
 	trainer.Float32:  {kernels.F32, device.Float32},
 	trainer.BFloat16: {kernels.BF16, device.BFloat16},
 	trainer.Float16:  {kernels.F16, device.Float16},
+	trainer.Float8:   {kernels.BF16, device.BFloat16},
 }
 
 // supported returns an error that lists every property of the model that the
@@ -93,7 +98,7 @@ func supported(c trainer.Config, h trainer.Heads, o trainer.Options) error {
 		errs = append(errs, fmt.Errorf("max_position_embeddings %d: must be at most %d", c.MaxPositions, maxLength))
 	}
 	if _, ok := types[o.Precision]; !ok {
-		errs = append(errs, fmt.Errorf("precision %q: must be %q, %q or %q", o.Precision, trainer.Float32, trainer.BFloat16, trainer.Float16))
+		errs = append(errs, fmt.Errorf("precision %q: must be %q, %q, %q or %q", o.Precision, trainer.Float32, trainer.BFloat16, trainer.Float16, trainer.Float8))
 	}
 	if s := newShape(c, o, defaultLimits); s.sequences > maxGridYZ {
 		errs = append(errs, fmt.Errorf("%d sequences in a batch: must be at most %d", o.Sequences, maxGridYZ-(s.sequences-o.Sequences)))

@@ -46,6 +46,10 @@ func TestSinglePrecisionOnTheSimulator(t *testing.T) {
 
 func TestBFloat16OnTheSimulator(t *testing.T) { runSuite(t, 2, trainer.BFloat16) }
 
+func TestFloat8OnTheSimulator(t *testing.T) {
+	runSuite(t, 4, trainer.Float8, "span with limited attention", "overflow")
+}
+
 func TestFloat16OnTheSimulator(t *testing.T) {
 	runSuite(t, 3, trainer.Float16, "three heads, erf", "overflow")
 }

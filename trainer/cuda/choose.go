@@ -58,7 +58,7 @@ func (e *encoder) pick(c *choice, fusible bool, run func(way string)) {
 	}
 	saved := e.saved[c.key(e.prefix)]
 	switch {
-	case !fusible || e.element == device.Float32:
+	case !fusible || e.element == device.Float32 || e.eight != nil: // 8-bit products have no epilogues of these
 		c.way = plain
 	case c.forced != "":
 		c.way = c.forced

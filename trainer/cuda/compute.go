@@ -51,13 +51,18 @@ type products struct {
 	prefix    string            // prefix of plan names: GPU model, compute capability and library version
 	saved     map[string]string // algorithms from the checkpoint by plan name, including other devices
 	measures  bool              // choose algorithms by their time; without, the first of the library
+	eight     *eightBits        // precision fp8; nil: another
 	worth     int64             // multiplications of a product from which they are measured
 }
 
 // planName returns the key in State.Plans for the shape m.
 func (p *products) planName(m device.Matmul) string {
-	return fmt.Sprintf("%s%dx%dx%d, transposed %t %t, leading %d %d %d, types %d %d, epilogue %d",
+	name := fmt.Sprintf("%s%dx%dx%d, transposed %t %t, leading %d %d %d, types %d %d, epilogue %d",
 		p.prefix, m.M, m.N, m.K, m.TransA, m.TransB, m.LDA, m.LDB, m.LDD, m.Type, m.Result, m.Epilogue)
+	if m.Type.Eight() {
+		name += fmt.Sprintf(", with %d", m.TypeB)
+	}
+	return name
 }
 
 // plan returns the plan for the shape m. It creates the plan at the first use, whose operands
@@ -139,12 +144,20 @@ func (p *products) forget() error {
 
 // linear computes y = x·Wᵀ, without the bias; y is (rows, out), x (rows, in).
 func (p *products) linear(y, x device.Pointer, rows int, d dense) {
+	if d.eight != nil {
+		p.eight.linear(y, x, rows, d, device.None)
+		return
+	}
 	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element}
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y})
 }
 
 // affine computes y = x·Wᵀ + b; y is (rows, out), x (rows, in).
 func (p *products) affine(y, x device.Pointer, rows int, d dense) {
+	if d.eight != nil {
+		p.eight.linear(y, x, rows, d, device.Bias)
+		return
+	}
 	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element, Epilogue: device.Bias}
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y, Bias: d.b})
 }
@@ -175,6 +188,10 @@ func (p *products) logits(y, x device.Pointer, rows int, d dense) {
 
 // linearGrad adds dyᵀ·x to d.dw, the gradient of W; dy is (rows, out), x (rows, in).
 func (p *products) linearGrad(dy, x device.Pointer, rows int, d dense) {
+	if d.eight != nil {
+		p.eight.linearGrad(dy, rows, d)
+		return
+	}
 	p.multiply(weightGrad(rows, d, p.element), device.Operands{A: x, B: dy, D: d.dw, Beta: 1})
 }
 
@@ -200,6 +217,10 @@ func (p *products) linearBiasGrad(db, dy, x device.Pointer, rows int, d dense) b
 // inputGrad computes dx = dy·W + beta·dx, where beta is 0 or 1; dx is (rows, in), dy
 // (rows, out).
 func (p *products) inputGrad(dx, dy device.Pointer, rows int, d dense, beta float32) {
+	if d.eight != nil {
+		p.eight.inputGrad(dx, dy, rows, d, beta)
+		return
+	}
 	m := device.Matmul{M: d.in, N: rows, K: d.out, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: p.element}
 	p.multiply(m, device.Operands{A: d.w, B: dy, D: dx, Beta: beta})
 }

@@ -1,4 +1,5 @@
-// Package cuda computes BERT and ModernBERT on an NVIDIA GPU, in fp32, bf16 or fp16.
+// Package cuda computes BERT and ModernBERT on an NVIDIA GPU, in fp32, bf16 or fp16, and
+// BERT in fp8.
 //
 //	gpu, err := driver.Open(0)
 //	backend := cuda.New(gpu)

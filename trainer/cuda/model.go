@@ -48,6 +48,7 @@ func newModel(c trainer.Config, h trainer.Heads, o trainer.Options, s shape) *mo
 	m.heads = heads{compute: &m.compute, staging: &m.staging, h: h, p: &m.params.views, vocabulary: s.vocabulary}
 	m.ranks = ranks{staging: &m.staging, comm: trainer.OrAlone(o.Comm), params: &m.params}
 	m.update = update{compute: &m.compute, staging: &m.staging, o: o, params: &m.params, heads: &m.heads, ranks: &m.ranks}
+	m.compute.eight = newEightBits(&m.compute, &m.ranks, c, o)
 	m.uploads = uploads{packer: packer{c: c, h: h, shape: s}}
 	m.transfer = transfer{staging: &m.staging, params: &m.params, ranks: &m.ranks, state: &m.update.state}
 	return m
@@ -61,6 +62,7 @@ func (m *model) requests() *requests {
 	for _, part := range []interface{ request(*requests) }{&m.params, &m.update, &m.ranks, &m.uploads, &m.encoder, &m.heads} {
 		part.request(r)
 	}
+	m.compute.eight.request(r)
 	return r
 }
 
@@ -95,6 +97,9 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 		c.forced = b.ways
 	}
 	m.params.views = bert.View(&m.params, c, h)
+	if m.compute.eight != nil {
+		m.compute.eight.attach(&m.params.views)
+	}
 	if err := m.prepare(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -115,14 +120,17 @@ func (m *model) prepare() error {
 		}
 		return b
 	}
-	m.staging.memory, m.results = pinned(stagingBytes), pinned(resultBytes)
+	m.staging.memory, m.results = pinned(stagingBytes), pinned(resultBytes+4)
 	for i := range slots {
 		slots[i].host = pinned(slotBytes(m.shape))
 	}
 	if err != nil {
 		return err
 	}
-	m.update.controlHost, m.heads.sumsHost = m.results[:controlBytes], m.results[controlBytes:]
+	m.update.controlHost, m.heads.sumsHost = m.results[:controlBytes], m.results[controlBytes:resultBytes]
+	if m.compute.eight != nil {
+		m.compute.eight.saturatedOnHost = m.results[resultBytes:]
+	}
 	for _, s := range []*device.Stream{&m.compute.stream, &m.uploads.stream} {
 		if *s, err = d.NewStream(); err != nil {
 			return err
@@ -171,6 +179,9 @@ func (m *model) usable() error {
 func (m *model) begin(b *trainer.Batch, want trainer.Output, train bool) (batch, error) {
 	m.compute.training = train
 	m.encoder.choose()
+	if m.compute.eight != nil {
+		m.compute.eight.begin(&m.params.views)
+	}
 	return m.uploads.send(m.compute.queue, b, want, train)
 }
 
@@ -287,6 +298,9 @@ func (m *model) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (
 	err := m.usable()
 	if err == nil {
 		r, err = m.transfer.load(k, tensors)
+		if m.compute.eight != nil {
+			m.compute.eight.stale = true
+		}
 	}
 	if err != nil {
 		return r, fmt.Errorf("load %v: %w", k, err)
@@ -312,6 +326,7 @@ func (m *model) Snapshot() (trainer.Snapshot, error) {
 // passed to SetState.
 func (m *model) State() trainer.State {
 	s := m.update.state
+	s.Amax = m.compute.eight.sizes()
 	s.Plans = m.compute.algorithms()
 	for _, c := range m.encoder.choices() {
 		if c.way != "" {
@@ -331,6 +346,9 @@ func (m *model) SetState(s trainer.State) {
 		c.way = ""
 	}
 	m.compute.replan(s.Plans)
+	if m.compute.eight != nil {
+		m.compute.eight.setSizes(s.Amax)
+	}
 	m.update.setState(s)
 }
 

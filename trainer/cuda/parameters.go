@@ -115,6 +115,7 @@ type dense struct {
 	w, b    device.Pointer // elements: (out, in), (out)
 	master  device.Pointer // b in float32
 	dw, db  device.Pointer // float32: gradients of w and b
+	eight   *eightDense    // products in 8 bits; nil: none
 }
 
 // norm holds the addresses of a LayerNorm's parameters, (H) each, and of their
@@ -145,7 +146,7 @@ func (p *parameters) Dense(name string, out, in int) dense {
 	if p.layout.Has(name + ".bias") {
 		b = p.Table(name + ".bias")
 	}
-	return dense{out, in, w.w, b.w, b.master, w.dw, b.dw}
+	return dense{out: out, in: in, w: w.w, b: b.w, master: b.master, dw: w.dw, db: b.dw}
 }
 
 // Norm implements bert.Viewer. The gradients must be adjacent, because one kernel adds to

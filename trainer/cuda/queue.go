@@ -24,6 +24,7 @@ var modules = []module{
 	{"elementwise", 256, []string{"gelu_forward", "gelu_again", "gelu_backward", "tanh_forward", "tanh_backward", "add", "round_down", "column_sums", "add_parts",
 		"gather_rows", "add_rows_f32", "add_rows_elem"}},
 	{"loss", 256, []string{"cross_entropy", "span_entropy", "squared_error", "sum_losses"}},
+	{"fp8", 256, []string{"fp8_amax", "fp8_e4m3", "fp8_e5m2", "fp8_roll"}},
 	{"optim", 256, []string{"sum_squares", "begin_update", "adamw", "lamb_direction", "lamb_ratios", "lamb_move", "stable_direction", "stable_ratios"}},
 }
 
@@ -56,6 +57,9 @@ func (b *Backend) load(t kernels.Type) (kernelSet, error) {
 		}
 		if m.name == "flash" && t == kernels.F32 {
 			continue // the tensor-core kernels exist for 16-bit types only
+		}
+		if p := b.device.Properties(); m.name == "fp8" && (t != kernels.BF16 || p.Major*10+p.Minor < 89) {
+			continue // its instructions are those of later chips
 		}
 		if err := b.loadModule(set, "", t, m); err != nil {
 			return nil, err

@@ -48,6 +48,9 @@ var defaultLimits = limits{chunk: maxChunk, piece: maxPiece, workspace: 32 << 20
 // newShape returns the shape for a model's options.
 func newShape(c trainer.Config, o trainer.Options, most limits) shape {
 	s := shape{piece: most.piece, workspace: most.workspace, tokenQuantum: quantum(o.Tokens), pooledRows: quantum(o.Sequences), vocabulary: roundUp(c.VocabSize, 64)}
+	if o.Precision == trainer.Float8 { // sizes of 8-bit products are multiples of 16
+		s.tokenQuantum = max(s.tokenQuantum, 16)
+	}
 	s.tokens = roundUp(o.Tokens, s.tokenQuantum)
 	s.sequences = o.Sequences + (s.tokenQuantum-1+c.MaxPositions-1)/c.MaxPositions
 	s.pooled = roundUp(o.Sequences, s.pooledRows)

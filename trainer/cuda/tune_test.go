@@ -61,7 +61,7 @@ func TestTheFastestRightAlgorithmIsChosen(t *testing.T) {
 	only(t, got, "fast")
 
 	// What another device, driver or library took is not used.
-	for _, part := range []string{"simulator, sm", "sm_80", "driver simulator", ", simulator: "} {
+	for _, part := range []string{"simulator, sm", "sm_89", "driver simulator", ", simulator: "} {
 		other := trainer.State{Plans: map[string]string{}}
 		for name, algorithm := range state.Plans {
 			other.Plans[strings.Replace(name, part, part+"x", 1)] = algorithm

@@ -93,6 +93,9 @@ func (u *update) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	u.ranks.reduce()
 	rate := s.Rate(u.state.Step)
 	u.optimize(rate)
+	if u.eight != nil {
+		u.eight.roll()
+	}
 	u.toHost(u.controlHost, u.control)
 	u.toHost(u.heads.sumsHost, u.heads.sums)
 	u.clear(u.heads.sums, sumsOfAPass*3*8)
@@ -120,6 +123,9 @@ func (u *update) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	sums := info.Sums.Vector()
 	err := u.ranks.comm.AllReduce(sums[:])
 	info.Sums = trainer.SumsOf(sums)
+	if err == nil && u.eight != nil {
+		info.Saturated, err = u.eight.lost()
+	}
 	return info, err
 }
 
@@ -211,7 +217,7 @@ func (u *update) setState(s trainer.State) {
 	if u.o.Precision != trainer.Float16 {
 		s.LossScale = 1
 	}
-	u.state, u.state.Plans = s, nil
+	u.state, u.state.Plans, u.state.Amax = s, nil, nil
 	u.staging.upload(u.control, kernels.Pack(kernels.Control{
 		Beta1Power: math.Pow(u.o.Optimizer.Beta1, float64(s.Carried+s.Step)), Beta2Power: math.Pow(u.o.Optimizer.Beta2, float64(s.Carried+s.Step)),
 		LossScale: float32(s.LossScale), Step: uint32(s.Step), Good: uint32(s.GoodSteps),

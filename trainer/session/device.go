@@ -50,8 +50,8 @@ func (d Device) Validate() error {
 	var c checks
 	kind, _, err := d.parse()
 	p := d.precision()
-	known := slices.Contains([]trainer.Precision{trainer.Float32, trainer.BFloat16, trainer.Float16}, p)
-	c.want(known, "--precision %q: must be fp32, bf16 or fp16", p)
+	known := slices.Contains([]trainer.Precision{trainer.Float32, trainer.BFloat16, trainer.Float16, trainer.Float8}, p)
+	c.want(known, "--precision %q: must be fp32, bf16, fp16 or fp8", p)
 	c.want(!known || kind != deviceCPU || p == trainer.Float32, "--precision %s: the CPU computes in fp32 only", p)
 	c.want(d.Threads >= 0, "--threads %d: must not be negative", d.Threads)
 	return c.err(err)

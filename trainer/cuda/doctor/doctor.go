@@ -101,6 +101,9 @@ func (g *GPU) compile(d device.Device) error {
 	begin := time.Now()
 	for _, t := range kernels.Types() {
 		for _, module := range kernels.Modules(t) {
+			if p := d.Properties(); module == "fp8" && p.Major*10+p.Minor < 89 {
+				continue // no precision of this device uses it
+			}
 			text, err := kernels.PTX(module, t)
 			if err != nil {
 				return err

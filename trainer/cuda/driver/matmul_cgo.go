@@ -36,7 +36,8 @@ const alignment = 16
 // but not to twice that.
 const anAddress = 1<<20 | alignment
 
-var dataTypes = map[device.DataType]C.cudaDataType{device.Float32: C.CUDA_R_32F, device.BFloat16: C.CUDA_R_16BF, device.Float16: C.CUDA_R_16F}
+var dataTypes = map[device.DataType]C.cudaDataType{device.Float32: C.CUDA_R_32F, device.BFloat16: C.CUDA_R_16BF, device.Float16: C.CUDA_R_16F,
+	device.Float8E4M3: C.CUDA_R_8F_E4M3, device.Float8E5M2: C.CUDA_R_8F_E5M2}
 
 var epilogues = map[device.Epilogue]uint64{
 	device.None: C.CUBLASLT_EPILOGUE_DEFAULT, device.Bias: C.CUBLASLT_EPILOGUE_BIAS, device.GELUAuxBias: C.CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
@@ -85,7 +86,7 @@ func (g *gpu) prepare(p *product) error {
 		ld     int
 	}{
 		{&p.c.a, m.Type, a, m.LDA},
-		{&p.c.b, m.Type, b, m.LDB},
+		{&p.c.b, m.B(), b, m.LDB},
 		{&p.c.d, m.Result, [2]int{m.M, m.N}, m.LDD},
 	} {
 		if err := g.lt("cublasLtMatrixLayoutCreate", C.pt_cublasLtMatrixLayoutCreate(g.c, l.layout, dataTypes[l.typ], C.uint64_t(l.shape[0]), C.uint64_t(l.shape[1]), C.int64_t(l.ld))); err != nil {
@@ -104,6 +105,9 @@ func (g *gpu) prepare(p *product) error {
 		if err := g.set(p, a); err != nil {
 			return err
 		}
+	}
+	if err := g.factors(p, device.Operands{ScaleA: anAddress, ScaleB: anAddress}); err != nil {
+		return err
 	}
 	return g.vectors(p, anAddress, anAddress)
 }
@@ -142,6 +146,17 @@ func (g *gpu) vectors(p *product, bias, aux device.Pointer) error {
 		return g.set(p, attribute{C.CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, uint64(aux), 8})
 	}
 	return nil
+}
+
+// factors sets the addresses of the factors of 8-bit operands.
+func (g *gpu) factors(p *product, x device.Operands) error {
+	if !p.shape.Type.Eight() {
+		return nil
+	}
+	if err := g.set(p, attribute{C.CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, uint64(x.ScaleA), 8}); err != nil {
+		return err
+	}
+	return g.set(p, attribute{C.CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, uint64(x.ScaleB), 8})
 }
 
 func operation(trans bool) uint64 {
@@ -294,7 +309,10 @@ func (g *gpu) Matmul(s device.Stream, p device.Product, x device.Operands) error
 		a: C.CUdeviceptr(x.A), b: C.CUdeviceptr(x.B), c: C.CUdeviceptr(x.C), d: C.CUdeviceptr(x.D), workspace: C.CUdeviceptr(x.Workspace),
 		alpha: C.float(x.Alpha), beta: C.float(x.Beta), stream: C.uintptr_t(uintptr(g.stream(s))),
 	}
-	err := missing(known.shape.Epilogue, x)
+	err := missing(known.shape, x)
+	if err == nil {
+		err = g.factors(known, x)
+	}
 	if err == nil {
 		err = g.vectors(known, x.Bias, x.Aux)
 	}
@@ -307,10 +325,12 @@ func (g *gpu) Matmul(s device.Stream, p device.Product, x device.Operands) error
 	return nil
 }
 
-// missing returns an error if x lacks an operand that epilogue e needs. Without this
-// check, cuBLASLt would use the operand of an earlier call.
-func missing(e device.Epilogue, x device.Operands) error {
-	switch {
+// missing returns an error if x lacks an operand that a product of shape m needs. Without
+// this check, cuBLASLt would use the operand of an earlier call.
+func missing(m device.Matmul, x device.Operands) error {
+	switch e := m.Epilogue; {
+	case m.Type.Eight() && (x.ScaleA == 0 || x.ScaleB == 0):
+		return errors.New("no factor was given for an 8-bit operand")
 	case hasBias(e) && x.Bias == 0:
 		return errors.New("no bias was given")
 	case hasAux(e) && x.Aux == 0:

@@ -58,6 +58,34 @@ func TestProductsArriveAsCuBLASLtTakesThem(t *testing.T) {
 	check(t, d.Close())
 }
 
+// Operands of 8 bits have a type each and factors, which a product without 8 bits has not.
+func TestEightBitsArriveAsCuBLASLtTakesThem(t *testing.T) {
+	f := drivertest.New(t)
+	d := open(t)
+	s := must(t, d.NewStream)
+	f.Calls()
+	shape := device.Matmul{M: 16, N: 32, K: 48, TransA: true, LDA: 48, LDB: 48, LDD: 16, Type: device.Float8E4M3, TypeB: device.Float8E5M2, Result: device.Float32}
+	p := must(t, func() (device.Product, error) { return d.Plan(shape, 1<<20, "") })
+	x := device.Operands{A: 0x1a0, B: 0x1b0, D: 0x1d0, ScaleA: 0x1e4, ScaleB: 0x1e8, Alpha: 1, Workspace: 0x2000}
+	check(t, d.Matmul(s, p, x))
+	calls := strings.Join(f.Calls(), "\n")
+	for _, want := range []string{
+		"cublasLtMatrixLayoutCreate type=28 rows=48 cols=16 ld=48", "cublasLtMatrixLayoutCreate type=29 rows=48 cols=32 ld=48",
+		"cublasLtMatrixLayoutCreate type=0 rows=16 cols=32 ld=16",
+		"cublasLtMatmulDescSetAttribute attribute=17 value=100010 bytes=8", "cublasLtMatmulDescSetAttribute attribute=18 value=100010 bytes=8",
+		"cublasLtMatmulDescSetAttribute attribute=17 value=1e4 bytes=8\ncublasLtMatmulDescSetAttribute attribute=18 value=1e8 bytes=8\ncublasLtMatmul ",
+	} {
+		if !strings.Contains(calls, want) {
+			t.Errorf("no %q in\n%s", want, calls)
+		}
+	}
+	x.ScaleB = 0
+	if err := d.Matmul(s, p, x); err == nil || !strings.Contains(err.Error(), "no factor") {
+		t.Errorf("without a factor: %v", err)
+	}
+	check(t, d.FreeProduct(p), d.Close())
+}
+
 func TestAlgorithmsAreUsedAgain(t *testing.T) {
 	drivertest.New(t)
 	d := open(t)

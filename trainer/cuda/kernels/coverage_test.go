@@ -23,6 +23,7 @@ var checks = []struct {
 	{"elementwise", kernels.BF16, checkActivations}, {"elementwise", kernels.F16, checkElements}, {"elementwise", kernels.F32, checkColumnSums},
 	{"elementwise", kernels.F16, checkRowsMoved},
 	{"loss", kernels.F32, checkCrossEntropy}, {"loss", kernels.F32, checkSumsOfLosses}, {"loss", kernels.F32, checkSpans}, {"loss", kernels.F32, checkRegression},
+	{"fp8", kernels.BF16, checkEightBits}, {"fp8", kernels.BF16, checkSizesRoll},
 	{"optim", kernels.BF16, checkManyParts}, {"optim", kernels.BF16, checkUpdates},
 	{"modern", kernels.F32, checkRotate}, {"modern", kernels.BF16, checkGated}, {"modern", kernels.F16, checkStream}, {"modern", kernels.BF16, checkWords},
 }
@@ -71,12 +72,13 @@ func TestEveryKernelIsChecked(t *testing.T) {
 	}
 }
 
-// lastStore returns the index of the last store to global memory.
+// lastStore returns the index of the last store to global memory, or of an atomic operation
+// in a kernel without stores.
 func lastStore(code []ptx.Instruction) int {
 	for i := len(code) - 1; i >= 0; i-- {
 		if strings.HasPrefix(code[i].Op, "st.global") {
 			return i
 		}
 	}
-	return -1
+	return slices.IndexFunc(code, func(in ptx.Instruction) bool { return strings.HasPrefix(in.Op, "atom.global") })
 }

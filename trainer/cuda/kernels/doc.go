@@ -16,6 +16,7 @@
 //	modern.cu       rotary positions, gated activation, and LayerNorm of ModernBERT
 //	elementwise.cu  GELU, tanh, biases, casts, sums of columns, gathering and adding rows
 //	loss.cu         cross entropy, spans, regression
+//	fp8.cu          8-bit operands: sizes, conversion with transposition; of bfloat16 only
 //	optim.cu        norm of the gradients, loss scale, AdamW, LAMB, StableAdamW
 //
 // # How they are built

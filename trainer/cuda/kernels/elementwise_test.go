@@ -114,7 +114,7 @@ func absolutes(x []float64) []float64 {
 }
 
 func checkColumnSums(f *fixture) {
-	for _, c := range []struct{ rows, width, parts int }{{1, 64, 1}, {37, 300, 5}, {37, 328, 5}, {5, 768, 8}, {100, 2, 3}, {5, 12, 8}, {90, 64, 2}, {5, 9, 2}} {
+	for _, c := range []struct{ rows, width, parts int }{{1, 64, 1}, {37, 300, 5}, {37, 328, 5}, {5, 768, 8}, {100, 2, 3}, {5, 12, 8}, {90, 64, 2}, {5, 9, 2}, {140, 16, 70}} {
 		n := c.rows * c.width
 		xAt, x := f.elems("x", f.normal(n))
 		yAt, y := f.elems("y", f.normal(n))

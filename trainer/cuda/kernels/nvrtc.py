@@ -20,11 +20,19 @@ HERE = pathlib.Path(__file__).resolve().parent
 TYPES = {"f32": "DT_F32", "bf16": "DT_BF16", "f16": "DT_F16"}
 
 
+# Sources for some types only: tensor cores multiply 16-bit types, and 8 bits are made of
+# bfloat16.
+ONLY = {"flash": ["bf16", "f16"], "fp8": ["bf16"]}
+
+# The least architecture of a source's PTX: fp8 has instructions of later chips.
+LEAST = {"fp8": "89"}
+
+
 def modules():
     """Yields (source, output name, options)."""
     for source in sorted(HERE.glob("*.cu")):
         for name, define in TYPES.items():
-            if source.stem == "flash" and name == "f32":  # tensor cores multiply 16-bit types
+            if name not in ONLY.get(source.stem, TYPES):
                 continue
             yield source, f"{source.stem}.{name}", [f"-D{define}"]
 
@@ -72,7 +80,7 @@ COMMON = ["--std=c++17", "--fmad=true", "--prec-div=true", "--prec-sqrt=true"]
 
 def write_ptx(nvrtc):
     for source, name, options in modules():
-        text, _ = nvrtc.compile(source, COMMON + options + ["--gpu-architecture=compute_80", "-lineinfo"], "PTX")
+        text, _ = nvrtc.compile(source, COMMON + options + [f"--gpu-architecture=compute_{LEAST.get(source.stem, '80')}", "-lineinfo"], "PTX")
         text = text.rstrip(b"\0").decode()
         text = re.sub(r'(\.file\s+\d+ ")[^"]*/', r"\1", text)
         # So that a test without NVRTC sees that a source was changed and not compiled.
@@ -84,7 +92,7 @@ def check(nvrtc):
     """Prints a line a kernel and architecture; fails on a stack or spilled registers."""
     bad = 0
     for source, name, options in modules():
-        for arch in "sm_80", "sm_90":
+        for arch in f"sm_{LEAST.get(source.stem, '80')}", "sm_90":
             _, log = nvrtc.compile(source, COMMON + options + [f"--gpu-architecture={arch}", "--ptxas-options=-v"], "CUBIN")
             kernel, kernels = None, 0
             for line in log.splitlines():

@@ -33,6 +33,10 @@ type Options struct {
 	// to be fastest; nil: one.
 	Algorithms []Algorithm
 
+	// Capability is the compute capability, times ten; 0: 89. What needs a later one is not
+	// refused by the simulator.
+	Capability int
+
 	// Network connects the GPU with the GPUs of other ranks. If it is nil, there
 	// are no collectives, as on a machine without NCCL.
 	Network *Network

@@ -3,6 +3,8 @@ package sim
 import (
 	"encoding/binary"
 	"math"
+
+	"pretext/trainer/cuda/device"
 )
 
 func f32(v uint32) float32 { return math.Float32frombits(v) }
@@ -134,6 +136,8 @@ func load(t DataType, b []byte) float32 {
 		return f32(uint32(binary.LittleEndian.Uint16(b)) << 16)
 	case Float16:
 		return fromF16(uint32(binary.LittleEndian.Uint16(b)))
+	case device.Float8E4M3, device.Float8E5M2:
+		return formatOf(t).value(b[0])
 	}
 	return f32(binary.LittleEndian.Uint32(b))
 }
@@ -145,6 +149,8 @@ func save(t DataType, b []byte, v float32) {
 		binary.LittleEndian.PutUint16(b, uint16(toBF16(v)))
 	case Float16:
 		binary.LittleEndian.PutUint16(b, uint16(toF16(v)))
+	case device.Float8E4M3, device.Float8E5M2:
+		b[0] = formatOf(t).code(v)
 	default:
 		binary.LittleEndian.PutUint32(b, b32(v))
 	}

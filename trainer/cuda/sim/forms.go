@@ -451,16 +451,18 @@ var conversions = map[string]form{
 	"cvt.rni.s32.f32": oneSource(func(a uint32) uint32 {
 		return uint32(int32(clampInt(math.RoundToEven(float64(f32(a))), math.MinInt32, math.MaxInt32)))
 	}),
-	"cvt.rni.f32.f32":   viaDouble(math.RoundToEven),
-	"cvt.rmi.f32.f32":   viaDouble(math.Floor),
-	"cvt.rzi.f32.f32":   viaDouble(math.Trunc),
-	"cvt.f64.f32":       oneSource(func(a uint32) uint64 { return b64(float64(f32(a))) }),
-	"cvt.rn.f32.f64":    oneSource(func(a uint64) uint32 { return b32(float32(f64(a))) }),
-	"cvt.f32.f16":       oneSource(func(a uint32) uint32 { return b32(fromF16(a & 0xffff)) }),
-	"cvt.rn.f16.f32":    oneSource(func(a uint32) uint32 { return toF16(f32(a)) }),
-	"cvt.rn.bf16.f32":   oneSource(func(a uint32) uint32 { return toBF16(f32(a)) }),
-	"cvt.rn.bf16x2.f32": twoSources(func(hi, lo uint32) uint32 { return toBF16(f32(lo)) | toBF16(f32(hi))<<16 }),
-	"cvt.rn.f16x2.f32":  twoSources(func(hi, lo uint32) uint32 { return toF16(f32(lo)) | toF16(f32(hi))<<16 }),
+	"cvt.rni.f32.f32":             viaDouble(math.RoundToEven),
+	"cvt.rmi.f32.f32":             viaDouble(math.Floor),
+	"cvt.rzi.f32.f32":             viaDouble(math.Trunc),
+	"cvt.f64.f32":                 oneSource(func(a uint32) uint64 { return b64(float64(f32(a))) }),
+	"cvt.rn.f32.f64":              oneSource(func(a uint64) uint32 { return b32(float32(f64(a))) }),
+	"cvt.f32.f16":                 oneSource(func(a uint32) uint32 { return b32(fromF16(a & 0xffff)) }),
+	"cvt.rn.f16.f32":              oneSource(func(a uint32) uint32 { return toF16(f32(a)) }),
+	"cvt.rn.bf16.f32":             oneSource(func(a uint32) uint32 { return toBF16(f32(a)) }),
+	"cvt.rn.bf16x2.f32":           twoSources(func(hi, lo uint32) uint32 { return toBF16(f32(lo)) | toBF16(f32(hi))<<16 }),
+	"cvt.rn.satfinite.e4m3x2.f32": twoSources(func(hi, lo uint32) uint32 { return uint32(e4m3.code(f32(lo))) | uint32(e4m3.code(f32(hi)))<<8 }),
+	"cvt.rn.satfinite.e5m2x2.f32": twoSources(func(hi, lo uint32) uint32 { return uint32(e5m2.code(f32(lo))) | uint32(e5m2.code(f32(hi)))<<8 }),
+	"cvt.rn.f16x2.f32":            twoSources(func(hi, lo uint32) uint32 { return toF16(f32(lo)) | toF16(f32(hi))<<16 }),
 
 	"cvt.sat.f32.f32": float1(func(a float32) float32 {
 		return minmax(minmax(a, 0, func(a, b float32) float32 { return max(a, b) }), 1, func(a, b float32) float32 { return min(a, b) })

@@ -135,6 +135,7 @@ var known = []struct {
 	{"cvt.f32.f16", f(1), []uint64{0x3c00}}, {"cvt.f32.f16", f(-0x1p-24), []uint64{0x8001}}, {"cvt.f32.f16", inf, []uint64{0x7c00}}, {"cvt.f32.f16", f(65504), []uint64{0x7bff}},
 	{"cvt.rn.f16.f32", 0x3c00, []uint64{f(1)}}, {"cvt.rn.f16.f32", 0x7c00, []uint64{f(65520)}}, {"cvt.rn.f16.f32", 0x7bff, []uint64{f(65519)}}, {"cvt.rn.f16.f32", 0x8001, []uint64{f(-0x1.8p-25)}}, {"cvt.rn.f16.f32", 0, []uint64{f(0x1p-25)}},
 	{"cvt.rn.bf16.f32", 0x3f80, []uint64{f(1)}}, {"cvt.rn.bf16.f32", 0x3f80, []uint64{0x3f808000}}, {"cvt.rn.bf16.f32", 0x3f82, []uint64{0x3f818000}}, {"cvt.rn.bf16.f32", 0x7fff, []uint64{nan}}, {"cvt.rn.bf16.f32", 0x7f80, []uint64{0x7f7fffff}},
+	{"cvt.rn.satfinite.e4m3x2.f32", 0x407e, []uint64{f(2), f(1000)}}, {"cvt.rn.satfinite.e5m2x2.f32", 0xc03c, []uint64{f(-2), f(1)}},
 	{"cvt.rn.bf16x2.f32", pair(0x4000, 0x3f80), []uint64{f(1), f(2)}}, {"cvt.rn.f16x2.f32", pair(0x4000, 0x3c00), []uint64{f(1), f(2)}},
 	{"cvt.sat.f32.f32", f(1), []uint64{f(3)}}, {"cvt.sat.f32.f32", 0, []uint64{f(-3)}}, {"cvt.sat.f32.f32", f(0.5), []uint64{f(0.5)}},
 

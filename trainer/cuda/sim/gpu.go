@@ -64,8 +64,12 @@ func release[T any, H ~uintptr](list []*T, h H) error {
 
 // Properties implements [device.Device].
 func (g *GPU) Properties() device.Properties {
+	major, minor := 8, 9
+	if c := g.options.Capability; c != 0 {
+		major, minor = c/10, c%10
+	}
 	return device.Properties{
-		Name: "simulator", Major: 8, Memory: g.options.Memory, Multiprocessors: 2, SharedMemory: dynamicLimit, Driver: "simulator", BLAS: "simulator",
+		Name: "simulator", Major: major, Minor: minor, Memory: g.options.Memory, Multiprocessors: 2, SharedMemory: dynamicLimit, Driver: "simulator", BLAS: "simulator",
 	}
 }
 

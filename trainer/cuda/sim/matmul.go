@@ -51,6 +51,7 @@ type Matmul struct {
 	A, B, C, D     Matrix
 	TransA, TransB bool
 	Alpha, Beta    float32
+	ScaleA, ScaleB Pointer // factors of 8-bit operands, float32
 	Epilogue       Epilogue
 	Bias           Pointer
 	Aux            Pointer // input of GELU, stored or read by the epilogue; type of D, by columns
@@ -80,7 +81,11 @@ func (m *Matmul) check(k int) error {
 			return bad("%s has %d elements from one row or column of %d to the next, and lies at %#x", name, x.LD, least, uint64(x.At))
 		}
 	}
-	if m.A.Type != m.B.Type || m.C.Type != m.D.Type || m.D.Type != m.A.Type && m.D.Type != Float32 {
+	if m.A.Type.Eight() || m.B.Type.Eight() {
+		if err := m.checkEight(k); err != nil {
+			return err
+		}
+	} else if m.A.Type != m.B.Type || m.C.Type != m.D.Type || m.D.Type != m.A.Type && m.D.Type != Float32 {
 		return bad("types %d, %d to %d", m.A.Type, m.B.Type, m.D.Type)
 	}
 	if m.Epilogue != None && (m.D.RowMajor || m.Epilogue != DGELU && m.Bias == 0) {
@@ -123,6 +128,10 @@ func (d *Device) multiply(m Matmul) error {
 	if err != nil {
 		return err
 	}
+	factor, err := d.scales(m)
+	if err != nil {
+		return err
+	}
 	x := make([]float64, rows*cols) // by rows
 	if m.Beta != 0 {
 		if x, err = d.matrix(m.C, false); err != nil {
@@ -134,7 +143,7 @@ func (d *Device) multiply(m Matmul) error {
 		clear(sum)
 		d.addTerms(sum, a[i*k:(i+1)*k], b, m.A.Type)
 		for j, v := range x[i*cols : (i+1)*cols] {
-			x[i*cols+j] = float64(float32(float64(m.Alpha)*sum[j] + float64(m.Beta)*v))
+			x[i*cols+j] = float64(float32(factor*sum[j] + float64(m.Beta)*v))
 		}
 	}
 	if err := d.finish(m, x, a, b); err != nil {

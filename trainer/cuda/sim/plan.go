@@ -98,7 +98,7 @@ func matmulOf(m device.Matmul, x device.Operands) Matmul {
 	if m.TransA {
 		a.Rows, a.Cols = m.K, m.M
 	}
-	b := Matrix{At: x.B, Type: m.Type, Rows: m.K, Cols: m.N, LD: m.LDB}
+	b := Matrix{At: x.B, Type: m.B(), Rows: m.K, Cols: m.N, LD: m.LDB}
 	if m.TransB {
 		b.Rows, b.Cols = m.N, m.K
 	}
@@ -106,7 +106,7 @@ func matmulOf(m device.Matmul, x device.Operands) Matmul {
 	d := c
 	d.At = x.D
 	return Matmul{
-		A: a, B: b, C: c, D: d, TransA: m.TransA, TransB: m.TransB, Alpha: x.Alpha, Beta: x.Beta,
+		A: a, B: b, C: c, D: d, TransA: m.TransA, TransB: m.TransB, Alpha: x.Alpha, Beta: x.Beta, ScaleA: x.ScaleA, ScaleB: x.ScaleB,
 		Epilogue: m.Epilogue, Bias: x.Bias, Aux: x.Aux, AuxLD: m.AuxLD,
 	}
 }

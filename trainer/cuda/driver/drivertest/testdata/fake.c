@@ -308,6 +308,7 @@ EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cub
 	case 7: p->epilogue = v; return n == 4 ? 0 : CUBLAS_STATUS_INVALID_VALUE;
 	case 8: p->bias = v; return n == 8 ? 0 : CUBLAS_STATUS_INVALID_VALUE;
 	case 11: p->aux = v; return n == 8 ? 0 : CUBLAS_STATUS_INVALID_VALUE;
+	case 17: case 18: return n == 8 ? 0 : CUBLAS_STATUS_INVALID_VALUE;
 	case 12: p->auxLD = v; return n == 8 ? 0 : CUBLAS_STATUS_INVALID_VALUE;
 	}
 	return CUBLAS_STATUS_INVALID_VALUE;
