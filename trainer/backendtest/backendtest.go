@@ -115,7 +115,7 @@ func Tolerances(p trainer.Precision) Tolerance {
 	case trainer.Float16:
 		return Tolerance{Loss: 2e-4, Regression: 6e-4, Gradient: 1e-2, Median: 2.5e-3, Zero: 0.5, Movement: 0.5}
 	default:
-		return Tolerance{Loss: 1e-3, Regression: 3e-3, Gradient: 8e-2, Median: 1e-2, Zero: 0.5, Movement: 0.5}
+		return Tolerance{Loss: 1e-3, Regression: 6e-3, Gradient: 8e-2, Median: 1e-2, Zero: 0.5, Movement: 0.5}
 	}
 }
 
