@@ -2,7 +2,7 @@
 # Trainer of transformers 4.48, 4.57 and the newest takes data sets of ours as they are: ten
 # steps have the losses of train-bert. The commands of docs/for/hf-trainer.md run.
 # reads: go:cmd/prepare-data go:cmd/train-bert internal/dev/interop/check_hftrainer.py internal/dev/interop/without_cuda.py
-# reads: internal/dev/interop/check_model.py docs/for/hf-trainer.md env:torch env:hf-trainer env:transformers-4.48 env:transformers-4.57
+# reads: internal/dev/checks/page.sh internal/dev/interop/check_model.py docs/for/hf-trainer.md env:torch env:hf-trainer env:transformers-4.48 env:transformers-4.57
 set -euo pipefail
 torch=$(internal/dev/checks/env.sh torch)
 trainer=$(internal/dev/checks/env.sh hf-trainer)
@@ -43,7 +43,9 @@ check masked mlm
 blocks() { awk -v start="\`\`\`$1" -v n="$2" '$0 == "```" {on = 0} on && at == n {print} $0 == start {on = 1; at++}' docs/for/hf-trainer.md; }
 mkdir "$dir/page"
 small='hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64'
-for n in 1 2; do
+n=0
+while [ -n "$(blocks sh $((n + 1)))" ]; do
+	n=$((n + 1))
 	program=$(blocks sh $n | awk '$1 == "python" {print $2}')
 	blocks python $n | sed -E "s/max_steps=100000/max_steps=2, use_cpu=True, report_to=[], save_strategy=\"no\"/; /^model = /s/\)\)$/, $small))/" >"$dir/page/$program"
 	grep -q num_hidden_layers "$dir/page/$program"
@@ -52,3 +54,5 @@ for n in 1 2; do
 	(cd "$dir/page" && HF_HUB_OFFLINE=1 HF_HOME=$dir/home bash -euo pipefail commands.sh >out.txt 2>&1) || { tail -5 "$dir/page/out.txt"; exit 1; }
 	grep -o "'train_loss[^}]*" "$dir/page/out.txt"
 done
+# The loop has run every command.
+[ "$(for ((i = 1; i <= n; i++)); do blocks sh $i; done)" = "$(internal/dev/checks/page.sh docs/for/hf-trainer.md)" ]

@@ -4,7 +4,7 @@
 # the losses of train-bert; the commands of the pages in docs/for work as they stand there.
 # reads: go:cmd/prepare-data go:cmd/train-bert internal/dev/interop/check_megatron.py internal/dev/interop/check_tensorflow.py
 # reads: internal/dev/interop/check_model.py internal/dev/interop/check_nvidia.py internal/dev/interop/run_page.py env:nvidia env:tensorflow
-# reads: docs/for/lddl.md docs/for/megatron-bert.md docs/for/nvidia-bert.md docs/for/tensorflow.md
+# reads: internal/dev/checks/page.sh docs/for/lddl.md docs/for/megatron-bert.md docs/for/nvidia-bert.md docs/for/tensorflow.md
 set -euo pipefail
 nvidia=$(internal/dev/checks/env.sh nvidia)
 tensorflow=$(internal/dev/checks/env.sh tensorflow)
@@ -45,7 +45,7 @@ for consumer in lddl nvidia-bert megatron-bert tensorflow; do
 	page=$root/docs/for/$consumer.md
 	mkdir "$dir/$consumer-page" && cd "$dir/$consumer-page"
 	cp "$dir"/demo/sources/*.xml.bz2 enwiki-latest-pages-articles.xml.bz2
-	awk '$0 == "```" {on = 0} on {print} $0 == "```sh" {on = 1}' "$page" >commands.sh
+	"$root/internal/dev/checks/page.sh" "$page" >commands.sh
 	grep -q -- "^prepare-data run .* --for $consumer " commands.sh
 	PATH="$dir:$PATH" bash -euo pipefail commands.sh >out.txt 2>err.txt || { tail -5 err.txt; exit 1; }
 	python=$nvidia

@@ -4,7 +4,7 @@
 # with two workers have the losses of train-bert; the commands of the pages in docs/for work
 # as they stand there.
 # reads: go:cmd/prepare-data go:cmd/train-bert internal/dev/interop/check_streaming.py internal/dev/interop/check_model.py
-# reads: internal/dev/interop/run_page.py docs/for/modernbert.md docs/for/mosaicbert.md docs/for/streaming.md
+# reads: internal/dev/checks/page.sh internal/dev/interop/run_page.py docs/for/modernbert.md docs/for/mosaicbert.md docs/for/streaming.md
 # reads: env:torch env:streaming-community
 set -euo pipefail
 torch=$(internal/dev/checks/env.sh torch)
@@ -62,7 +62,7 @@ for consumer in modernbert mosaicbert streaming; do
 	page=$root/docs/for/$consumer.md
 	mkdir "$dir/$consumer-page" && cd "$dir/$consumer-page"
 	cp "$dir"/demo/sources/*.xml.bz2 enwiki-latest-pages-articles.xml.bz2
-	awk '$0 == "```" {on = 0} on {print} $0 == "```sh" {on = 1}' "$page" >commands.sh
+	"$root/internal/dev/checks/page.sh" "$page" >commands.sh
 	grep -q -- "^prepare-data run .* --for $consumer " commands.sh
 	grep -q "^python " commands.sh || echo python >>commands.sh
 	PATH="$dir:$PATH" bash -euo pipefail commands.sh >out.txt 2>err.txt || { tail -5 err.txt; exit 1; }
