@@ -4,7 +4,7 @@
 # the losses of train-bert; the commands of the pages in docs/for work as they stand there.
 # reads: go:cmd/prepare-data go:cmd/train-bert internal/dev/interop/check_megatron.py internal/dev/interop/check_tensorflow.py
 # reads: internal/dev/interop/check_model.py internal/dev/interop/check_nvidia.py internal/dev/interop/run_page.py env:nvidia env:tensorflow
-# reads: internal/dev/checks/page.sh docs/for/lddl.md docs/for/megatron-bert.md docs/for/nvidia-bert.md docs/for/tensorflow.md
+# reads: internal/dev/checks/page.sh docs/for/lddl.md docs/for/levanter.md docs/for/megatron-bert.md docs/for/nvidia-bert.md docs/for/tensorflow.md
 set -euo pipefail
 nvidia=$(internal/dev/checks/env.sh nvidia)
 tensorflow=$(internal/dev/checks/env.sh tensorflow)
@@ -41,7 +41,7 @@ export TF_CPP_MIN_LOG_LEVEL=3
 "$tensorflow" internal/dev/interop/check_tensorflow.py "$dir/batch" "$dir/batch.jsonl" "$dir/model" "$dir/run/metrics.jsonl"
 
 root=$PWD
-for consumer in lddl nvidia-bert megatron-bert tensorflow; do
+for consumer in lddl levanter nvidia-bert megatron-bert tensorflow; do
 	page=$root/docs/for/$consumer.md
 	mkdir "$dir/$consumer-page" && cd "$dir/$consumer-page"
 	cp "$dir"/demo/sources/*.xml.bz2 enwiki-latest-pages-articles.xml.bz2
