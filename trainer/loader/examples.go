@@ -100,6 +100,9 @@ func (s *Shards) openAt(ctx context.Context, f *File, off, n int64) (sharding.Fi
 	}
 	if file.Size() != f.Bytes {
 		file.Close()
+		if s.manifest != nil {
+			return nil, f.damage(fmt.Sprintf("%d bytes long, the manifest says %d", file.Size(), f.Bytes))
+		}
 		return nil, f.damage(fmt.Sprintf("%d bytes long, %d when it was opened first", file.Size(), f.Bytes))
 	}
 	return file, nil
