@@ -63,7 +63,7 @@ func (s Suite) Run(t *testing.T) {
 		}
 	}
 	for _, c := range settings(s.Quick) {
-		if s.Small && !c.small {
+		if s.Small && !c.small || c.config.Modern != nil && s.Precision == trainer.Float8 {
 			continue
 		}
 		test(c.name, func(t *testing.T) {
@@ -80,6 +80,11 @@ func (s Suite) Run(t *testing.T) {
 	test("equal bits", func(t *testing.T) { s.equalBits(t, c) })
 	test("snapshot", func(t *testing.T) { s.snapshot(t, c) })
 	test("two ranks", func(t *testing.T) { s.twoRanks(t, c) })
+	if s.Precision != trainer.Float8 { // in which a ModernBERT is refused
+		modern := settings(s.Quick)[slices.IndexFunc(settings(s.Quick), func(c setting) bool { return c.config.Modern != nil })]
+		test("updates of a ModernBERT", func(t *testing.T) { s.updates(t, modern, trainer.StableAdamW) })
+		test("two ranks of a ModernBERT", func(t *testing.T) { s.twoRanks(t, modern) })
+	}
 	test("tensors come back as loaded", func(t *testing.T) { s.load(t, c) })
 	test("limits", func(t *testing.T) { s.limits(t, c) })
 	test("without training", func(t *testing.T) { s.withoutTraining(t, c) })

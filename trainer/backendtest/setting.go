@@ -39,6 +39,9 @@ func settings(quick bool) []setting {
 	still.HiddenDropout, still.AttentionDropout = 0, 0
 	one := base
 	one.Layers = 1
+	modern := base // a global and a local layer
+	modern.Activation, modern.Segments, modern.LayerNormEps = trainer.GELU, 0, 1e-5
+	modern.Modern = &trainer.Modern{Local: []bool{false, true}, Window: 21, GlobalTheta: 160000, LocalTheta: 10000, OutputDropout: 0.1, FeedForwardDropout: 0.1, Cutoff: 2}
 	return []setting{
 		{name: "pretraining with dropout", config: base, heads: trainer.PretrainHeads(), lengths: lengths, small: true},
 		{name: "pretraining without dropout", config: still, heads: trainer.PretrainHeads(), lengths: lengths},
@@ -49,6 +52,7 @@ func settings(quick bool) []setting {
 		{name: "regression", config: one, heads: trainer.Heads{Regression: true}, lengths: lengths, small: true},
 		{name: "span", config: base, heads: trainer.Heads{Span: true}, lengths: lengths},
 		{name: "span with limited attention", config: one, heads: trainer.Heads{Span: true}, lengths: lengths, visible: true, small: true},
+		{name: "ModernBERT", config: modern, heads: trainer.Heads{MLM: true}, lengths: lengths, small: true},
 		{name: "long sequences with limited attention", config: one, heads: trainer.PretrainHeads(), lengths: longer, visible: true},
 	}
 }
