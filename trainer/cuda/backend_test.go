@@ -46,8 +46,15 @@ func TestSinglePrecisionOnTheSimulator(t *testing.T) {
 
 func TestBFloat16OnTheSimulator(t *testing.T) { runSuite(t, 2, trainer.BFloat16) }
 
+// The sizes are always small. In larger ones the gradient of the two biases of next
+// sentence is so near zero that 8 bits do not keep its sign, by which Adam moves them.
 func TestFloat8OnTheSimulator(t *testing.T) {
-	runSuite(t, 4, trainer.Float8, "span with limited attention", "overflow")
+	t.Parallel()
+	s := backendtest.Suite{Backend: simulated(4), Second: simulated(14), Precision: trainer.Float8, Small: true, Quick: true}
+	if !torture.Full() {
+		s.Only = []string{"span with limited attention", "overflow"}
+	}
+	s.Run(t)
 }
 
 func TestFloat16OnTheSimulator(t *testing.T) {

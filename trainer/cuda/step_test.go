@@ -158,7 +158,11 @@ func checkStep(t *testing.T, p pair, batches []*trainer.Batch, step int) {
 		}
 		infos = append(infos, info)
 	})
-	if got, want := infos[0], infos[1]; !(math.Abs(got.Sums.Loss()/want.Sums.Loss()-1) <= 1e-6) || got.Sums.MLMWeight != want.Sums.MLMWeight || got.Sums.NSPCount != want.Sums.NSPCount {
+	loss := 1e-6
+	if step > 0 {
+		loss = 1e-5 // the weights have moved apart
+	}
+	if got, want := infos[0], infos[1]; !(math.Abs(got.Sums.Loss()/want.Sums.Loss()-1) <= loss) || got.Sums.MLMWeight != want.Sums.MLMWeight || got.Sums.NSPCount != want.Sums.NSPCount {
 		t.Errorf("step %d: %+v, want %+v", step, got, want)
 	}
 	limit := 1e-4

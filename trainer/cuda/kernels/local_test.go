@@ -34,7 +34,9 @@ func (f *fixture) eachLocal(solve func(a *attention)) {
 	solve(f.local(64, 1, 0.5, 195))
 	solve(f.local(1000, 1, 0, 65))
 	if all() {
-		for _, reach := range []int{0, 1, 10, 31, 32, 62, 63, 65, 127, 128} {
+		// A window of the token alone has no gradient of queries and keys to compare with:
+		// checkHardLocalFlash has one, element by element.
+		for _, reach := range []int{1, 10, 31, 32, 62, 63, 65, 127, 128} {
 			solve(f.local(reach, 1, 0.1, 129, 63, 2))
 		}
 	}
