@@ -30,13 +30,12 @@ const amaxHistory = 16
 // dense layer d and 2·d+1 for the gradient of its output.
 type eightBits struct {
 	*compute
-	ranks  *ranks
-	dense  []eightDense
-	names  []string // of the tensors
-	steps  int      // in the history, at most amaxHistory
-	next   int      // place in the history of the step that runs
-	stale  bool     // the weights have changed since they were converted
-	tokens int      // capacity
+	ranks *ranks
+	dense []eightDense
+	names []string // of the tensors
+	steps int      // in the history, at most amaxHistory
+	next  int      // place in the history of the step that runs
+	stale bool     // the weights have changed since they were converted
 
 	history         device.Pointer // float32 (tensors, amaxHistory): largest size in each step
 	from, fresh     device.Pointer // float32 (tensors): largest size in the history; of the present pass
