@@ -186,7 +186,8 @@ var (
 	envWord  = regexp.MustCompile(`env\.sh ([a-z-]+)`)
 )
 
-// What a script names, it declares: a check must not stay green when that changes.
+// What a script names, it declares: a check must not stay green when that changes. And
+// a new machine can run it.
 func TestEveryScriptDeclaresWhatItNames(t *testing.T) {
 	root := moduleRoot()
 	checks, err := readChecks(root)
@@ -214,6 +215,9 @@ func TestEveryScriptDeclaresWhatItNames(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(root, c.args[0]))
 		if err != nil {
 			t.Fatal(err)
+		}
+		if info, err := os.Stat(filepath.Join(root, c.args[0])); err != nil || info.Mode()&0o111 == 0 {
+			t.Errorf("%s: %s is not executable (%v)", c.name, c.args[0], err)
 		}
 		for _, path := range pathWord.FindAllString(string(text), -1) {
 			paths++
