@@ -159,6 +159,18 @@ func (e FileEntry) checkSize(size int64) *Problem {
 	return &Problem{File: e.Name, Offset: min(size, e.Bytes), Reason: fmt.Sprintf("%d bytes long, the manifest says %d", size, e.Bytes)}
 }
 
+// Compare compares the size in bytes and the hexadecimal SHA-256 of a file with e, its
+// manifest entry. It returns nil if they agree.
+func (e FileEntry) Compare(size int64, sum string) *Problem {
+	if problem := e.checkSize(size); problem != nil {
+		return problem
+	}
+	if sum != e.SHA256 {
+		return &Problem{File: e.Name, Reason: "content differs from the manifest (SHA-256)"}
+	}
+	return nil
+}
+
 // Check compares the file in folder with e, its manifest entry: it must exist
 // and have the same size and SHA-256. It returns nil if they agree.
 func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
@@ -177,10 +189,7 @@ func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum != e.SHA256 {
-		return &Problem{File: e.Name, Reason: "content differs from the manifest (SHA-256)"}, nil
-	}
-	return nil, nil
+	return e.Compare(f.Size(), sum), nil
 }
 
 // Proved reports whether the side-car with the given name proves that its task is

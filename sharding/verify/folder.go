@@ -89,6 +89,11 @@ func (c *folderCheck) close() { c.repeats.close() }
 // file checks one file: its hash, then its content.
 func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry) (fileReport, error) {
 	r := fileReport{findings: findings{most: c.opts.MaxProblems}, files: 1, bytes: e.Bytes}
+	name, shard := sharding.ParseShardName(e.Name)
+	shard = shard && (e.Name == name.Records(false) || e.Name == name.Records(true))
+	if shard && c.made != nil {
+		return r, c.shard(ctx, number, e, &r)
+	}
 	problem, err := e.Check(ctx, c.folder)
 	if err != nil {
 		return r, err
@@ -99,14 +104,11 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 			return r, nil
 		}
 	}
-	switch name, shard := sharding.ParseShardName(e.Name); {
+	switch {
+	case shard:
+		r.add(sharding.Problem{File: e.Name, Reason: fmt.Sprintf("records in a folder of stage %s", c.m.Stage)})
 	case strings.HasSuffix(e.Name, sharding.DocumentsSuffix):
 		return r, c.documents(ctx, e, &r)
-	case shard && (e.Name == name.Records(false) || e.Name == name.Records(true)):
-		if first, ok := c.sums[e.SHA256]; ok && first != e.Name && sharding.Records.Of(e.Counts) > 0 && !c.repeating() {
-			r.add(sharding.Problem{File: e.Name, Reason: "same content as " + first})
-		}
-		return r, c.records(ctx, number, e, &r)
 	case e.Name == sharding.VocabName, e.Name == sharding.TokenizerName:
 		raw, err := store.ReadFile(ctx, c.folder, e.Name)
 		if err != nil {

@@ -3,8 +3,11 @@ package verify
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"math"
@@ -20,10 +23,57 @@ import (
 	"pretext/sharding"
 )
 
-// records reads all records of a shard and compares them with the rules, the
-// options, the index, the side-car and the manifest. number is the index of the
-// file in the manifest.
-func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEntry, r *fileReport) error {
+// shard checks a file of records: its hash and, in the same pass, all records, which it
+// compares with the rules, the options, the index, the side-car and the manifest. number
+// is the index of the file in the manifest.
+func (c *folderCheck) shard(ctx context.Context, number int, e sharding.FileEntry, r *fileReport) error {
+	f, err := store.OpenAt(ctx, c.folder, e.Name, 0, max(1, e.Bytes))
+	if err != nil {
+		problem, sizeErr := e.CheckSize(ctx, c.folder)
+		if problem == nil {
+			return errors.Join(err, sizeErr)
+		}
+		r.add(*problem)
+		return nil
+	}
+	defer f.Close()
+	content := &hashedReader{ctx: ctx, from: store.NewReader(f, 0), hash: sha256.New()}
+	scanned := fileReport{findings: findings{most: r.most}}
+	if first, ok := c.sums[e.SHA256]; ok && first != e.Name && sharding.Records.Of(e.Counts) > 0 && !c.repeating() {
+		scanned.add(sharding.Problem{File: e.Name, Reason: "same content as " + first})
+	}
+	if err := c.records(ctx, content, number, e, &scanned); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, content); err != nil { // what follows a corrupt record
+		return fmt.Errorf("read %s: %w", e.Name, err)
+	}
+	if problem := e.Compare(f.Size(), hex.EncodeToString(content.hash.Sum(nil))); problem != nil {
+		r.add(*problem)
+	}
+	r.take(scanned.findings)
+	r.records, r.scan = scanned.records, scanned.scan
+	return nil
+}
+
+// A hashedReader hashes what is read through it.
+type hashedReader struct {
+	ctx  context.Context
+	from io.Reader
+	hash hash.Hash
+}
+
+func (r *hashedReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.from.Read(p)
+	r.hash.Write(p[:n])
+	return n, err
+}
+
+// records reads all records of a shard and checks them.
+func (c *folderCheck) records(ctx context.Context, content io.Reader, number int, e sharding.FileEntry, r *fileReport) error {
 	name, _ := sharding.ParseShardName(e.Name)
 	s := &recordScan{number: number, file: e.Name, findings: r.findings, rules: c.rules, made: c.made, mask: c.mask, repeats: c.repeats}
 	if recipe, known := pretrain.RecipeByName(c.made.Recipe); known && c.rules.VocabSize != 0 {
@@ -34,12 +84,7 @@ func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEn
 	if err := s.open(ctx, c.folder, name); err != nil {
 		return err
 	}
-	f, err := c.folder.Open(ctx, e.Name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	err = s.run(ctx, f)
+	err := s.run(ctx, content)
 	if s.body != nil {
 		if n := len(s.body.Tokens); int64(n) > s.records && !s.damaged {
 			s.fault(-1, 0, fmt.Sprintf("%d records, the side-car has %d", s.records, n))
@@ -152,8 +197,8 @@ func (s *recordScan) fault(record, offset int64, reason string) {
 	s.add(p)
 }
 
-func (s *recordScan) run(ctx context.Context, f store.File) error {
-	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
+func (s *recordScan) run(ctx context.Context, content io.Reader) error {
+	r := tfrecord.NewReader(content, tfrecord.ReaderOptions{})
 	var example records.Example
 	for {
 		offset := r.Offset()

@@ -243,7 +243,7 @@ func (v *verifier) bare(ctx context.Context, paths []string) error {
 			}
 			defer f.Close()
 			s := &recordScan{number: i, bare: true, repeats: r, findings: findings{most: v.opts.MaxProblems}, file: path}
-			err = s.run(groupCtx, f)
+			err = s.run(groupCtx, store.NewReader(f, 0))
 			reports[i] = fileReport{findings: s.findings, files: 1, bytes: f.Size(), records: s.records, scan: s}
 			return err
 		})
