@@ -33,7 +33,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -290,82 +289,113 @@ func (r *reader) next(n int64) error {
 type codec struct {
 	part     columns.Part
 	seq      int
-	bounds   []int // of the length bins
+	bounds   []int    // of the length bins
+	tokens   []string // by id; "" if this text would not be read as this id
 	ids      map[string]int32
 	cls, sep int32
-	got      []columns.Value // buffer of encode, for comparison
+	headers  [][]byte // of .npy files, by number of values; made when needed
+	text     []byte   // buffer of words
 }
 
 func newCodec(p columns.Part) (*codec, error) {
 	if len(p.Schema) != 7 || columns.Variable(p.Schema) || p.Schema[0].Len > 1<<16-1 {
 		return nil, fmt.Errorf("%s: the format of LDDL holds pairs of segments only, of at most 65535 tokens", p.Stem)
 	}
-	c := &codec{part: p, seq: p.Schema[0].Len, ids: map[string]int32{}, got: columns.NewRow(p.Schema)}
+	c := &codec{part: p, seq: p.Schema[0].Len, tokens: make([]string, p.Vocab.Len()), ids: map[string]int32{}, headers: make([][]byte, p.Schema[3].Len+1)}
 	if c.bounds = p.Bounds; c.bounds == nil {
 		c.bounds = Format{}.Bounds(c.seq)
 	}
 	c.cls, c.sep = p.Vocab.CLS(), p.Vocab.SEP()
-	for id := range int32(p.Vocab.Len()) {
-		token := p.Vocab.Token(id)
+	for id := range c.tokens {
+		token := p.Vocab.Token(int32(id))
 		if _, twice := c.ids[token]; twice || token == "" || len(strings.Fields(token)) != 1 || strings.Fields(token)[0] != token {
-			token = fmt.Sprintf("\x00 %d", id) // no text has it, so examples with this id are rejected
+			continue
 		}
-		c.ids[token] = id
+		c.tokens[id], c.ids[token] = token, int32(id)
 	}
 	return c, nil
 }
 
 // encode returns the LDDL row of an example. It fails if decode would not return the same
 // example.
-func (c *codec) encode(v []columns.Value) (row, error) {
-	ids, positions := v[0].Ints, v[3].Ints
-	n := 0
-	for n < len(v[1].Ints) && v[1].Ints[n] == 1 {
-		n++
-	}
-	second := n
-	for i, s := range v[2].Ints[:n] {
-		if s == 1 {
-			second = i
-			break
-		}
-	}
+func (c *codec) encode(v []columns.Value) (r row, err error) {
+	ids, mask, segments := v[0].Ints, v[1].Ints, v[2].Ints
+	n := leading(mask, 1)
+	second := leading(segments[:n], 0)
 	if n < 3 || second < 2 || second >= n {
 		return row{}, fmt.Errorf("not [CLS] A [SEP] B [SEP] of %d tokens, which the format of LDDL needs", n)
 	}
-	r := row{A: c.words(ids[1 : second-1]), B: c.words(ids[second : n-1]), Random: v[6].Ints[0] == 1, Tokens: uint16(n),
-		Bin: int64(columns.BinOf(c.bounds, n))}
-	masked := 0
-	for masked < len(v[5].Floats) && v[5].Floats[masked] == 1 {
-		masked++
-	}
-	r.Labels, r.Positions = c.words(v[4].Ints[:masked]), appendNpy(nil, positions[:masked])
-	if err := c.decode(r, c.got); err != nil {
-		return r, err
-	}
-	for i := range v {
-		if !slices.Equal(v[i].Ints, c.got[i].Ints) || !slices.Equal(v[i].Floats, c.got[i].Floats) {
+	positions, labels, masked := v[3].Ints, v[4].Ints, leading(v[5].Floats, 1)
+	label := v[6].Ints[0]
+	for i, same := range []bool{
+		ids[0] == c.cls && ids[second-1] == c.sep && ids[n-1] == c.sep && zero(ids[n:]),
+		zero(mask[n:]),
+		leading(segments[second:], 1) == n-second && zero(segments[n:]),
+		zero(positions[masked:]) && leadingFunc(positions[:masked], func(p int32) bool { return p >= 0 && p < 1<<16 }) == masked,
+		zero(labels[masked:]),
+		zero(v[5].Floats[masked:]),
+		label == 0 || label == 1,
+	} {
+		if !same {
 			return r, fmt.Errorf("%s: the format of LDDL holds [CLS] A [SEP] B [SEP], padded with 0", c.part.Schema[i].Name)
+		}
+	}
+	r = row{Random: label == 1, Tokens: uint16(n), Bin: int64(columns.BinOf(c.bounds, n)), Positions: c.npy(positions[:masked])}
+	for _, words := range []struct {
+		to  *string
+		ids []int32
+	}{{&r.A, ids[1 : second-1]}, {&r.B, ids[second : n-1]}, {&r.Labels, labels[:masked]}} {
+		if *words.to, err = c.words(words.ids); err != nil {
+			return r, err
 		}
 	}
 	return r, nil
 }
 
-// words returns the tokens of ids, joined by a space.
-func (c *codec) words(ids []int32) string {
-	var b strings.Builder
-	b.Grow(8 * len(ids)) // a token and a space have five to six bytes
-	for i, id := range ids {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		if id >= 0 && int(id) < c.part.Vocab.Len() {
-			b.WriteString(c.part.Vocab.Token(id))
-		} else {
-			b.WriteByte(0)
+// leading returns the number of elements of list before the first one that is not v.
+func leading[T int32 | float32](list []T, v T) int {
+	return leadingFunc(list, func(e T) bool { return e == v })
+}
+
+func leadingFunc[T any](list []T, is func(T) bool) int {
+	for i, e := range list {
+		if !is(e) {
+			return i
 		}
 	}
-	return b.String()
+	return len(list)
+}
+
+func zero[T int32 | float32](list []T) bool { return leading(list, 0) == len(list) }
+
+// words returns the tokens of ids, joined by a space. It fails if they would not be read as
+// these ids.
+func (c *codec) words(ids []int32) (string, error) {
+	b := c.text[:0]
+	for i, id := range ids {
+		if id < 0 || int(id) >= len(c.tokens) || c.tokens[id] == "" {
+			return "", fmt.Errorf("the id %d has no word in the vocabulary, or one with a space or another id", id)
+		}
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, c.tokens[id]...)
+	}
+	c.text = b
+	return string(b), nil
+}
+
+// npy returns values as a .npy file of uint16.
+func (c *codec) npy(values []int32) []byte {
+	header := &c.headers[len(values)]
+	if *header == nil {
+		*header = npy.Array("<u2", int64(len(values)))
+	}
+	b := append(make([]byte, 0, len(*header)+2*len(values)), *header...)
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint16(b, uint16(v))
+	}
+	return b
 }
 
 // lookup appends the ids of the tokens in words to dst.
@@ -427,16 +457,7 @@ func (c *codec) decode(r row, v []columns.Value) error {
 	return nil
 }
 
-// appendNpy appends values to dst as a .npy file of uint16.
-func appendNpy(dst []byte, values []int32) []byte {
-	dst = append(dst, npy.Array("<u2", int64(len(values)))...)
-	for _, v := range values {
-		dst = binary.LittleEndian.AppendUint16(dst, uint16(v))
-	}
-	return dst
-}
-
-// readNpy reads the values that appendNpy wrote.
+// readNpy reads the values that codec.npy wrote.
 func readNpy(b []byte) ([]int32, error) {
 	n := (len(b) - len(npy.Array("<u2", 0))) / 2
 	head := npy.Array("<u2", int64(max(0, n)))
