@@ -304,6 +304,22 @@ func TestAFileOfAnotherLengthThanItSeemedIsNotFetchedAnew(t *testing.T) {
 	}
 }
 
+func TestAServerThatRefusesEveryRangeIsGivenUp(t *testing.T) {
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+	}
+	s := &script{steps: []func(http.ResponseWriter, *http.Request){cutAt("ten bytes.", `"1"`, 5), refuse}}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), folder(t).String(), File{Name: "x", URL: server.URL}, Hooks{})
+	if err == nil || !strings.Contains(err.Error(), "416") {
+		t.Errorf("got %v, want the status", err)
+	}
+	if want := 1 + maxRestarts + 1; s.asked != want {
+		t.Errorf("%d requests, want %d", s.asked, want)
+	}
+}
+
 func TestAServerThatNeverAnswersIsGivenUp(t *testing.T) {
 	quit := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-quit }))

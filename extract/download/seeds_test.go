@@ -106,8 +106,8 @@ func meet(t *testing.T, seed uint64, all *tally) {
 		limit = 1
 	}
 	most := opened.get()
-	if most > limit {
-		t.Errorf("%d connections at a time, want at most %d", most, limit)
+	if most < 1 || most > limit {
+		t.Errorf("%d connections at a time, want 1 to %d", most, limit)
 	}
 	all.Lock()
 	defer all.Unlock()

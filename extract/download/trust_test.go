@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -146,6 +147,17 @@ func TestACertificateThatIsNotTrustedEndsItAtOnce(t *testing.T) {
 	}
 	if n := asked.Load(); n != 1 {
 		t.Errorf("%d handshakes, want one: it will not be better the next time", n)
+	}
+}
+
+func TestEveryErrorOfACertificateIsKnown(t *testing.T) {
+	for _, err := range []error{&tls.CertificateVerificationError{}, x509.UnknownAuthorityError{}, x509.HostnameError{Certificate: &x509.Certificate{}}, x509.CertificateInvalidError{}} {
+		if !isCertificate(fmt.Errorf("get: %w", err)) {
+			t.Errorf("%T is taken for an error of the network", err)
+		}
+	}
+	if isCertificate(io.ErrUnexpectedEOF) {
+		t.Error("a cut connection is taken for an error of a certificate")
 	}
 }
 

@@ -132,7 +132,7 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 func (g *gzipMembers) begin() error {
 	z, err := gzip.NewReader(g.src)
 	if err != nil {
-		return noEOF(err)
+		return err
 	}
 	z.Multistream(false)
 	g.z = z
@@ -146,7 +146,7 @@ func (g *gzipMembers) nextMember() error {
 		switch {
 		case len(head) == 2 && head[0] == 0x1F && head[1] == 0x8B:
 			if err := g.z.Reset(g.src); err != nil {
-				return noEOF(err)
+				return err
 			}
 			g.z.Multistream(false)
 			return nil
@@ -160,12 +160,4 @@ func (g *gzipMembers) nextMember() error {
 			return err
 		}
 	}
-}
-
-// noEOF returns io.ErrUnexpectedEOF if err is io.EOF, otherwise err.
-func noEOF(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -52,3 +52,14 @@ func TestTheOldestOfACrowdHasToGo(t *testing.T) {
 		t.Error("a closed crowd admits")
 	}
 }
+
+func TestRootActsForEveryUserAndNobodyElseDoes(t *testing.T) {
+	for _, c := range []struct {
+		uid, self int
+		want      bool
+	}{{1000, 1000, true}, {0, 1000, true}, {0, 0, true}, {1001, 1000, false}, {1000, 0, false}} {
+		if got := sameUser(c.uid, c.self); got != c.want {
+			t.Errorf("user %d for user %d: got %v", c.uid, c.self, got)
+		}
+	}
+}

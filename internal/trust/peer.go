@@ -31,11 +31,14 @@ func SameUser(conn net.Conn) error {
 	if err != nil {
 		return fmt.Errorf("%v: %w", conn.RemoteAddr(), err)
 	}
-	if uid != os.Getuid() && uid != 0 {
+	if !sameUser(uid, os.Getuid()) {
 		return &StrangerError{conn.RemoteAddr(), uid}
 	}
 	return nil
 }
+
+// sameUser reports whether a process of user uid may act for user self.
+func sameUser(uid, self int) bool { return uid == self || uid == 0 }
 
 // CanTellUsers reports whether [SameUser] works on this system. It tries SameUser on a
 // connection of this process to itself.

@@ -3,6 +3,7 @@ package hf_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,5 +101,39 @@ func TestABERTFileIsWrittenAsAnyJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want)+"\n", string(file)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// A BERT file is encoded by package tokenize, any other by its parts, which is slower.
+func TestOnlyABERTFileIsEncodedAsOne(t *testing.T) {
+	v, err := tokenize.NewVocab([]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "be", "##ta"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := string(hf.BERTFiles(v, tokenize.Options{DoLowerCase: true})[0].Data)
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"", "", true},
+		{`"max_input_chars_per_word": 200`, `"max_input_chars_per_word": 256`, true},
+		{`"max_input_chars_per_word": 200`, `"max_input_chars_per_word": 257`, false},
+		{`"clean_text": true`, `"clean_text": false`, false},
+		{`"type": "BertPreTokenizer"`, `"type": "Whitespace"`, false},
+		{`"type": "BertNormalizer"`, `"type": "Lowercase"`, false},
+		{`"continuing_subword_prefix": "##"`, `"continuing_subword_prefix": "@@"`, false},
+	} {
+		file := strings.Replace(sound, c.from, c.to, 1)
+		if c.from != "" && file == sound {
+			t.Fatalf("no %s in\n%s", c.from, sound)
+		}
+		got, err := hf.Load("tokenizer.json", []byte(file))
+		if err != nil {
+			t.Errorf("%s: %v", c.to, err)
+			continue
+		}
+		if (got.WordPiece() != nil) != c.want {
+			t.Errorf("%s: encoded by package tokenize: %v, want %v", c.to, !c.want, c.want)
+		}
 	}
 }

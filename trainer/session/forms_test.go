@@ -122,6 +122,35 @@ func TestHeadsFollowTheData(t *testing.T) {
 	}
 }
 
+// Masks that are drawn here are those that prepare-data would draw, unless options say
+// otherwise: records without masks have no options for them.
+func TestMasksAreThoseOfTheRecordsOrTheDefaults(t *testing.T) {
+	for form, dynamic := range map[records.Form]bool{records.Tokens: false, records.Packed: false, records.Pieces: false, records.Masked: true} {
+		o := formed(t, testOptions(t), form)
+		data, err := OpenCorpus(t.Context(), o.Data, sharding.Train, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := sharding.DefaultExamplesOptions().MaskedLMProb
+		if form.Masks() {
+			want = data.shards.Made().MaskedLMProb
+		}
+		m, err := (&MaskOptions{DynamicMasking: dynamic}).masking(1, data, 8)
+		if err != nil || m.Prob != want || want <= 0 {
+			t.Errorf("%v: got %+v, %v, want probability %v", form, m, err, want)
+		}
+	}
+	ours := formed(t, testOptions(t), records.Pairs).Data
+	foreign, err := OpenCorpus(t.Context(), foreignEval(t, ours), sharding.Eval, filepath.Join(ours, "vocab.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := (&MaskOptions{DynamicMasking: true}).masking(1, foreign, 8)
+	if want := sharding.DefaultExamplesOptions().MaskedLMProb; err != nil || m.Prob != want {
+		t.Errorf("third-party records: got %+v, %v, want probability %v", m, err, want)
+	}
+}
+
 // A phase may drop the head of the phase before it, or add it.
 func TestAPhaseDropsOrAddsTheNextSentenceHead(t *testing.T) {
 	for _, first := range []bool{false, true} {

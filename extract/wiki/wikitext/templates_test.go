@@ -34,6 +34,21 @@ func TestSpacesThatTemplatesBringAreNotDoubled(t *testing.T) {
 	}
 }
 
+func TestUncertaintiesHaveOneSignEach(t *testing.T) {
+	s := NewScanner(DefaultOptions())
+	for source, want := range map[string]string{
+		"{{val|1.5|+0.2|-0.1}}": "1.5 +0.2 −0.1",
+		"{{val|1.5|0.2|0.1}}":   "1.5 +0.2 −0.1",
+		"{{val|1.5|+-2|−1}}":    "1.5 +-2 −1",
+		"{{val|1.5|0.2}}":       "1.5±0.2",
+		"{{val|1.5|(2)}}":       "1.5(2)",
+	} {
+		if got := string(s.AppendText(nil, []byte(source), Page{Lang: "en"})); got != want {
+			t.Errorf("%s: got %q, want %q", source, got, want)
+		}
+	}
+}
+
 // What Wiktionary's templates show, in the syntax of today and in that of older dumps.
 func TestTemplatesOfWiktionary(t *testing.T) {
 	for source, want := range map[string]string{
