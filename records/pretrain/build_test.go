@@ -217,6 +217,30 @@ func TestAnErrorOfYieldEndsTheBuild(t *testing.T) {
 	}
 }
 
+// Payloads are made in the caller's memory where it gives some.
+func TestPayloadsAreMadeWhereTheCallerSays(t *testing.T) {
+	build := func(memory func(bin, n int) []byte, each func(p []byte)) {
+		b := mustBuilder(t, DefaultOptions(), benchVocab(), Scratch{})
+		b.MakeIn(memory)
+		if _, err := b.Build(context.Background(), proseCorpus(t, 20), 1, func(r Record) error { each(r.Payload); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want [][]byte
+	build(func(int, int) []byte { return nil }, func(p []byte) { want = append(want, bytes.Clone(p)) })
+	var room []byte
+	n := 0
+	build(func(_, longest int) []byte { room = make([]byte, 0, longest); return room }, func(p []byte) {
+		if &p[0] != &room[:1][0] || !bytes.Equal(p, want[n]) {
+			t.Fatalf("record %d is elsewhere, or another", n)
+		}
+		n++
+	})
+	if n == 0 || n != len(want) {
+		t.Errorf("%d records, want %d", n, len(want))
+	}
+}
+
 func TestACancelledContextEndsTheBuild(t *testing.T) {
 	b := mustBuilder(t, DefaultOptions(), benchVocab(), Scratch{})
 	ctx, cancel := context.WithCancel(context.Background())

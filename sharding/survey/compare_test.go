@@ -13,6 +13,8 @@ import (
 
 	"pretext/counts"
 	"pretext/extract"
+	"pretext/records"
+	"pretext/records/tfrecord"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 )
@@ -50,6 +52,31 @@ func TestRecordsAreComparedOneByOneAndAsSets(t *testing.T) {
 		}
 		if d.Folders[0].Records.First[0].OffsetA == 0 {
 			t.Error("got no offset")
+		}
+	}
+}
+
+// A field that readers of records use is compared whatever its type.
+func TestEveryFieldOfRecordsIsCompared(t *testing.T) {
+	for feature, change := range map[string]func(*records.Example){
+		records.InputIDs:           func(e *records.Example) { e.InputIDs[1]++ },
+		records.InputMask:          func(e *records.Example) { e.InputMask[7] = 1 },
+		records.SegmentIDs:         func(e *records.Example) { e.SegmentIDs[3] = 1 },
+		records.MaskedLMPositions:  func(e *records.Example) { e.MaskedLMPositions[0]++ },
+		records.MaskedLMIDs:        func(e *records.Example) { e.MaskedLMIDs[0]++ },
+		records.MaskedLMWeights:    func(e *records.Example) { e.MaskedLMWeights[1] = 1 },
+		records.NextSentenceLabels: func(e *records.Example) { e.NextSentenceLabel = 1 },
+	} {
+		a, b := filepath.Join(t.TempDir(), "a.tfrecord"), filepath.Join(t.TempDir(), "b.tfrecord")
+		writeRecords(t, a, 1)
+		other := example(1)
+		change(other)
+		if err := os.WriteFile(b, tfrecord.AppendFrame(nil, other.Append(nil)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		first := compare(t, a, b, survey.CompareOptions{}).Folders[0].Records.First
+		if len(first) != 1 || len(first[0].Fields) != 1 || first[0].Fields[0].Feature != feature {
+			t.Errorf("%s: got %+v", feature, first)
 		}
 	}
 }

@@ -64,10 +64,18 @@ func TestWordsWithTheSameBeginningOrEndAreKeptApart(t *testing.T) {
 	if c.Len() != 2*words {
 		t.Errorf("%d words, want %d", c.Len(), 2*words)
 	}
+	yielded := 0
 	for word, n := range c.All() {
 		if n != 2 || !c.Has(word) {
 			t.Fatalf("%s: counted %d times, want 2", word, n)
 		}
+		yielded++
+	}
+	if yielded != 2*words {
+		t.Errorf("%d words were yielded, want %d", yielded, 2*words)
+	}
+	for range c.All() {
+		break // it must yield no more
 	}
 	if c.Has([]byte("abcdefgh")) {
 		t.Error("a word is there that was not counted")

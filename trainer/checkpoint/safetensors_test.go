@@ -243,3 +243,10 @@ func BenchmarkFloat32s(b *testing.B) {
 		}
 	}
 }
+
+// encoding/json refuses NaN, so such a state must not be taken for a saved one.
+func TestWhatIsNoJSONIsNotSaved(t *testing.T) {
+	if err := new(folder).writeJSON("state.json", math.NaN()); err == nil {
+		t.Error("NaN was written")
+	}
+}

@@ -2,9 +2,11 @@ package comm
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -57,6 +59,14 @@ func FuzzParseCall(f *testing.F) {
 }
 
 // A large length field is refused before memory is allocated for it.
+func TestEveryEndThatIsNotCleanIsAReset(t *testing.T) {
+	for err, want := range map[error]bool{syscall.ECONNRESET: true, syscall.EPIPE: true, io.ErrUnexpectedEOF: true, io.EOF: false, syscall.ECONNREFUSED: false} {
+		if got := isReset(fmt.Errorf("read: %w", err)); got != want {
+			t.Errorf("%v: got %v", err, got)
+		}
+	}
+}
+
 func TestAHugeLengthIsRefused(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

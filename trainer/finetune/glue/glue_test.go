@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -253,6 +254,21 @@ func TestMetrics(t *testing.T) {
 	} {
 		if got := c.m.Of(c.answer, c.right); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%s of %v, %v: got %v, want %v", c.m, c.answer, c.right, got, c.want)
+		}
+	}
+}
+
+// Rounding must not give a correlation beyond 1, which a reader would take for a defect.
+func TestCorrelationsAreWithinTheirLimits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 1000 {
+		x, y := make([]float64, 7), make([]float64, 7)
+		for i := range x {
+			x[i] = r.NormFloat64()
+			y[i] = -x[i] / 3
+		}
+		if up, down := glue.Pearson.Of(x, x), glue.Pearson.Of(x, y); up > 1 || up < 1-1e-12 || down < -1 || down > -1+1e-12 {
+			t.Fatalf("got %v and %v, want 1 and -1", up, down)
 		}
 	}
 }
