@@ -128,5 +128,6 @@ func (r *wikiReading) summary() (sharding.Counts, sharding.DocumentsBody, error)
 		notes = append(notes, r.trailing)
 	}
 	return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Notes: notes,
-		Lost: facts.Lost{Dropped: st.Templates, Slack: st.TemplatesSlack, Wiki: r.reader.Wiki(), Sentences: st.Sentences, HoleCount: st.Holes, Holes: st.HoleUses}}, nil
+		Lost: facts.Lost{Dropped: st.Templates, Slack: st.TemplatesSlack, Wiki: r.reader.Wiki(), Sentences: st.Sentences, HoleCount: st.Holes, Holes: st.HoleUses,
+			UseCount: st.UseCount, Uses: st.Uses}}, nil
 }

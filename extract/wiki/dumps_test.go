@@ -83,6 +83,7 @@ func TestRealDumpsGiveTheirPagesAndArticles(t *testing.T) {
 			res := readFile(t, realdata.Path(t, f.name), whole)
 			checkFacts(t, f, res)
 			checkListed(t, res)
+			checkUses(t, res.stats)
 			for _, d := range res.docs {
 				if d.ID == "" || d.Title == "" || d.Text != strings.TrimSpace(d.Text) || d.Source != path.Base(f.name) {
 					t.Errorf("document %q %q of %q begins %.40q", d.ID, d.Title, d.Source, d.Text)

@@ -209,6 +209,14 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	}
 	r.stats.Holes += int64(holes)
 	r.stats.Expanded += int64(r.scanner.PageExpanded())
+	for source := range wikitext.Sources() {
+		if n := r.scanner.PageUses(source); n > 0 {
+			if r.stats.UseCount == nil {
+				r.stats.UseCount = facts.Sources{}
+			}
+			r.stats.UseCount[source.String()] += int64(n)
+		}
+	}
 	r.stats.Sentences += int64(sentences)
 	r.stats.TextBytes += int64(len(r.text))
 	*doc = extract.Document{
@@ -280,5 +288,11 @@ func (r *Reader) Stats() Stats {
 		}
 		s.hole(name, facts.Hole{Uses: int64(h.Uses), First: h.First})
 	}
+	for source := range wikitext.Sources() {
+		for name, n := range r.scanner.Uses(source) {
+			s.use(name, facts.Sources{source.String(): int64(n)})
+		}
+	}
+	s.trimUses()
 	return s
 }

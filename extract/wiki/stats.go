@@ -50,6 +50,11 @@ type Stats struct {
 	// Expanded is the number of times that one of the wiki's own templates was expanded
 	// in a sentence of a document.
 	Expanded int64 `json:"expanded,omitempty"`
+
+	// UseCount counts the uses of templates in documents, by what decided about their text.
+	// Uses has the most used templates by name, counted over all pages.
+	UseCount facts.Sources            `json:"use_count,omitempty"`
+	Uses     map[string]facts.Sources `json:"uses,omitempty"`
 }
 
 // Counts of a dump, besides those of package facts.
@@ -84,6 +89,7 @@ const (
 	maxPlaces    = 8
 	maxTemplates = 500
 	maxHoles     = 500
+	maxUses      = 500
 )
 
 // Add adds the counts t of another range, which is either the next range of the
@@ -110,6 +116,11 @@ func (s *Stats) Add(t Stats) {
 	for name, h := range t.HoleUses {
 		s.hole(name, h)
 	}
+	s.UseCount = s.UseCount.Add(t.UseCount)
+	for name, uses := range t.Uses {
+		s.use(name, uses)
+	}
+	s.trimUses()
 	s.trimHoles()
 	s.trimTemplates()
 }
@@ -131,6 +142,28 @@ func (s *Stats) hole(name string, h facts.Hole) {
 		h = facts.Hole{Uses: old.Uses + h.Uses, First: old.First}
 	}
 	s.HoleUses[name] = h
+}
+
+// use adds uses of a template.
+func (s *Stats) use(name string, uses facts.Sources) {
+	if s.Uses == nil {
+		s.Uses = map[string]facts.Sources{}
+	}
+	s.Uses[name] = s.Uses[name].Add(uses)
+}
+
+// trimUses keeps the maxUses most used templates. If counts are equal, names that sort
+// first are kept.
+func (s *Stats) trimUses() {
+	if len(s.Uses) <= maxUses {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(s.Uses), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Uses[b].Total(), s.Uses[a].Total()), cmp.Compare(a, b))
+	})
+	for _, name := range names[maxUses:] {
+		delete(s.Uses, name)
+	}
 }
 
 // trimHoles keeps the maxHoles templates that left the most holes. If counts are equal,
@@ -174,6 +207,11 @@ func (s *Stats) clone() Stats {
 	c := *s
 	c.Rejects = maps.Clone(s.Rejects)
 	c.HoleUses = maps.Clone(s.HoleUses)
+	c.UseCount = maps.Clone(s.UseCount)
+	c.Uses = nil
+	for name, uses := range s.Uses {
+		c.use(name, uses)
+	}
 	c.InvalidPlaces = append([]Place(nil), s.InvalidPlaces...)
 	return c
 }

@@ -111,4 +111,10 @@ func printHoles(w io.Writer, h facts.WikiHoles) {
 	for _, t := range h.Templates[:min(len(h.Templates), droppedShown)] {
 		fmt.Fprintf(w, "  hole {{%s}}\t%s\tfirst in %s\n", cli.OneLine(t.Name), humanize.Count(t.Uses), cli.OneLine(t.First))
 	}
+	if n := h.Uses.Total(); n > 0 {
+		fmt.Fprintf(w, "  templates in %s\t%s\t%s\n", cli.OneLine(h.Wiki), humanize.Count(n), h.Uses)
+	}
+	for _, t := range h.ByName[:min(len(h.ByName), droppedShown)] {
+		fmt.Fprintf(w, "  use of {{%s}}\t%s\t%s\n", cli.OneLine(t.Name), humanize.Count(t.Uses.Total()), t.Uses)
+	}
 }

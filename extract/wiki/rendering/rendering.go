@@ -72,9 +72,10 @@ const (
 	Era        Kind = "era"         // bc or ad; its abbreviation
 	Definition Kind = "definition"  // folded name of a template; its wikitext, or Alias and the name of another
 	Label      Kind = "label"       // key of a word that an operation writes; the word
+	Evidence   Kind = "evidence"    // folded name of a template; "EQUAL of USES": how many of its uses show what the rule gives
 )
 
-var kinds = []Kind{Template, Language, Foreign, Country, Region, Unit, UnitName, UnitSymbol, Month, MonthAlone, Date, Era, Definition, Label}
+var kinds = []Kind{Template, Language, Foreign, Country, Region, Unit, UnitName, UnitSymbol, Month, MonthAlone, Date, Era, Definition, Label, Evidence}
 
 // Alias begins the value of a definition that is a redirect to another template.
 const Alias = "#redirect "
@@ -190,6 +191,10 @@ func parseEntry(line string) (Entry, error) {
 		return e, err
 	}
 	e.Value = value
+	if e.Kind == Evidence {
+		_, _, err := evidence(value)
+		return e, err
+	}
 	if strings.HasPrefix(value, `"`) {
 		text, err := strconv.Unquote(value)
 		if err != nil {

@@ -114,6 +114,8 @@ type Rule struct {
 	N    int    // usually the number of a positional argument, from 1
 	Text string // usually shown before, after or between arguments
 	User bool   // the rule is from a file of the user, and not compiled in
+
+	Confirmed bool // rendered pages show what the rule gives: a line of kind Evidence says so
 }
 
 // maxNumber is the maximum of [Rule.N], because files write it as one digit.

@@ -25,6 +25,7 @@ type Table struct {
 	texts     map[Kind]map[string]string
 	templates map[string]Rule // rules by exact name
 	affixes   []affix         // rules by prefix and suffix, longest first
+	wrong     map[string]bool // templates whose rule is not used, because of its evidence
 	english   bool
 	tag       language.Tag  // language of the wiki
 	languages display.Namer // names of languages in the wiki's language; nil if CLDR lacks it
@@ -43,7 +44,7 @@ type affix struct {
 // "dewiki"; "" means unknown. An unknown language is treated as English, except for
 // names of units.
 func (s Set) Table(lang, wiki string) *Table {
-	t := &Table{texts: map[Kind]map[string]string{}, templates: map[string]Rule{}}
+	t := &Table{texts: map[Kind]map[string]string{}, templates: map[string]Rule{}, wrong: map[string]bool{}}
 	for _, k := range kinds {
 		t.texts[k] = map[string]string{}
 	}
@@ -69,6 +70,7 @@ func (s Set) Table(lang, wiki string) *Table {
 		t.languages, t.regions = namers(tag)
 	}
 	t.ownCountries = sync.OnceValue(t.countryNames)
+	t.judge()
 	return t
 }
 
@@ -221,6 +223,9 @@ func (t *Table) add(e Entry, affixes map[string]affix) {
 // Template returns the rule for a template. name is in lower case, without its
 // namespace.
 func (t *Table) Template(name []byte) (Rule, bool) {
+	if len(t.wrong) > 0 && t.wrong[string(name)] {
+		return Rule{}, false
+	}
 	if r, ok := t.templates[string(name)]; ok {
 		return r, true
 	}

@@ -46,10 +46,11 @@ type expander struct {
 
 // expand renders an unknown template from the wiki's own definition, or from one in the
 // user's files. given is the template's name, src[i:e] the text between its braces. ok is
-// false if there is no definition or a limit is reached; then nothing is written.
-func (t *templates) expand(given span, i, e int) (ok bool) {
+// false if there is no definition or a limit is reached; then nothing is written. A
+// redirect to a template with a rule is rendered by that rule.
+func (t *templates) expand(given span, i, e int) (from Source, ok bool) {
 	if !t.wiki.expands() {
-		return false
+		return asHole, false
 	}
 	source := t.wiki.definition(t.in.bytes(given))
 	for range maxTemplateAlias {
@@ -58,10 +59,10 @@ func (t *templates) expand(given span, i, e int) (ok bool) {
 			break
 		}
 		if rule, known := t.wiki.lookUp(t.wiki.templateName([]byte(target)), []byte(target)); known && !t.ownFirst(rule, []byte(target)) {
-			if rule.Op != rendering.OpVariable {
-				t.call(rule, funcNone, given, i, e)
+			if rule.Op == rendering.OpDrop || rule.Op == rendering.OpVariable {
+				return byRule, true
 			}
-			return true
+			return t.call(rule, funcNone, given, i, e), true
 		}
 		source = t.wiki.definition([]byte(target))
 	}
@@ -70,7 +71,7 @@ func (t *templates) expand(given span, i, e int) (ok bool) {
 		t.renderExpansion(text)
 		t.putExpansion(text)
 	}
-	return ok
+	return fromWiki, ok
 }
 
 // ownFirst reports whether a template with a rule has a definition that comes before the

@@ -20,8 +20,9 @@ type holeTally struct {
 	page  int               // number of holes in the last page
 }
 
-// losses counts the templates that were dropped.
+// losses counts the uses of templates, and those that were dropped.
 type losses struct {
+	uses    useTally
 	dropped Tally
 	holes   holeTally
 }

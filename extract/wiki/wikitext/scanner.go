@@ -47,7 +47,7 @@ func NewScanner(o Options) *Scanner {
 // The text has no empty lines and no white space at its ends. A redirect has no
 // text.
 func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
-	s.in.work, s.comments.work, s.losses.holes.page = 0, 0, 0
+	s.in.work, s.comments.work, s.losses.holes.page, s.losses.uses.page = 0, 0, 0, [numSources]int{}
 	if budget := s.templates.expander.budget; budget.depth == 0 { // not inside an expanded template
 		*budget = expansion{}
 	}
@@ -74,7 +74,7 @@ func (s *Scanner) Dropped() iter.Seq2[string, int] { return s.losses.dropped.All
 // Tally returns the counts that [Scanner.Dropped] yields. The next page changes them.
 func (s *Scanner) Tally() *Tally { return &s.losses.dropped }
 
-// ResetTally sets all counts of [Scanner.Dropped] and [Scanner.Holes] to 0.
+// ResetTally sets all counts of [Scanner.Dropped], [Scanner.Holes] and [Scanner.Uses] to 0.
 func (s *Scanner) ResetTally() { s.losses = losses{} }
 
 // Holes yields the templates whose dropped uses left a [Hole] in a sentence, in order

@@ -49,7 +49,9 @@ func (t *templates) braces(i, e int) (next int) {
 		t.tables.residue = true
 		return t.in.lineEnd(i, e)
 	}
-	if t.inline.depth < maxDepth {
+	if t.inline.depth >= maxDepth && el.width == 2 {
+		t.tooDeep(i+2, next-2)
+	} else if t.inline.depth < maxDepth {
 		t.inline.depth++
 		if el.width == 3 {
 			t.parameter(i+3, next-3)
@@ -64,6 +66,16 @@ func (t *templates) braces(i, e int) (next int) {
 	}
 	t.stray = 0
 	return next
+}
+
+// tooDeep drops a template that is nested too deeply. src[i:e] is the text between its
+// braces.
+func (t *templates) tooDeep(i, e int) {
+	given := t.in.trim(i, t.in.nameEnd(i, e))
+	t.hole(given)
+	if t.expander.budget.depth == 0 {
+		t.losses.uses.add(asHole, t.wiki.templateName(t.in.bytes(given)))
+	}
 }
 
 // parameter renders {{{name|default}}} as its default, because a page has no
@@ -88,34 +100,71 @@ func (t *templates) template(i, e int) {
 	given := t.in.trim(i, t.in.nameEnd(i, e))
 	name := t.in.bytes(given)
 	rule, f, known := t.wiki.resolve(name)
+	source := byRule
 	switch {
 	case !known:
-		t.unknown(given, i, e)
+		source = t.unknown(given, i, e)
 	case f == funcDrop || f == funcNone && rule.Op == rendering.OpDrop:
 	case f == funcUnable:
-		t.unable(given, i, e)
+		source = t.unable(given, i, e)
 	case f == funcNone && t.ownFirst(rule, name) && t.within(i, e) && t.expandWhole(given, i, e):
+		source = fromWiki
 	default:
-		t.call(rule, f, given, i, e)
+		source = t.call(rule, f, given, i, e)
 	}
+	if t.expander.budget.depth == 0 {
+		if known && f != funcNone {
+			name = functionName(name)
+		}
+		t.losses.uses.add(source, t.wiki.templateName(name))
+	}
+}
+
+// functionName returns the name of a parser function without its first argument, which
+// stands in the same place: "#if:" ends the name of "#if: x". The module of #invoke is part
+// of its name.
+func functionName(given []byte) []byte {
+	if function, _, ok := bytes.Cut(given, []byte(":")); ok && !bytes.EqualFold(function, []byte("#invoke")) {
+		return function
+	}
+	return given
+}
+
+// ruleSource returns the source of a text that a rule gives.
+func ruleSource(rule rendering.Rule) Source {
+	switch {
+	case rule.User:
+		return fromUser
+	case rule.Confirmed:
+		return fromConfirmed
+	}
+	return fromUnconfirmed
 }
 
 // call renders a template by a rule, or by the function f if f is not funcNone. given
 // is the name and src[i:e] the text between the braces.
-func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) {
+func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) (source Source) {
 	base := len(t.args)
 	t.split(i, e)
 	c := call{templates: t, rule: rule, given: given, args: t.args[base:]}
+	source = ruleSource(rule)
 	if f != funcNone {
 		c.function(f)
+		source = fromFunction
 	} else if op := t.operations[rule.Op]; op != nil {
 		before, holes := len(t.writer.out), t.losses.holes.page
 		op(c)
-		if len(t.writer.out) == before && t.losses.holes.page == holes && c.vanished() && t.within(i, e) {
+		switch {
+		case len(t.writer.out) != before:
+		case t.losses.holes.page != holes:
+			source = asHole
+		case c.vanished() && t.within(i, e):
 			t.hole(given)
+			source = asHole
 		}
 	}
 	t.args = t.args[:base]
+	return source
 }
 
 // vanished reports whether a template whose rule has written nothing should have shown
@@ -133,26 +182,31 @@ func (c *call) vanished() bool {
 }
 
 // unknown handles a template without a rule. In a sentence, the template is expanded if
-// the wiki's definition is available. Otherwise it is dropped and counted.
-func (t *templates) unknown(given span, i, e int) {
+// the wiki's definition is available. Otherwise it is dropped and counted. The result is
+// the source of the text, or why there is none.
+func (t *templates) unknown(given span, i, e int) Source {
 	if given.empty() {
-		return
+		return byRule
 	}
 	name := t.in.bytes(given)
 	// On most wikis, a template named like a country, such as {{Polen}} on the German
 	// Wikipedia, shows a flag and the name. On English wikis it is a navigation box.
 	if !t.wiki.table.English() && t.wiki.table.IsOwnCountry(name) && inSentence(t.in.src, i-2, e+2) {
 		t.put(given)
-		return
+		return fromUnconfirmed
 	}
 	within := t.within(i, e)
-	if within && t.expand(given, i, e) {
-		return
+	if within {
+		if source, ok := t.expand(given, i, e); ok {
+			return source
+		}
 	}
 	t.losses.dropped.Add(t.wiki.templateName(name), 1)
 	if within {
 		t.hole(given)
+		return asHole
 	}
+	return apart
 }
 
 // within reports whether the template whose text is src[i:e] stands in a sentence of the
@@ -163,17 +217,15 @@ func (t *templates) within(i, e int) bool {
 
 // unable drops a function whose value is not in the dump, such as the result of a Lua
 // module. In a sentence this leaves a hole; a definition that needs the value is not used.
-func (t *templates) unable(given span, i, e int) {
+func (t *templates) unable(given span, i, e int) Source {
 	t.expander.budget.unable = true
 	if !t.within(i, e) {
-		return
+		return apart
 	}
-	name := t.in.bytes(given)
-	if function, _, ok := bytes.Cut(name, []byte(":")); ok && !bytes.EqualFold(function, []byte("#invoke")) {
-		name = function // the module of #invoke is part of the name, arguments are not
-	}
+	name := functionName(t.in.bytes(given))
 	t.losses.dropped.Add(t.wiki.templateName(name), 1)
 	t.losses.holes.add(t.wiki.templateName(name), 1, t.wiki.page.Title)
+	return asHole
 }
 
 // nameEnd returns the end of the name of the template whose text is src[i:e]:

@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"internal/pyspace":         {},
 	"internal/utf8scan":        {},
 	"counts":                   {},
-	"extract/wiki/facts":       {"counts"},
+	"extract/wiki/facts":       {"counts", "internal/humanize"},
 	"extract":                  {"counts", "internal/failure", "internal/utf8scan"},
 	"extract/bzip2":            {"internal/failure"},
 	"extract/text":             {"counts", "extract/internal/counting", "internal/failure", "extract", "internal/pyspace"},

@@ -37,7 +37,8 @@ func sample() *survey.Stats {
 		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 4321, TextBytes: 5000, LongestID: hostile, Lengths: []survey.Bin{{Value: 1, Count: 3}, {Value: 4, Count: 4318}},
 			Languages: []survey.Name{{Name: "", Count: 4321}}, Sources: []survey.Name{{Name: hostile, Count: 4321}}, Rejects: []survey.Name{{Name: "redirect", Count: 77}}, Rejected: 77,
 			Dropped: []survey.Name{{Name: hostile, Count: 2}},
-			Holes: []facts.WikiHoles{{Wiki: "elwiki", Sentences: 2000, Holes: 43, PerThousand: 21.5, Templates: []facts.WikiTemplate{{Name: hostile, Hole: facts.Hole{Uses: 41, First: "Rome & " + hostile}}}},
+			Holes: []facts.WikiHoles{{Wiki: "elwiki", Sentences: 2000, Holes: 43, PerThousand: 21.5, Templates: []facts.WikiTemplate{{Name: hostile, Hole: facts.Hole{Uses: 41, First: "Rome & " + hostile}}},
+				Uses: facts.Sources{"hole": 41, "own": 9}, ByName: []facts.TemplateSource{{Name: hostile, Uses: facts.Sources{"hole": 41, "own": 1}}}},
 				{Wiki: "ltgwiki", Sentences: 3131}}}},
 		Records: &survey.RecordStats{Files: 2, Bytes: 4096, Records: 98765, MaxSeqLength: 16, MaxPredictionsPerSeq: 3, Tokens: 1000, Places: 1600, Padding: 0.375,
 			Lengths: []survey.Bin{{Value: 5, Count: 1}, {Value: 16, Count: 98764}}, Masked: []survey.Bin{{Value: 1, Count: 98765}},
@@ -138,7 +139,8 @@ func TestThePageShowsHolesByWiki(t *testing.T) {
 		return ""
 	}
 	want := "Holes in sentences templates that gave no text where text was expected Wiki Sentences Holes Per 1,000 sentences elwiki 2,000 43 21.50 ltgwiki 3,131 0 0.00 " +
-		"templates of elwiki Template Holes First page " + hostile + " 41 Rome & " + hostile
+		"templates of elwiki Template Holes First page " + hostile + " 41 Rome & " + hostile +
+		" what showed the templates of elwiki Template Uses By source all, in documents 50 own 9, hole 41 " + hostile + " 42 own 1, hole 41"
 	if got := holes(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

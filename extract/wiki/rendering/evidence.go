@@ -1,0 +1,36 @@
+package rendering
+
+import "fmt"
+
+// Evidence about a rule: what rendered pages, or a wiki's own definitions, show for uses of
+// the template. A rule with at least minEvidence uses is confirmed if minEqual of them are
+// equal; otherwise it is not used, because it is wrong.
+const (
+	minEvidence = 3
+	minEqual    = 0.95
+)
+
+// evidence parses the value of a line of kind [Evidence].
+func evidence(value string) (equal, uses int, err error) {
+	if n, err := fmt.Sscanf(value+" ", "%d of %d ", &equal, &uses); n != 2 || err != nil || equal < 0 || equal > uses || value != fmt.Sprintf("%d of %d", equal, uses) {
+		return 0, 0, fmt.Errorf("%q: want EQUAL of USES, such as 19 of 20", value)
+	}
+	return equal, uses, nil
+}
+
+// judge marks the compiled-in rules that are confirmed, and removes those that are wrong. A
+// rule of the user is not judged.
+func (t *Table) judge() {
+	for name, value := range t.texts[Evidence] {
+		equal, uses, err := evidence(value)
+		rule, ok := t.Template([]byte(name))
+		switch {
+		case err != nil || uses < minEvidence || !ok || rule.User:
+		case float64(equal) >= minEqual*float64(uses):
+			rule.Confirmed = true
+			t.templates[name] = rule // of a pattern too: the evidence is about this name
+		default:
+			t.wrong[name] = true
+		}
+	}
+}
