@@ -129,7 +129,9 @@ func bracketed(lines []byte, at int) (end int, n int64) {
 // marks, with spaces between them.
 func isOrnament(line []byte) bool {
 	n := 0
-	for _, r := range string(line) {
+	for len(line) > 0 {
+		r, size := utf8.DecodeRune(line)
+		line = line[size:]
 		switch r {
 		case '*', '-', '_', '=', '~', '•', '·', '—', '–', '#', '+':
 			n++
@@ -144,6 +146,9 @@ func isOrnament(line []byte) bool {
 // isPageLine reports whether a line is the number of a page: "{12}", "[12]", "- 12 -".
 // Digits alone may be a heading and are not.
 func isPageLine(line []byte) bool {
+	if len(line) > 0 && unicode.IsLetter(rune(line[0])) && line[0] < utf8.RuneSelf {
+		return false // most lines: bytes.Trim is slower
+	}
 	inner := bytes.Trim(line, "{[-–— ]}")
 	if len(inner) == len(line) || len(inner) == 0 || len(inner) > 4 {
 		return false
@@ -154,6 +159,19 @@ func isPageLine(line []byte) bool {
 // appendCleaned appends a line without page numbers, marks of footnotes and italics, and
 // repeated spaces.
 func appendCleaned(dst, line []byte) []byte {
+	if isClean(line) { // most lines
+		return append(dst, line...)
+	}
+	return appendCleanedBytes(dst, line)
+}
+
+// isClean reports whether a line has nothing that appendCleaned might change.
+func isClean(line []byte) bool {
+	return !bytes.HasPrefix(line, []byte(" ")) && !bytes.Contains(line, []byte("  ")) &&
+		bytes.IndexByte(line, '[') < 0 && bytes.IndexByte(line, '_') < 0 && bytes.IndexByte(line, '{') < 0
+}
+
+func appendCleanedBytes(dst, line []byte) []byte {
 	begin := len(dst)
 	for i := 0; i < len(line); {
 		switch c := line[i]; c {

@@ -1,6 +1,7 @@
 package books
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -65,6 +66,18 @@ func TestMacRomanIsNotReadAsWindows1252(t *testing.T) {
 	if got, stats := readText(t, strings.Repeat("The na\x95ve caf\x8e was na\x95ve. ", 20), Options{}); got != "" || stats.Rejects["encoding"] != 1 {
 		t.Errorf("got %q, rejects %v", got, stats.Rejects)
 	}
+}
+
+// Lines that are taken as they are would be so byte by byte.
+func FuzzCleanLines(f *testing.F) {
+	for _, line := range []string{"", " ", "a b", " a", "a  b", "a ", "a  ", "_a_", "a_", "{1}", "a[1]", "a[", "[Pg 12]b", "a\u00a0 b"} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if got, want := appendCleaned([]byte("x "), line), appendCleanedBytes([]byte("x "), line); !bytes.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	})
 }
 
 func FuzzApparatus(f *testing.F) {
