@@ -204,3 +204,11 @@ func FuzzDecodeForm(f *testing.F) {
 		}
 	})
 }
+
+func TestWeightsAloneAreFloats(t *testing.T) {
+	for l := range List(len(lists)) {
+		if l.Float() != (l.Name() == MaskedLMWeights) {
+			t.Errorf("%s: floats: %v", l.Name(), l.Float())
+		}
+	}
+}

@@ -32,10 +32,12 @@ func followBelow(documents int64) uint64 {
 // follow marks the document that was last added to c as followed, if its hash is below
 // the limit. Only the train split is followed.
 func (n *Negatives) follow(c *Corpus, split int, id string) {
-	if hash := followHash(id); split == 0 && hash < n.Follow {
+	if hash := followHash(id); n.follows(split, hash) {
 		c.Corpus.Follow(hash)
 	}
 }
+
+func (n *Negatives) follows(split int, hash uint64) bool { return split == 0 && hash < n.Follow }
 
 // addFollowed merges two lists sorted by ID, and adds up the counts of documents in both.
 func addFollowed(a, b []pretrain.Followed) (sum []pretrain.Followed) {

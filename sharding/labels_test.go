@@ -64,3 +64,17 @@ func TestSomeOfManyDocumentsAreFollowed(t *testing.T) {
 		}
 	}
 }
+
+// Facts about labels are those of the train split.
+func TestHeldOutDocumentsAreNotFollowed(t *testing.T) {
+	n := &Negatives{Follow: 10}
+	for _, c := range []struct {
+		split int
+		hash  uint64
+		want  bool
+	}{{0, 0, true}, {0, 9, true}, {0, 10, false}, {1, 0, false}, {1, 10, false}} {
+		if got := n.follows(c.split, c.hash); got != c.want {
+			t.Errorf("split %d, hash %d: got %v", c.split, c.hash, got)
+		}
+	}
+}

@@ -341,3 +341,19 @@ func TestFilesAreReadInBoundedSteps(t *testing.T) {
 		t.Errorf("read %d bytes at once", src.longest)
 	}
 }
+
+// A full disk must not look like the end of the file.
+func TestAnErrorOfTheWriterIsReturned(t *testing.T) {
+	full := errors.New("no space left")
+	for name, file := range fixtures(t) {
+		content, err := standard(file)
+		if err != nil || len(content) == 0 {
+			continue
+		}
+		r, w := io.Pipe()
+		r.CloseWithError(full)
+		if _, err := io.Copy(w, NewStreamReader(bytes.NewReader(file), int64(len(file)))); err != full {
+			t.Errorf("%s: got %v, want %v", name, err, full)
+		}
+	}
+}

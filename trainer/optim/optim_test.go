@@ -128,3 +128,18 @@ func BenchmarkUpdate(b *testing.B) {
 		optim.Update(c, w, m, v, g)
 	}
 }
+
+// StableAdamW's factor, by hand: the root of the mean of q²/max(v̂, ε²), where it is above 1.
+func TestStableAdamWSlowsWhereGradientsGrow(t *testing.T) {
+	o := trainer.DefaultOptimizer(trainer.StableAdamW)
+	c := optim.For[float64](o, 0, 0.1, 0)
+	v, g := []float64{0.01, 0, 4}, []float64{2, 3, -1}
+	want := 0.0
+	for i, q := range g {
+		q *= c.Scale
+		want += q * q / max(c.C2*(o.Beta2*v[i]+(1-o.Beta2)*q*q), o.Epsilon*o.Epsilon)
+	}
+	near(t, "excess", optim.Excess(c, v, g), want)
+	near(t, "factor of large gradients", optim.Damping(12, 3), 0.5)
+	near(t, "factor of small gradients", optim.Damping(2, 3), 1)
+}

@@ -121,3 +121,18 @@ func TestOutputsAreComparedUnitByUnit(t *testing.T) {
 		t.Error("more results than units were taken")
 	}
 }
+
+// A pair is compared whole, even where only one of its names matches.
+func TestAFilterKeepsBothWorksOfAPair(t *testing.T) {
+	works := []*work{{name: "baseline"}, {name: "ours"}, {name: "theirs"}, {name: "other"}}
+	for only, want := range map[string]string{"ours": "baseline ours theirs", "theirs": "baseline ours theirs", "other": "baseline other", "x": "baseline"} {
+		kept, pairs := filter(works, []pair{{Ours: "ours", Peer: "theirs"}}, regexp.MustCompile("^"+only))
+		var names []string
+		for _, w := range kept {
+			names = append(names, w.name)
+		}
+		if got := strings.Join(names, " "); got != want || (len(pairs) == 1) != strings.Contains(want, "ours") {
+			t.Errorf("%s: got %s and %d pairs, want %s", only, got, len(pairs), want)
+		}
+	}
+}

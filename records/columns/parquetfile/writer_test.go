@@ -124,3 +124,12 @@ func TestTheMostFrequentWordComesFirst(t *testing.T) {
 		t.Errorf("got %v, %v", c.words, c.at)
 	}
 }
+
+func TestTheIndexNamesEachSplitOnce(t *testing.T) {
+	_, page, err := Format{}.Index([]columns.File{{Name: "eval-00000.parquet"}, {Name: "train-00000.parquet"}, {Name: "train-00001.parquet"}})
+	const want = "---\nconfigs:\n- config_name: default\n  data_files:\n" +
+		"  - split: eval\n    path: eval-*.parquet\n  - split: train\n    path: train-*.parquet\n---\n"
+	if err != nil || string(page) != want {
+		t.Errorf("got %q, %v, want %q", page, err, want)
+	}
+}

@@ -308,3 +308,15 @@ func TestAChartOfOneBarIsASentence(t *testing.T) {
 		t.Errorf("got %d charts of more than one bar, want 4", charts)
 	}
 }
+
+func TestFilesOfAWideChartAreGrouped(t *testing.T) {
+	s := sample()
+	files := slices.Repeat([]int64{30}, 400)
+	s.Records.Splits = []survey.Split{{Split: "train", Files: len(files), Records: survey.Balance{Total: 12000, Files: files}}}
+	page := write(t, s)
+	for _, want := range []string{"files 0 to 2: 30 examples on average", "files 399 to 399: 30 examples on average"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
