@@ -48,6 +48,11 @@ bench-scale:
 fuzz:
 	@internal/dev/checks/fuzzall.sh $(FUZZTIME) $(FUZZBELOW)
 
+# N changes of functions chosen by SEED, and whether the tests notice: about 20 s each.
+.PHONY: mutants
+mutants:
+	nice go run ./internal/dev/mutants -seed $(or $(SEED),1) -n $(or $(N),100) $(MUTANTFLAGS)
+
 # The tests of faults as long as it takes to trust the result, where go test runs
 # a share: kills, failpoints, signals, full disks, damage, hostile files; hours.
 # A failure prints the PRETEXT_SEED that repeats it.

@@ -10,6 +10,7 @@ import (
 	"pretext/extract/download"
 	"pretext/extract/text"
 	"pretext/internal/failure"
+	"pretext/pipeline"
 )
 
 func TestAdviceFitsTheCause(t *testing.T) {
@@ -49,5 +50,13 @@ func TestSentencesOfLinesAreSplit(t *testing.T) {
 		if !strings.HasPrefix(lines[i], want) || (want == "") != (lines[i] == "") {
 			t.Errorf("line %d: got %q, want %q", i+1, lines[i], want)
 		}
+	}
+}
+
+func TestTheLanguageOfDumpsIsThatOfBooksAndText(t *testing.T) {
+	var o pipeline.ExtractOptions
+	o.Wiki.Language = "de"
+	if shareLanguage(&o); o.Books.Lang != "de" || o.Text.Lang != "de" {
+		t.Errorf("got %q and %q", o.Books.Lang, o.Text.Lang)
 	}
 }

@@ -31,7 +31,7 @@ var openers = map[string]opener{
 	"cmd/internal/gencommands": {"a tool for developers", nil}, "cmd/train-bert/internal/demoshards/gen": {"a tool for developers", nil},
 	"extract/wiki/wikitext/internal/genwords": {"a tool for developers", nil}, "tokenize/sentence/internal/genpunkt": {"a tool for developers", nil},
 	"trainer/cpu/internal/kernel": {"a tool for developers", nil}, "internal/dev/bench": {"a tool for developers", nil}, "internal/dev/gpubench": {"a tool for developers", nil}, "internal/dev/checks": {"a tool for developers", nil},
-	"internal/dev/clustertest": {"a tool for developers", nil}, "internal/dev/demogen": {"a tool for developers", nil}, "internal/dev/interop": {"a tool for developers", nil},
+	"internal/dev/clustertest": {"a tool for developers", nil}, "internal/dev/demogen": {"a tool for developers", nil}, "internal/dev/interop": {"a tool for developers", nil}, "internal/dev/mutants": {"a tool for developers", nil},
 	"internal/dev/powerloss": {"support of tests", nil}, "internal/dev/realdata": {"support of tests", nil}, "internal/dev/stranger": {"support of tests", nil}, "internal/dev/release": {"a tool for developers", nil},
 	"internal/dev/tinydata": {"support of tests", nil}, "trainer/cuda/driver/drivertest": {"support of tests", nil},
 }
