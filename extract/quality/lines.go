@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"pretext/extract/internal/words"
 )
 
 // lineFacts holds counts about the lines of a document.
@@ -76,7 +78,7 @@ func (f *lineFacts) line(line string, lower *[]byte) {
 	if ends {
 		f.punctuated++
 	}
-	if len(line) <= shortLineLength*utf8.UTFMax && utf8.RuneCountInString(line) <= shortLineLength {
+	if len(line) <= shortLineLength*utf8.UTFMax && width(line) <= shortLineLength {
 		f.short++
 	}
 	*lower = appendLower((*lower)[:0], line)
@@ -88,17 +90,33 @@ func (f *lineFacts) line(line string, lower *[]byte) {
 	}
 }
 
+// spacelessWidth is the number of characters that a character of a script without spaces
+// counts as, in the length of a short line.
+const spacelessWidth = 3
+
+// width returns the number of characters in a line, where one of a script without spaces
+// counts as spacelessWidth.
+func width(line string) (n int) {
+	for _, r := range line {
+		n++
+		if words.Spaceless(r) {
+			n += spacelessWidth - 1
+		}
+	}
+	return n
+}
+
 // c4Keeps reports whether C4 keeps a line: the line has enough words, no word is too
 // long, and it has no phrase of c4Phrases. lower is the line in lower case.
 func c4Keeps(line string, lower []byte) bool {
-	words := 0
+	count := 0
 	for start, end := range wordsOf(line) {
 		if end-start > c4WordLength && utf8.RuneCountInString(line[start:end]) > c4WordLength {
 			return false
 		}
-		words++
+		count++
 	}
-	if words < c4WordsPerLine {
+	if count < c4WordsPerLine {
 		return false
 	}
 	for _, phrase := range c4Phrases {

@@ -88,7 +88,7 @@ func (f *wordFacts) word(w string, english bool) {
 // isEnglish reports whether a document is in English or its language is
 // unknown.
 func (p *profile) isEnglish() bool {
-	lang, _, _ := strings.Cut(strings.ToLower(p.doc.Lang), "-")
+	lang := p.baseLang()
 	return lang == "" || lang == "en" || lang == "eng" || lang == "simple"
 }
 
@@ -135,6 +135,9 @@ func ratio(n, of int) (value float64, ok bool) {
 func (p *profile) characterCount() (float64, bool) { return float64(p.wordFacts().characters), true }
 func (p *profile) wordCount() (float64, bool)      { return float64(p.wordFacts().words), true }
 func (p *profile) meanWordLength() (float64, bool) {
+	if p.noSpaces() {
+		return 0, false
+	}
 	return ratio(p.wordFacts().letters, p.words.spaced)
 }
 func (p *profile) hashRatio() (float64, bool) { return ratio(p.wordFacts().hashes, p.words.words) }

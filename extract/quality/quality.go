@@ -21,7 +21,10 @@
 //
 // A word is a maximal run of characters that are not white space; in scripts
 // written without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar)
-// each character is a word. A line ends at a line feed; surrounding white space
+// each character is a word; the length of words is undefined where more than half of them
+// are such characters. In the length of short lines such a character counts as three: 31 %
+// of the lines of English articles have at most 30 characters, 31 % of the lines of Japanese
+// and Chinese ones at most 6 to 9. A line ends at a line feed; surrounding white space
 // and blank lines are ignored. Paragraphs are separated by blank lines. Our own
 // documents have no blank lines, so the paragraph measures are 0 for them;
 // their paragraphs are lines, which the line measures cover. Lengths are in
@@ -64,7 +67,9 @@ import (
 
 // Options configures a [Filter].
 type Options struct {
-	// Limits maps the names of the rules to apply to their limits.
+	// Limits maps the names of the rules to apply to their limits. A name with a prefix,
+	// "ja:max-short-lines" or "no-spaces:max-short-lines", is a limit for documents in a
+	// language or in scripts without spaces ([NoSpaces]), instead of that for all.
 	Limits map[string]float64 `json:"limits,omitempty"`
 }
 
@@ -72,8 +77,11 @@ type Options struct {
 func (o Options) Validate() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(o.Limits)) {
-		if _, ok := find(name); !ok {
-			errs = append(errs, fmt.Errorf("unknown rule %q%s", name, hint(name)))
+		lang, bare := SplitLimit(name)
+		if _, ok := find(bare); !ok {
+			errs = append(errs, fmt.Errorf("unknown rule %q%s", bare, hint(bare)))
+		} else if strings.Contains(name, ":") && !isPrefix(lang) {
+			errs = append(errs, fmt.Errorf("rule %s: %q is not the code of a language, such as ja, and not %s", name, lang, NoSpaces))
 		} else if l := o.Limits[name]; math.IsNaN(l) || math.IsInf(l, 0) || l < 0 {
 			errs = append(errs, fmt.Errorf("rule %s: limit %g must be a number of at least 0", name, l))
 		}
@@ -97,8 +105,8 @@ func hint(name string) string {
 	return ", did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// SetLimits returns the published limits of all rules in the given sets. [Sets] lists
-// the names of sets.
+// SetLimits returns the published limits of all rules in the given sets, and those for
+// scripts without spaces. [Sets] lists the names of sets.
 func SetLimits(sets ...string) (map[string]float64, error) {
 	limits := map[string]float64{}
 	for _, set := range sets {
@@ -108,6 +116,9 @@ func SetLimits(sets ...string) (map[string]float64, error) {
 		for _, r := range rules {
 			if r.in(set) {
 				limits[r.Name] = r.Limit
+				if limit, ok := withoutSpaces[r.Name]; ok {
+					limits[NoSpaces+":"+r.Name] = limit
+				}
 			}
 		}
 	}
@@ -128,7 +139,9 @@ type Filter struct {
 
 type asked struct {
 	rule  *rule
-	limit float64
+	limit float64            // for all documents
+	all   bool               // there is a limit for all documents
+	langs map[string]float64 // limits by language, or NoSpaces; nil if there are none
 }
 
 // New returns a filter with the rules for which o has a limit.
@@ -138,8 +151,21 @@ func New(o Options) (*Filter, error) {
 	}
 	f := new(Filter)
 	for i := range rules {
-		if limit, ok := o.Limits[rules[i].Name]; ok {
-			f.asked = append(f.asked, asked{&rules[i], limit})
+		a := asked{rule: &rules[i]}
+		for name, limit := range o.Limits {
+			switch lang, bare := SplitLimit(name); {
+			case bare != rules[i].Name:
+			case lang == "":
+				a.limit, a.all = limit, true
+			default:
+				if a.langs == nil {
+					a.langs = map[string]float64{}
+				}
+				a.langs[lang] = limit
+			}
+		}
+		if a.all || a.langs != nil {
+			f.asked = append(f.asked, a)
 		}
 	}
 	return f, nil
@@ -149,8 +175,13 @@ func New(o Options) (*Filter, error) {
 // is kept, it returns the zero Verdict.
 func (f *Filter) Check(d *extract.Document) Verdict {
 	f.text.reset(d)
-	for _, a := range f.asked {
-		if v, ok := a.rule.measure(&f.text); ok && a.rule.rejects(v, a.limit) {
+	for i := range f.asked {
+		a := &f.asked[i]
+		limit, ok := a.limitFor(&f.text)
+		if !ok {
+			continue
+		}
+		if v, ok := a.rule.measure(&f.text); ok && a.rule.rejects(v, limit) {
 			return Verdict{a.rule.Name, v}
 		}
 	}

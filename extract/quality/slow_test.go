@@ -141,6 +141,9 @@ func slowMeasure(d *extract.Document, name string) (float64, bool) {
 	case "min-words", "max-words":
 		return float64(len(words)), true
 	case "min-mean-word-length", "max-mean-word-length":
+		if len(words) > 2*len(spaced) {
+			return 0, false
+		}
 		return ratio(chars(strings.Join(spaced, "")), len(spaced))
 	case "max-hash-ratio":
 		return ratio(strings.Count(text, "#"), len(words))
@@ -177,7 +180,7 @@ func slowMeasure(d *extract.Document, name string) (float64, bool) {
 			return regexp.MustCompile(`[.!?。！？．।॥؟۔።։…"'”’»」]$`).MatchString(l)
 		})
 	case "max-short-lines":
-		return share(lines, func(l string) bool { return chars(l) <= 30 })
+		return share(lines, func(l string) bool { return chars(l)+2*(chars(l)-chars(alone.ReplaceAllString(l, ""))) <= 30 })
 	case "max-line-breaks":
 		return ratio(strings.Count(text, "\n"), len(words))
 	case "max-repeated-line-characters":

@@ -34,7 +34,7 @@ import (
 
 // algorithm is the version of the three stages. It is raised if different documents would
 // be kept from the same documents with the same options.
-const algorithm = 1
+const algorithm = 2
 
 // Values of [Options].Dedup.
 const (

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -35,7 +36,7 @@ func (f *filterFlags) add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.quality, "quality", nil, "published `rules` that documents must pass: "+strings.Join(quality.Sets, ", "))
 	fs.IntVar(&f.minWords, "min-words", 0, "minimum number of words in a document; 0: no limit")
 	fs.Float64Var(&f.minScriptShare, "min-script-share", 0, "minimum fraction of a document's letters that belong to the scripts of its language; 0: no limit")
-	fs.StringArrayVar(&f.rules, "rule", nil, "`NAME=LIMIT` sets the limit of a rule, NAME=off disables it; may be repeated; filter --list-rules shows all")
+	fs.StringArrayVar(&f.rules, "rule", nil, "`NAME=LIMIT` sets the limit of a rule, LANG:NAME=LIMIT for a language, NAME=off disables it; may be repeated; filter --list-rules shows all")
 }
 
 // options checks the flags and returns them as options of the filter stage.
@@ -68,11 +69,18 @@ func (f *filterFlags) options() (o filter.Options, err error) {
 		if err != nil && limit != "off" {
 			return o, usagef("--rule %q: %q is neither a number nor off", r, limit)
 		}
+		lang, rule := quality.SplitLimit(name)
+		if lang != "" && limit == "off" {
+			v = quality.NoLimit(rule)
+		}
 		o.Limits[name] = v
 		if err := o.Options.Validate(); err != nil {
 			return o, misuse(fmt.Errorf("--rule: %w", err))
 		}
-		if limit == "off" {
+		if lang == "" { // a limit for all documents holds for scripts without spaces, too
+			delete(o.Limits, quality.NoSpaces+":"+name)
+		}
+		if lang == "" && limit == "off" {
 			delete(o.Limits, name)
 		}
 	}
@@ -92,6 +100,9 @@ documents. Run it after extract, before vocab and examples. Its input is documen
 folders or JSON lines of other tools; its output is a documents folder. Next to each
 documents file it writes a list of the rejected documents, with reasons.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if list && len(args) > 0 {
+				return printLimits(cmd.Context(), cmd.OutOrStdout(), args, run.json)
+			}
 			if list {
 				return printRules(cmd.OutOrStdout(), run.json)
 			}
@@ -113,8 +124,37 @@ documents file it writes a list of the rejected documents, with reasons.`,
 	keep.add(cmd.Flags())
 	addTextField(cmd.Flags(), &c.Extract)
 	cmd.Flags().StringVar(&c.Extract.Text.Lang, "language", "", "language of JSON lines without the field lang")
-	cmd.Flags().BoolVar(&list, "list-rules", false, "list the rules with their published limits, and stop")
+	cmd.Flags().BoolVar(&list, "list-rules", false, "list the rules with their published limits, and stop; with DOCUMENTS: the limits that reject 1 % of them, by language")
 	return cmd
+}
+
+// printLimits writes limits by language for which 1 % of the given documents are rejected.
+func printLimits(ctx context.Context, w io.Writer, locations []string, asJSON bool) error {
+	inputs, err := sharding.OpenDocuments(ctx, locations)
+	if err != nil {
+		return err
+	}
+	var reference quality.Reference
+	for i, in := range inputs {
+		for _, f := range in.Files {
+			list := sharding.BlockList{{Folder: i, Name: f.Name, Blocks: f.Blocks}}
+			for doc, err := range list.Documents(ctx, locations, func(int64) {}) {
+				if err != nil {
+					return err
+				}
+				reference.Add(doc)
+			}
+		}
+	}
+	limits := reference.Limits()
+	if asJSON {
+		return printJSON(w, limits)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, l := range limits {
+		fmt.Fprintf(t, "--rule %s=%g\tpublished %g\t%d documents\n", l.Key, l.Limit, l.Published, l.Documents)
+	}
+	return t.Flush()
 }
 
 func printRules(w io.Writer, asJSON bool) error {
