@@ -110,3 +110,14 @@ func TestADamagedPartOfAManifestIsNamed(t *testing.T) {
 		t.Errorf("unsorted: got %v", err)
 	}
 }
+
+// load_dataset is told of the documents where a folder has them, and of no records.
+func TestTheReaderFileNamesWhatCanBeRead(t *testing.T) {
+	records, imported := string(RecordsReader([]string{Train, Eval}, false)), string(RecordsReader([]string{Train}, true))
+	if !strings.Contains(records, "split: train") || !strings.Contains(records, "split: eval") || !strings.Contains(records, RecordSuffix) || strings.Contains(records, ImportedFolder+"/") {
+		t.Errorf("records: %s", records)
+	}
+	if !strings.Contains(imported, ImportedFolder+"/*"+DocumentsSuffix) || strings.Contains(imported, RecordSuffix) {
+		t.Errorf("imported documents: %s", imported)
+	}
+}

@@ -129,3 +129,29 @@ func checkOnlyTheNewPlan(t *testing.T, dir store.Folder, recipe sharding.Recipe)
 		t.Errorf("tasks of the new plan: got %v, %v, want one", tasks, err)
 	}
 }
+
+// A stage that is removed in part is an error, whatever could not be removed.
+func TestAStageThatCannotBeRemovedIsAnError(t *testing.T) {
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "examples", Options: json.RawMessage(`{"shards":1}`)}
+	empty := func(removals int) (left int, err error) {
+		dir, err := store.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.WriteFile(t.Context(), dir, sharding.ManifestName, sharding.Marshal(sharding.Manifest{Recipe: recipe, Fingerprint: recipe.Fingerprint()})); err != nil {
+			t.Fatal(err)
+		}
+		err = Empty(t.Context(), cutFolder{dir, &removals})
+		return removals, err
+	}
+	const enough = 100
+	left, err := empty(enough)
+	if err != nil || enough-left < 4 {
+		t.Fatalf("%d removals, %v", enough-left, err)
+	}
+	for removals := range enough - left {
+		if _, err := empty(removals); !errors.Is(err, errCut) {
+			t.Errorf("after %d removals: got %v, want %v", removals, err, errCut)
+		}
+	}
+}

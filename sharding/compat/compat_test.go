@@ -33,6 +33,9 @@ func TestBytesTakenForAnotherTypeAreAProblem(t *testing.T) {
 	if err := w.rules(f); err != nil {
 		t.Fatal(err)
 	}
+	if want := []string{"input_ids int32[any]"}; !slices.Equal(w.Columns, want) {
+		t.Errorf("got columns %q, want %q", w.Columns, want)
+	}
 	w.most = 5
 	w.finish()
 	want := "input_ids has values of int32, which the loader takes for int64: their number changes, and ids go up to 5"
