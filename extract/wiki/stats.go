@@ -152,47 +152,39 @@ func (s *Stats) use(name string, uses facts.Sources) {
 	s.Uses[name] = s.Uses[name].Add(uses)
 }
 
-// trimUses keeps the maxUses most used templates. If counts are equal, names that sort
-// first are kept.
+// trimUses keeps the maxUses most used templates.
 func (s *Stats) trimUses() {
-	if len(s.Uses) <= maxUses {
-		return
-	}
-	names := slices.SortedFunc(maps.Keys(s.Uses), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.Uses[b].Total(), s.Uses[a].Total()), cmp.Compare(a, b))
-	})
-	for _, name := range names[maxUses:] {
+	for _, name := range beyond(maxUses, s.Uses, facts.Sources.Total) {
 		delete(s.Uses, name)
 	}
 }
 
-// trimHoles keeps the maxHoles templates that left the most holes. If counts are equal,
-// names that sort first are kept.
+// trimHoles keeps the maxHoles templates that left the most holes.
 func (s *Stats) trimHoles() {
-	if len(s.HoleUses) <= maxHoles {
-		return
-	}
-	names := slices.SortedFunc(maps.Keys(s.HoleUses), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.HoleUses[b].Uses, s.HoleUses[a].Uses), cmp.Compare(a, b))
-	})
-	for _, name := range names[maxHoles:] {
+	for _, name := range beyond(maxHoles, s.HoleUses, func(h facts.Hole) int64 { return h.Uses }) {
 		delete(s.HoleUses, name)
 	}
 }
 
-// trimTemplates keeps the maxTemplates most frequent templates. If counts are equal,
-// names that sort first are kept.
+// trimTemplates keeps the maxTemplates most frequent templates.
 func (s *Stats) trimTemplates() {
-	if len(s.Templates) <= maxTemplates {
-		return
-	}
-	names := slices.SortedFunc(maps.Keys(s.Templates), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.Templates[b], s.Templates[a]), cmp.Compare(a, b))
-	})
-	s.TemplatesSlack += s.Templates[names[maxTemplates]]
-	for _, name := range names[maxTemplates:] {
+	for i, name := range beyond(maxTemplates, s.Templates, func(n int64) int64 { return n }) {
+		if i == 0 {
+			s.TemplatesSlack += s.Templates[name]
+		}
 		delete(s.Templates, name)
 	}
+}
+
+// beyond returns the names that do not belong to the most with the highest counts, the
+// highest first. If counts are equal, names that sort first belong to them.
+func beyond[V any](most int, values map[string]V, count func(V) int64) []string {
+	if len(values) <= most {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(values), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count(values[b]), count(values[a])), cmp.Compare(a, b))
+	})[most:]
 }
 
 func (s *Stats) reject(reason extract.Reject, n int64) {

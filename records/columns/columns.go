@@ -179,6 +179,14 @@ type Create func(name string) (io.WriteCloser, error)
 // Open opens a file with the given name and returns its size in bytes.
 type Open func(name string) (file io.ReaderAt, size int64, err error)
 
+// Only opens the file of a part of a format that writes one for each.
+func (o Open) Only(p Part, files []string) (file io.ReaderAt, size int64, err error) {
+	if len(files) != 1 {
+		return nil, 0, fmt.Errorf("%s: %w: %d files for one part, must be 1", p.Stem, ErrCorrupt, len(files))
+	}
+	return o(files[0])
+}
+
 // A Writer writes the rows of one part. It must not be used by several
 // goroutines at once.
 type Writer interface {

@@ -116,11 +116,7 @@ func (w *writer) Close() ([]columns.File, error) {
 // Rows reads the file of a part.
 func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
 	return func(yield func([]columns.Value, error) bool) {
-		if len(files) != 1 {
-			yield(nil, fmt.Errorf("%s: %w: %d files for one part, must be 1", p.Stem, columns.ErrCorrupt, len(files)))
-			return
-		}
-		f, size, err := open(files[0])
+		f, size, err := open.Only(p, files)
 		if err != nil {
 			yield(nil, err)
 			return
