@@ -207,3 +207,26 @@ func TestABlockTableIsReadInAnyForm(t *testing.T) {
 		}
 	}
 }
+
+func TestTheBodyOfASideCarIsRead(t *testing.T) {
+	folder, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := ShardName{Split: Train, Count: 1}
+	want := ShardBody{Split: Train, RandomSeed: 77}
+	body, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, sound := range map[string]bool{string(body): true, `{"split":1}`: false, `[]`: false} {
+		car := Compact(SideCar{FormatVersion: FormatVersion, Body: json.RawMessage(text)})
+		if err := store.WriteFile(t.Context(), folder, name.SideCar(), car); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadShardBody(t.Context(), folder, name)
+		if sound != (err == nil) || sound && (got.Split != want.Split || got.RandomSeed != want.RandomSeed) || !sound && !errors.Is(err, ErrFormat) {
+			t.Errorf("%s: got %+v, %v", text, got, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package dedup
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"slices"
@@ -315,5 +316,22 @@ func TestBandsMeetAsOftenAsTheFormulaSays(t *testing.T) {
 		if sigma := math.Sqrt(float64(pairs)) / 2; math.Abs(float64(met)-want) > 5*sigma {
 			t.Errorf("%+v: %d of %d pairs met, want about %.0f", o, met, pairs, want)
 		}
+	}
+}
+
+// Signatures that another machine or an earlier run wrote are compared with new ones.
+func TestSketchesAreTheSameOnEveryMachine(t *testing.T) {
+	s, err := NewSketcher(Options{Containment: 0.8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&text, "word%d ", i*i%997)
+	}
+	sketch := s.Sketch(text.String())
+	sum := sha256.Sum256(fmt.Append(nil, sketch.Digest, sketch.Bands, sketch.Samples))
+	if got, want := fmt.Sprintf("%d bands, %d samples, %x", len(sketch.Bands), len(sketch.Samples), sum[:4]), "20 bands, 6 samples, 7b7ce932"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

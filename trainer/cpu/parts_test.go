@@ -106,3 +106,15 @@ func TestAnUpdateAloneIsThatOfTheOptimizer(t *testing.T) {
 		t.Errorf("after the step the state is %+v, or gradients are left", u.state)
 	}
 }
+
+func TestTokensOfAMicroBatchFitTheMemory(t *testing.T) {
+	for hidden, want := range map[int]int{64: 8192, 768: 2048, 1024: 512, 8192: 512} {
+		c := trainer.Config{HiddenSize: hidden, IntermediateSize: 4 * hidden, Layers: 12}
+		if hidden == 1024 {
+			c.Layers = 24
+		}
+		if got, err := (Backend{}).AutoTokens(c, trainer.Heads{}, trainer.Options{}); err != nil || got != want {
+			t.Errorf("hidden size %d: got %d tokens, %v, want %d", hidden, got, err, want)
+		}
+	}
+}

@@ -32,6 +32,11 @@ func (c colorMode) colors(w io.Writer, getenv func(string) string) bool {
 	if c != "auto" {
 		return c == "always"
 	}
+	return getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && isTerminal(w)
+}
+
+// isTerminal reports whether w writes to a terminal.
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd()))
 }

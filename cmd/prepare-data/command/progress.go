@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
 	"pretext/internal/humanize"
 	"pretext/pipeline/stage"
@@ -27,7 +25,7 @@ func watch(stderr io.Writer, quiet bool) func(*stage.Meter) (stop func()) {
 		return nil
 	}
 	show := showLines
-	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(stderr) {
 		show = showBar
 	}
 	var kept []string // tasks that a resumed run did not repeat, and that are not reported yet
