@@ -66,10 +66,10 @@ func (r *Rand) tracePermutation(n, want int) []uint16 {
 		r.indexes = make([]uint16, tracedLen)
 	}
 	x := r.indexes[:tracedLen]
-	if canFollow {
-		follow(x, t, want)
+	if canVBMI {
+		followVBMI(x, t, want)
 	} else {
-		followAVX2(x, t, want)
+		follow(x, t, want)
 	}
 	return x[:want]
 }

@@ -3,10 +3,10 @@ package pyrandom
 import "golang.org/x/sys/cpu"
 
 // canTrace reports whether this processor has the instructions that traceSwaps and
-// followAVX2 need, canFollow whether it has those of follow.
+// follow need, canVBMI whether it has those of followVBMI.
 var (
-	canTrace  = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
-	canFollow = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
+	canTrace = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
+	canVBMI  = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
 )
 
 // traceSwaps records the swaps limit-1, limit-2, … 1 in t, with random numbers from words.
@@ -22,7 +22,7 @@ func traceSwaps(t *trace, words []uint32, limit int) (left, used int)
 //go:noescape
 func follow(x []uint16, t *trace, want int)
 
-// followAVX2 is follow with 32 bytes at a time.
+// followVBMI is follow with 64 bytes at a time instead of 32.
 //
 //go:noescape
-func followAVX2(x []uint16, t *trace, want int)
+func followVBMI(x []uint16, t *trace, want int)

@@ -93,8 +93,8 @@ DATA bytes<>+4(SB)/4, $0x70707070
 DATA bytes<>+8(SB)/4, $0x10101010
 GLOBL bytes<>(SB), RODATA|NOPTR, $12
 
-// func follow(x []uint16, t *trace, want int)
-TEXT ·follow(SB), NOSPLIT, $0-40
+// func followVBMI(x []uint16, t *trace, want int)
+TEXT ·followVBMI(SB), NOSPLIT, $0-40
 	MOVQ x_base+0(FP), DI
 	MOVQ t+24(FP), SI
 	MOVQ want+32(FP), CX
@@ -156,8 +156,8 @@ followed:
 	VPOR Y4, Y3, Y3; \
 	VPSUBB Y8, Y1, Y1
 
-// func followAVX2(x []uint16, t *trace, want int)
-TEXT ·followAVX2(SB), NOSPLIT, $0-40
+// func follow(x []uint16, t *trace, want int)
+TEXT ·follow(SB), NOSPLIT, $0-40
 	MOVQ x_base+0(FP), DI
 	MOVQ t+24(FP), SI
 	MOVQ want+32(FP), CX

@@ -204,7 +204,7 @@ func checkRefills(t *testing.T, r *Rand) {
 }
 
 func TestRefillsAreThePlainGenerator(t *testing.T) {
-	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX2", "NEON")
 	for seed := range int64(comparedSeeds) {
 		checkRefills(t, New(seed*0x9E3779B97F4A7C1)) // some of one word, most of two
 	}
@@ -357,16 +357,16 @@ func BenchmarkShuffle125(b *testing.B) {
 
 func TestAPermutationIsTheStartOfAShuffle(t *testing.T) {
 	realdata.Vectors(t, "AVX-512 VBMI")
-	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX2", "NEON")
 	forEachFollow(t, comparePermutationsOfSeeds)
 }
 
-// forEachFollow runs a test with follow and, where the processor can, with followAVX2.
+// forEachFollow runs a test with follow and, where the processor can, with followVBMI.
 func forEachFollow(t *testing.T, test func(*testing.T)) {
 	test(t)
-	if canFollow && canTrace {
-		canFollow = false
-		defer func() { canFollow = true }()
+	if canVBMI && canTrace {
+		canVBMI = false
+		defer func() { canVBMI = true }()
 		test(t)
 	}
 }
@@ -429,7 +429,7 @@ func FuzzPermutation(f *testing.F) {
 }
 
 func TestAPermutationWithoutVectorsIsTheSame(t *testing.T) {
-	realdata.Instructions(t, "AVX2")
+	realdata.Instructions(t, "AVX2", "NEON")
 	forEachFollow(t, func(t *testing.T) {
 		a, b := New(3), New(3)
 		for n := range tracedLen + 1 {

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,29 +68,36 @@ func Variable(tb testing.TB, name, why string) string {
 	return value
 }
 
-// Instructions skips the test on a processor without some vector instructions, also
-// under continuous integration: the processor is as it is. The names are those of
-// [HasInstructions].
-func Instructions(tb testing.TB, name string) {
+// Instructions skips the test on a processor that has none of some sets of vector
+// instructions, also under continuous integration: the processor is as it is. The names
+// are those of [HasInstructions].
+func Instructions(tb testing.TB, names ...string) {
 	tb.Helper()
-	if !HasInstructions(name) {
-		tb.Skip("this processor has no " + name)
+	if !slices.ContainsFunc(names, HasInstructions) {
+		tb.Skip("this processor has no " + strings.Join(names, " or "))
 	}
 }
 
 // Vectors states that a test compares vector code with plain code. On a processor
-// without the instructions the test goes on with what there is, and logs that.
-func Vectors(tb testing.TB, name string) {
+// without any of the sets of instructions the test goes on with what there is, and logs that.
+func Vectors(tb testing.TB, names ...string) {
 	tb.Helper()
-	if !HasInstructions(name) {
-		tb.Log("only in part: this processor has no " + name)
+	if !slices.ContainsFunc(names, HasInstructions) {
+		tb.Log("only in part: this processor has no " + strings.Join(names, " or "))
 	}
 }
 
 // HasInstructions reports whether the processor has the instructions of a flag of
 // golang.org/x/sys/cpu.X86, such as "AVX2" or "AVX-512 VBMI". A program for 386 has no
-// code for them, wherever it runs.
+// code for them, wherever it runs. "NEON" are those that every arm64 processor has, "PMULL"
+// the products of polynomials there.
 func HasInstructions(name string) bool {
+	switch name {
+	case "NEON":
+		return runtime.GOARCH == "arm64"
+	case "PMULL":
+		return cpu.ARM64.HasPMULL
+	}
 	flag := reflect.ValueOf(cpu.X86).FieldByName("Has" + strings.NewReplacer("-", "", " ", "").Replace(name))
 	if !flag.IsValid() {
 		panic("BUG: there are no instructions " + name)
