@@ -6,8 +6,8 @@ func vectorPackers() map[string]func([]byte, []int32) int {
 	if hasVBMI2 {
 		packers["VBMI2"] = packVBMI2
 	}
-	if hasAVX2 {
-		packers["AVX2"] = packAVX2
+	if hasFours {
+		packers["AVX2"] = packByFours
 	}
 	return packers
 }

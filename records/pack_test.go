@@ -62,7 +62,7 @@ func checkUnpacked(t *testing.T, before []int32, packed []byte) {
 }
 
 func TestVectorsUnpackWhatPlainCodeUnpacks(t *testing.T) {
-	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX2", "NEON")
 	var packed []byte
 	for seed := range uint64(torture.Cases(100_000, 1_000_000)) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -95,7 +95,7 @@ func FuzzAppendInts(f *testing.F) {
 }
 
 func TestVectorsPackWhatPlainCodePacks(t *testing.T) {
-	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX2", "NEON")
 	realdata.Vectors(t, "AVX-512 VBMI2")
 	limits := []uint32{1 << 7, 1 << 14, 1 << 15, 1 << 20, shortLimit}
 	var values [70]int32

@@ -1,10 +1,12 @@
+//go:build amd64 || arm64
+
 package records
 
 // An unpackStep is what unpackFours does with the next eight bytes of a packed list, by the
 // highest bits of these bytes: it decodes up to four varints of up to four bytes.
 type unpackStep struct {
-	//lint:ignore U1000 pack_amd64.s uses all fields
-	shuffle [16]byte // mask for VPSHUFB that puts each varint into its own 32 bits
+	//lint:ignore U1000 assembly uses all fields
+	shuffle [16]byte // mask for VPSHUFB or TBL that puts each varint into its own 32 bits
 	size    uint32   // size of the decoded values in bytes; 0 if the first varint is too long
 	used    uint32   // size of the varints
 	_       [8]byte
@@ -14,7 +16,7 @@ var unpackSteps = func() (steps [256]unpackStep) {
 	for set := range steps {
 		s := &steps[set]
 		for i := range s.shuffle {
-			s.shuffle[i] = 0x80 // VPSHUFB writes zero
+			s.shuffle[i] = 0x80 // writes zero
 		}
 		at := 0
 		for word := 0; word < 4; word++ {
@@ -40,7 +42,7 @@ var unpackSteps = func() (steps [256]unpackStep) {
 // It returns the numbers of values and of bytes. Places after the values may be
 // overwritten.
 func unpackVector(dst []int32, b []byte) (values, used int) {
-	if !hasAVX2 {
+	if !hasFours {
 		return 0, 0
 	}
 	return unpackFours(dst, b, &unpackSteps)
