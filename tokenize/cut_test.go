@@ -91,7 +91,7 @@ func TestCutClassesEqualTheTables(t *testing.T) {
 }
 
 func TestCutWithVectorsEqualsPlain(t *testing.T) {
-	realdata.Instructions(t, "AVX2")
+	realdata.Instructions(t, "AVX2", "NEON")
 	rng := rand.New(rand.NewPCG(1, 2))
 	alphabets := []string{"", "ab ", "aZ09_ .,\n\r\t", "a. \x00\x1f\x7f\x80\xffé世"}
 	for n := range 2000 {
