@@ -319,8 +319,8 @@ func widen[T uint16 | uint32](dst []int32, ids []T) {
 			widenVector(dst, narrow)
 			return
 		}
-		if n := len(ids) &^ 7; n > 0 && hasAVX2 {
-			widenAVX2(dst[:n], narrow[:n])
+		if n := len(ids) &^ 7; n > 0 && hasEights {
+			widenEights(dst[:n], narrow[:n])
 			dst, ids = dst[n:], ids[n:]
 		}
 	}

@@ -147,17 +147,17 @@ func (m *masker) candidates(tokens []int32) []uint16 {
 	case hasCompress:
 		places := m.places[:len(tokens)+compressSpare]
 		return places[:putCandidates(places, tokens, m.vocab.CLS, m.vocab.SEP)]
-	case hasAVX2:
-		return m.candidatesAVX2(tokens)
+	case hasEights:
+		return m.candidatesByEights(tokens)
 	}
 	return m.plainCandidates(m.places[:0], tokens, 0)
 }
 
-// candidatesAVX2 implements candidates with AVX2.
-func (m *masker) candidatesAVX2(tokens []int32) []uint16 {
+// candidatesByEights implements candidates with putEights.
+func (m *masker) candidatesByEights(tokens []int32) []uint16 {
 	all := len(tokens) &^ 7
 	places := m.places[:len(tokens)+compressSpare]
-	n := putCandidatesAVX2(places, tokens[:all], m.vocab.CLS, m.vocab.SEP, &keptPlaces)
+	n := putEights(places, tokens[:all], m.vocab.CLS, m.vocab.SEP, &keptPlaces)
 	return m.plainCandidates(places[:n], tokens, all)
 }
 
@@ -185,7 +185,7 @@ var keptPlaces = func() (all [256][8]uint16) {
 	return all
 }()
 
-// compressSpare is the number of elements that putCandidates and putCandidatesAVX2 may
+// compressSpare is the number of elements that putCandidates and putEights may
 // overwrite after the end of their result.
 const compressSpare = 16
 

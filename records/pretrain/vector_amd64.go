@@ -2,10 +2,10 @@ package pretrain
 
 import "golang.org/x/sys/cpu"
 
-// hasAVX2 reports whether this processor has the instructions of widenAVX2 and
-// putCandidatesAVX2, hasWiden those of widenVector, hasCompress those of putCandidates.
+// hasEights reports whether this processor has the instructions of widenEights and
+// putEights, hasWiden those of widenVector, hasCompress those of putCandidates.
 var (
-	hasAVX2     = cpu.X86.HasAVX2 && cpu.X86.HasPOPCNT
+	hasEights   = cpu.X86.HasAVX2 && cpu.X86.HasPOPCNT
 	hasWiden    = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
 	hasCompress = hasWiden && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasPOPCNT
 )
@@ -21,15 +21,15 @@ func putCandidates(places []uint16, tokens []int32, a, b int32) int
 //go:noescape
 func widenVector(dst []int32, src []uint16)
 
-// putCandidatesAVX2 is putCandidates for a multiple of eight tokens. kept is [keptPlaces].
+// putEights is putCandidates for a multiple of eight tokens, with AVX2. kept is [keptPlaces].
 //
 //go:noescape
-func putCandidatesAVX2(places []uint16, tokens []int32, a, b int32, kept *[256][8]uint16) int
+func putEights(places []uint16, tokens []int32, a, b int32, kept *[256][8]uint16) int
 
-// widenAVX2 is widenVector for a multiple of eight ids.
+// widenEights is widenVector for a multiple of eight ids, with AVX2.
 //
 //go:noescape
-func widenAVX2(dst []int32, src []uint16)
+func widenEights(dst []int32, src []uint16)
 
 // canFetch reports whether fetch can be called, which every amd64 processor can.
 const canFetch = true

@@ -82,8 +82,8 @@ widened:
 	VZEROUPPER
 	RET
 
-// func widenAVX2(dst []int32, src []uint16)
-TEXT ·widenAVX2(SB), NOSPLIT, $0-48
+// func widenEights(dst []int32, src []uint16)
+TEXT ·widenEights(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), DI
 	MOVQ dst_len+8(FP), CX
 	MOVQ src_base+24(FP), SI
@@ -104,10 +104,10 @@ check:
 DATA eights<>+0(SB)/4, $0x00080008
 GLOBL eights<>(SB), RODATA|NOPTR, $4
 
-// func putCandidatesAVX2(places []uint16, tokens []int32, a, b int32, kept *[256][8]uint16) int
+// func putEights(places []uint16, tokens []int32, a, b int32, kept *[256][8]uint16) int
 //
 // X2 has the index of the first of eight tokens in all lanes.
-TEXT ·putCandidatesAVX2(SB), NOSPLIT, $0-72
+TEXT ·putEights(SB), NOSPLIT, $0-72
 	MOVQ places_base+0(FP), DI
 	MOVQ tokens_base+24(FP), SI
 	MOVQ tokens_len+32(FP), CX

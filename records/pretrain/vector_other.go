@@ -1,8 +1,8 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package pretrain
 
-var hasAVX2, hasWiden, hasCompress bool // false
+var hasEights, hasWiden, hasCompress bool // false
 
 func putCandidates([]uint16, []int32, int32, int32) int {
 	panic("BUG: pretrain: no vector instructions")
@@ -10,11 +10,11 @@ func putCandidates([]uint16, []int32, int32, int32) int {
 
 func widenVector([]int32, []uint16) { panic("BUG: pretrain: no vector instructions") }
 
-func putCandidatesAVX2([]uint16, []int32, int32, int32, *[256][8]uint16) int {
+func putEights([]uint16, []int32, int32, int32, *[256][8]uint16) int {
 	panic("BUG: pretrain: no vector instructions")
 }
 
-func widenAVX2([]int32, []uint16) { panic("BUG: pretrain: no vector instructions") }
+func widenEights([]int32, []uint16) { panic("BUG: pretrain: no vector instructions") }
 
 const canFetch = false
 

@@ -21,8 +21,8 @@ func checkVectors(t *testing.T, ids []uint16, a, b int32) {
 	if hasWiden {
 		checkWidened(t, widenVector, ids, tokens)
 	}
-	if hasAVX2 {
-		checkWidened(t, widenAVX2, ids[:len(ids)&^7], tokens[:len(ids)&^7])
+	if hasEights {
+		checkWidened(t, widenEights, ids[:len(ids)&^7], tokens[:len(ids)&^7])
 	}
 	m := &masker{vocab: Vocab{CLS: a, SEP: b}}
 	want := m.plainCandidates(nil, tokens, 0)
@@ -36,8 +36,8 @@ func checkVectors(t *testing.T, ids []uint16, a, b int32) {
 		}
 	}
 	check("chosen", m.candidates)
-	if hasAVX2 {
-		check("AVX2", m.candidatesAVX2)
+	if hasEights {
+		check("eights", m.candidatesByEights)
 	}
 }
 
@@ -53,7 +53,7 @@ func checkWidened(t *testing.T, widen func([]int32, []uint16), ids []uint16, wan
 }
 
 func TestVectorsDoWhatPlainLoopsDo(t *testing.T) {
-	realdata.Instructions(t, "AVX2")
+	realdata.Instructions(t, "AVX2", "NEON")
 	realdata.Vectors(t, "AVX-512 VBMI2")
 	var ids [600]uint16
 	for seed := range uint64(torture.Cases(100_000, 1_000_000)) {
@@ -84,7 +84,7 @@ func FuzzVectors(f *testing.F) {
 
 // TestPlainLoopsMakeTheSameExamples builds with and without vector instructions.
 func TestPlainLoopsMakeTheSameExamples(t *testing.T) {
-	realdata.Instructions(t, "AVX2")
+	realdata.Instructions(t, "AVX2", "NEON")
 	build := func() (payloads []byte) {
 		b, err := NewBuilder(DefaultOptions(), benchVocab(), Scratch{})
 		if err != nil {
@@ -99,12 +99,12 @@ func TestPlainLoopsMakeTheSameExamples(t *testing.T) {
 		return payloads
 	}
 	want := build()
-	defer func(a, w, c bool) { hasAVX2, hasWiden, hasCompress = a, w, c }(hasAVX2, hasWiden, hasCompress)
+	defer func(a, w, c bool) { hasEights, hasWiden, hasCompress = a, w, c }(hasEights, hasWiden, hasCompress)
 	hasWiden, hasCompress = false, false
 	if !slices.Equal(build(), want) {
-		t.Error("with AVX2 the examples differ")
+		t.Error("with AVX2 or NEON the examples differ")
 	}
-	hasAVX2 = false
+	hasEights = false
 	if !slices.Equal(build(), want) {
 		t.Error("without vector instructions the examples differ")
 	}
