@@ -14,7 +14,7 @@ import (
 )
 
 func TestTheChecksumEqualsThePlainOne(t *testing.T) {
-	realdata.Vectors(t, "PCLMULQDQ")
+	realdata.Vectors(t, "PCLMULQDQ", "PMULL")
 	folding := newCRCTables()
 	tables := *folding
 	tables.fold = false
@@ -105,7 +105,7 @@ func TestTheFirstOfSeveralMagicNumbersIsFound(t *testing.T) {
 }
 
 func TestRunsExpandWhateverTheRoom(t *testing.T) {
-	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX2", "NEON")
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(genText().Draw(t, "text"))
 		room := rapid.IntRange(runRoom, 2*runRoom).Draw(t, "room")
@@ -127,7 +127,7 @@ func TestRunsExpandWhateverTheRoom(t *testing.T) {
 }
 
 func TestRunsOfAnyCountExpand(t *testing.T) {
-	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX2", "NEON")
 	for _, test := range []struct{ src, want string }{
 		{"", ""},
 		{"aaaa", "aaaa"},
@@ -215,7 +215,7 @@ func readBoth(tb rapid.TB, l level, file []byte, at int64, limit int) {
 }
 
 func TestSymbolsAreDecodedAlikeWithVectorInstructions(t *testing.T) {
-	realdata.Instructions(t, "AVX2")
+	realdata.Instructions(t, "AVX2", "NEON")
 	realdata.Vectors(t, "AVX-512 VBMI")
 	for _, file := range fixtures(t) {
 		readAll(t, file, 4, maxBlock)
@@ -310,7 +310,7 @@ func linkBoth(tb rapid.TB, l level, col *column) {
 }
 
 func TestTheTableIsTheSameWithVectorInstructions(t *testing.T) {
-	realdata.Instructions(t, "AVX2")
+	realdata.Instructions(t, "AVX2", "NEON")
 	var col column
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for range torture.Cases(1000, 50_000) {

@@ -1,5 +1,5 @@
 // Package utf8scan validates UTF-8 as unicode/utf8 does, but about ten times as fast if the
-// processor has AVX2. The speed matters because pretext validates all text more than once.
+// processor has AVX2 or NEON. The speed matters because pretext validates all text more than once.
 //
 //	if !utf8scan.Valid(text) {
 //		…

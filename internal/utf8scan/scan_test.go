@@ -24,7 +24,7 @@ func checkValid(t interface{ Errorf(string, ...any) }, b []byte) {
 // Every pair of bytes that may begin a character, with continuations and
 // without, on every place around the seam of two blocks.
 func TestValidityOfEveryPairAroundASeam(t *testing.T) {
-	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX2", "NEON")
 	for first := 0; first < 256; first++ {
 		for second := 0; second < 256; second++ {
 			for _, rest := range []string{"", "\x80", "\x80\x80", "\x80\x80\x80"} {
@@ -41,7 +41,7 @@ func TestValidityOfEveryPairAroundASeam(t *testing.T) {
 }
 
 func TestValidityOfTextsOfManyScripts(t *testing.T) {
-	realdata.Vectors(t, "AVX2")
+	realdata.Vectors(t, "AVX2", "NEON")
 	pieces := []string{"a", "text of ASCII that is longer than a block of it", "é", "ж", "日本語", "𝄞", "\uFFFD", "\u07FF", "\u0800", "\uD7FF", "\uE000", "\U0010FFFF",
 		"\xc0\x80", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf0\x8f\xbf\xbf", "\xff", "\x80", "\xe3\x81", "\xf0\x9d\x84"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -81,7 +81,7 @@ func TestSkippingByTheMapIsSkippingByTheTable(t *testing.T) {
 			t.Errorf("bracket in %q from %d to %d: got %d, want %d", src, i, e, got, want)
 		}
 	})
-	realdata.Instructions(t, "AVX2")
+	realdata.Instructions(t, "AVX2", "NEON")
 	for c := range 256 { // one of each byte, on each place of a block
 		for at := range 64 {
 			src := make([]byte, 130)

@@ -17,7 +17,7 @@ func (s *source) bytes(p span) []byte { return s.src[p.start:p.end] }
 
 // A specialMap marks the bytes of classSpecial in a page, so that plain text is skipped
 // 64 bytes at a time. It is computed once per page with vector instructions. On a CPU
-// without AVX2 it is nil.
+// without AVX2 or NEON it is nil.
 type specialMap []mark64
 
 // A mark64 has one bit in each field for each of 64 bytes.
