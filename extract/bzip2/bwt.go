@@ -27,11 +27,11 @@ func (t *table) link(col *column) {
 		end[c] = sum
 	}
 	switch col.level {
-	case levelAVX512:
-		linkParts(t, &col.buf[0], col.parts, &next)
+	case level64:
+		linkParts16(t, &col.buf[0], col.parts, &next)
 		return
-	case levelAVX2:
-		linkPartsAVX2(t, &col.buf[0], col.parts, &next, &end)
+	case level16:
+		linkParts8(t, &col.buf[0], col.parts, &next, &end)
 		return
 	}
 	row := uint32(0) // in the upper 24 bits

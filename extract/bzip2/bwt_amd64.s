@@ -12,10 +12,10 @@ DATA rows<>+48(SB)/8, $0x00000D0000000C00
 DATA rows<>+56(SB)/8, $0x00000F0000000E00
 GLOBL rows<>(SB), RODATA|NOPTR, $64
 
-// func linkParts(t *table, parts *byte, n int, next *[256]uint32)
+// func linkParts16(t *table, parts *byte, n int, next *[256]uint32)
 //
 // R9 is the row and the byte of the next entry, as in the table.
-TEXT ·linkParts(SB), NOSPLIT, $0-32
+TEXT ·linkParts16(SB), NOSPLIT, $0-32
 	MOVQ t+0(FP), DI
 	MOVQ parts+8(FP), SI
 	MOVQ n+16(FP), CX
@@ -72,12 +72,12 @@ long:
 	VPADDD Y1, Y0, Y0 \
 	VMOVDQU Y0, (R10)
 
-// func linkPartsAVX2(t *table, parts *byte, n int, next, end *[256]uint32)
+// func linkParts8(t *table, parts *byte, n int, next, end *[256]uint32)
 //
 // Eight entries are written at a time, also for shorter parts: what is written too much
 // is written again by later parts of the same byte. Where the byte has no eight entries
 // left, they are written one by one.
-TEXT ·linkPartsAVX2(SB), NOSPLIT, $0-40
+TEXT ·linkParts8(SB), NOSPLIT, $0-40
 	MOVQ t+0(FP), DI
 	MOVQ parts+8(FP), SI
 	MOVQ n+16(FP), CX

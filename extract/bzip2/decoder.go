@@ -23,7 +23,7 @@ type decoder struct {
 
 func newDecoder() *decoder {
 	d := &decoder{crcs: newCRCTables()}
-	d.column.level, d.runs.vector = bestLevel, hasAVX2
+	d.column.level, d.runs.vector = bestLevel, hasChunks
 	return d
 }
 

@@ -35,7 +35,7 @@ type column struct {
 
 	level level // instructions to decode with
 
-	// State between two codes, shared with decodeVector and decodeAVX2.
+	// State between two codes, shared with decode64 and decode16.
 	bits  uint64 // bits, have and pos as in bitReader
 	have  uint
 	pos   int
@@ -60,9 +60,9 @@ type column struct {
 type level uint8
 
 const (
-	levelPlain  level = iota
-	levelAVX2         // AVX2, BMI1, BMI2
-	levelAVX512       // AVX-512 with VBMI, BMI1, BMI2, MOVBE
+	levelPlain level = iota
+	level16          // AVX2, BMI1, BMI2; or NEON
+	level64          // AVX-512 with VBMI, BMI1, BMI2, MOVBE
 )
 
 // A placeMask selects the entries of a move-to-front list that change when one entry
@@ -100,10 +100,10 @@ func (col *column) read(b *bitReader, h *header, limit int) error {
 	for !done && err == nil {
 		switch {
 		case col.left <= 0:
-		case col.level == levelAVX512:
-			decodeVector(col)
-		case col.level == levelAVX2:
-			decodeAVX2(col)
+		case col.level == level64:
+			decode64(col)
+		case col.level == level16:
+			decode16(col)
 		}
 		done, err = col.plain(b, h, steps)
 	}

@@ -12,9 +12,9 @@
 // R10 how far to shift bits for the index of an entry
 // R11 current table
 // R12 length of the column
-// R13 moves
+// R13 moves64
 // R14, R15, BP scratch
-// Z0  the first 64 entries of the move-to-front list; in decodeAVX2, X0 has the first 16
+// Z0  the first 64 entries of the move-to-front list; in decode16, X0 has the first 16
 
 #define LEFT(symbols) (symbols<<8)
 
@@ -46,11 +46,11 @@
 	ORL $56, BX
 
 // LOOKUP loads the entry for the next bits from a table at offset into R11, and
-// jumps to odd if there is none, or its place is vectorPlaces or more.
-#define LOOKUP(offset) FIND(offset, const_vectorPlaces)
+// jumps to odd if there is none, or its place is places64 or more.
+#define LOOKUP(offset) FIND(offset, const_places64)
 
-// LOOKUP_AVX2 does the same for the places of decodeAVX2.
-#define LOOKUP_AVX2(offset) FIND(offset, const_avx2Places)
+// LOOKUP_AVX2 does the same for the places of decode16.
+#define LOOKUP_AVX2(offset) FIND(offset, const_places16)
 
 #define FIND(offset, places) \
 	SHRXQ R10, AX, DX \
@@ -91,14 +91,14 @@
 	ADDQ R14, R12 \
 	ADDL R14, column_count(DI)(BP*4)
 
-// MOVE moves the place of the entry in DX, less than vectorPlaces, to the front.
+// MOVE moves the place of the entry in DX, less than places64, to the front.
 #define MOVE \
 	SHRL $const_placeField, DX \
 	SHLL $6, DX \
 	VMOVDQU64 (R13)(DX*1), Z2 \
 	VPERMB Z0, Z2, Z0
 
-// MOVE_AVX2 does the same for a place less than avx2Places.
+// MOVE_AVX2 does the same for a place less than places16.
 #define MOVE_AVX2 \
 	SHRL $const_placeField, DX \
 	SHLL $4, DX \
@@ -170,11 +170,11 @@
 	ADDQ R15, R14 \
 	MOVL huffman_entries(R11)(R14*4), DX
 
-// func decodeVector(col *column)
-TEXT ·decodeVector(SB), NOSPLIT, $8-8
+// func decode64(col *column)
+TEXT ·decode64(SB), NOSPLIT, $8-8
 	MOVQ col+0(FP), DI
 	LOAD
-	LEAQ ·moves(SB), R13
+	LEAQ ·moves64(SB), R13
 	MOVQ column_list(DI), R14
 	VMOVDQU64 (R14), Z0
 
@@ -238,7 +238,7 @@ odd:
 	TZCNTL R15, R15
 	JZ slow // of lutBits or fewer: the end of the block
 	LONG
-	CMPL DX, $(const_vectorPlaces<<const_placeField)
+	CMPL DX, $(const_places64<<const_placeField)
 	JAE far
 	TAKE
 	MOVE
@@ -246,7 +246,7 @@ odd:
 
 far:
 	// Places 64 to 127 lie in memory: those before it move by one.
-	CMPL DX, $((2*const_vectorPlaces)<<const_placeField)
+	CMPL DX, $((2*const_places64)<<const_placeField)
 	JAE slow
 	TAKE
 	SHRL $const_placeField, DX
@@ -260,7 +260,7 @@ far:
 	SHRXQ CX, R15, R15
 	KMOVQ R15, K1
 	VMOVDQU8 Z4, K1, 64(R14)
-	VMOVDQU64 (64*(const_vectorPlaces-1))(R13), Z2
+	VMOVDQU64 (64*(const_places64-1))(R13), Z2
 	VPERMB Z0, Z2, Z0
 	MOVL $1, R15
 	KMOVQ R15, K1
@@ -275,8 +275,8 @@ slow:
 	VZEROUPPER
 	RET
 
-// func decodeAVX2(col *column)
-TEXT ·decodeAVX2(SB), NOSPLIT, $8-8
+// func decode16(col *column)
+TEXT ·decode16(SB), NOSPLIT, $8-8
 	MOVQ col+0(FP), DI
 	LOAD
 	LEAQ ·moves16(SB), R13
@@ -350,7 +350,7 @@ odd:
 	TZCNTL R15, R15
 	JZ slow // of lutBits or fewer: the end of the block
 	LONG
-	CMPL DX, $(const_avx2Places<<const_placeField)
+	CMPL DX, $(const_places16<<const_placeField)
 	JAE far
 	TAKE
 	MOVE_AVX2
@@ -358,21 +358,21 @@ odd:
 
 far:
 	// Places 16 to 47 lie in memory: those before it move by one.
-	CMPL DX, $((3*const_avx2Places)<<const_placeField)
+	CMPL DX, $((3*const_places16)<<const_placeField)
 	JAE slow
 	TAKE
 	SHRL $const_placeField, DX
 	MOVQ column_list(DI), R14
 	VMOVDQU X0, (R14)
 	MOVBLZX (R14)(DX*1), BP
-	VMOVDQU (const_avx2Places-1)(R14), Y4
-	VMOVDQU const_avx2Places(R14), Y5
+	VMOVDQU (const_places16-1)(R14), Y4
+	VMOVDQU const_places16(R14), Y5
 	LEAQ ·uptoPlace(SB), R15
 	SUBQ DX, R15
-	VMOVDQU (3*const_avx2Places-1)(R15), Y6 // ones for places 16 to DX
+	VMOVDQU (3*const_places16-1)(R15), Y6 // ones for places 16 to DX
 	VPBLENDVB Y6, Y4, Y5, Y5
-	VMOVDQU Y5, const_avx2Places(R14)
-	VPSHUFB (16*(const_avx2Places-1))(R13), X0, X0
+	VMOVDQU Y5, const_places16(R14)
+	VPSHUFB (16*(const_places16-1))(R13), X0, X0
 	VPINSRB $0, BP, X0, X0
 	XORL CX, CX // TAKE began a new run
 	JMP next

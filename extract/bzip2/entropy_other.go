@@ -4,12 +4,12 @@ package bzip2
 
 const bestLevel = levelPlain
 
-func decodeVector(*column) { panic("BUG: bzip2: no vector instructions") }
+func decode64(*column) { panic("BUG: bzip2: no vector instructions") }
 
-func decodeAVX2(*column) { panic("BUG: bzip2: no vector instructions") }
+func decode16(*column) { panic("BUG: bzip2: no vector instructions") }
 
-func linkParts(*table, *byte, int, *[256]uint32) { panic("BUG: bzip2: no vector instructions") }
+func linkParts16(*table, *byte, int, *[256]uint32) { panic("BUG: bzip2: no vector instructions") }
 
-func linkPartsAVX2(*table, *byte, int, *[256]uint32, *[256]uint32) {
+func linkParts8(*table, *byte, int, *[256]uint32, *[256]uint32) {
 	panic("BUG: bzip2: no vector instructions")
 }

@@ -22,7 +22,7 @@ const (
 //	bits 20-22  number of digits
 //	bits 23-31  the place (1 to 255), endOfBlock, or 0
 //
-// decodeVector and decodeAVX2 depend on this layout.
+// decode64 and decode16 depend on this layout.
 type entry uint32
 
 func (e entry) length() uint { return uint(e & 0xff) }

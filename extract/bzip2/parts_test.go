@@ -109,7 +109,7 @@ func TestRunsExpandWhateverTheRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(genText().Draw(t, "text"))
 		room := rapid.IntRange(runRoom, 2*runRoom).Draw(t, "room")
-		for _, vector := range []bool{false, hasAVX2} {
+		for _, vector := range []bool{false, hasChunks} {
 			r := runs{src: shorten(text), vector: vector}
 			var got []byte
 			for len(r.src) > 0 {
@@ -138,7 +138,7 @@ func TestRunsOfAnyCountExpand(t *testing.T) {
 		{"xaaa\xffy", "xaaa\xffy"},
 		{"aaaa\xff", string(bytes.Repeat([]byte("a"), 259))},
 	} {
-		for _, vector := range []bool{false, hasAVX2} {
+		for _, vector := range []bool{false, hasChunks} {
 			r := runs{src: []byte(test.src), vector: vector}
 			if got := r.expand(make([]byte, 0, 1000)); string(got) != test.want {
 				t.Errorf("%q: got %q, want %q", test.src, got, test.want)
@@ -159,7 +159,7 @@ func FuzzRuns(f *testing.F) {
 			}
 			return got
 		}
-		if got, want := expand(hasAVX2), expand(false); !bytes.Equal(got, want) {
+		if got, want := expand(hasChunks), expand(false); !bytes.Equal(got, want) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 	})
@@ -167,7 +167,7 @@ func FuzzRuns(f *testing.F) {
 
 // vectorLevels are the levels with vector instructions that this processor has.
 func vectorLevels() []level {
-	return []level{levelAVX2, levelAVX512}[:bestLevel]
+	return []level{level16, level64}[:bestLevel]
 }
 
 // readAll checks that the symbols of a block are decoded alike at all levels: the

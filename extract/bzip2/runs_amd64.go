@@ -2,8 +2,8 @@ package bzip2
 
 import "golang.org/x/sys/cpu"
 
-// hasAVX2 reports whether the processor can run copyChunks.
-var hasAVX2 = cpu.X86.HasAVX2
+// hasChunks reports whether the processor can run copyChunks.
+var hasChunks = cpu.X86.HasAVX2
 
 // copyChunks copies bytes from src to dst. It stops before the first four equal bytes in
 // a row, or when fewer than 35 of the n bytes of src are left. It returns the number of

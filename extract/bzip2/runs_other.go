@@ -2,6 +2,6 @@
 
 package bzip2
 
-const hasAVX2 = false
+const hasChunks = false
 
 func copyChunks(*byte, *byte, int) int { panic("BUG: bzip2: no vector instructions") }
