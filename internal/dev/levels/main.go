@@ -66,7 +66,7 @@ func main() {
 // each test binary.
 func testAll() error {
 	if runtime.GOARCH != "amd64" {
-		fmt.Println("vector code is for amd64: go test ./... ran the plain code of all packages")
+		fmt.Println("the levels are those of amd64: go test ./... ran the vector code that this architecture has")
 		return nil
 	}
 	if line := missing(realdata.HasInstructions); line != "" {
