@@ -22,6 +22,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"pretext/internal/store"
 )
 
 const (
@@ -133,7 +135,7 @@ func functionsOf(program string) ([]elf.Symbol, error) {
 
 // addBlocks adds the counts in a file of the plugin to those of the packages.
 func addBlocks(byPackage map[string]uint64, functions []elf.Symbol, file string) error {
-	f, err := os.Open(file)
+	f, err := store.OpenRegular(file)
 	if err != nil {
 		return err
 	}
