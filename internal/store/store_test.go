@@ -449,6 +449,32 @@ func TestAFolderIsReplacedWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+func TestAFileOfAReplacementIsDiscarded(t *testing.T) {
+	f, path := open(t)
+	r, err := Replace(f, "model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Abort()
+	w, err := r.Create("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, "half"); err != nil {
+		t.Fatal(err)
+	}
+	w.Abort()
+	if err := w.Commit(); err == nil {
+		t.Error("a discarded file was committed")
+	}
+	if err := r.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := os.ReadDir(filepath.Join(path, "model")); err != nil || len(names) > 0 {
+		t.Errorf("the folder holds %v, %v", names, err)
+	}
+}
+
 func TestAFolderWhoseReplacementWasKilledIsReplacedByTheNext(t *testing.T) {
 	f, path := open(t)
 	r, err := Replace(f, "model")

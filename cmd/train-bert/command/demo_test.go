@@ -60,3 +60,17 @@ func TestTheDemoEndsUnderItsBaseline(t *testing.T) {
 		}
 	}
 }
+
+// The command to predict with is for the demo's own model: its words may be unknown to another.
+func TestTheResultSaysWhatFitsTheModel(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		d := demoResult{own: own, out: "OUT", data: "DATA", Model: "OUT/model", Curve: "OUT/curve.html"}
+		var b bytes.Buffer
+		if err := d.print(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(b.String(), "train-bert predict OUT"); got != own || !strings.Contains(b.String(), "model: OUT/model") {
+			t.Errorf("own %t: the result says\n%s", own, &b)
+		}
+	}
+}

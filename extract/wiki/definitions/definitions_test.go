@@ -401,3 +401,17 @@ func TestACacheRemembersAnswersAndErrors(t *testing.T) {
 		}
 	}
 }
+
+// The limit is one of all texts of a definition together, so that a reader can rely on it.
+func TestADefinitionThatIsTooLargeIsRefused(t *testing.T) {
+	for size, sound := range map[int]bool{maxText: true, maxText + 1: false} {
+		w, err := NewWriter(io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		third := strings.Repeat("x", size/3)
+		if err := w.Add(Definition{third, third, strings.Repeat("x", size-2*len(third))}); (err == nil) != sound {
+			t.Errorf("%d bytes: got %v", size, err)
+		}
+	}
+}
