@@ -493,3 +493,12 @@ func FuzzTokenCounts(f *testing.F) {
 		}
 	})
 }
+
+func TestAChoiceIsSixteenDigits(t *testing.T) {
+	for text, want := range map[string]Choice{"00000000000000ff": 255, "ffffffffffffffff": 1<<64 - 1, "ff": 0, "00000000000000ff00": 0, "00000000000000fg": 0, "": 0} {
+		var c Choice
+		if err := c.UnmarshalText([]byte(text)); (err == nil) != (want != 0) || c != want {
+			t.Errorf("%q: got %d, %v, want %d", text, c, err, want)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"pretext/counts"
 	"pretext/internal/store"
+	"pretext/records/pretrain"
 )
 
 // smallParts makes manifests of more than three files be written in parts of two.
@@ -119,5 +120,27 @@ func TestTheReaderFileNamesWhatCanBeRead(t *testing.T) {
 	}
 	if !strings.Contains(imported, ImportedFolder+"/*"+DocumentsSuffix) || strings.Contains(imported, RecordSuffix) {
 		t.Errorf("imported documents: %s", imported)
+	}
+}
+
+// A shard counts what its form of records has.
+func TestCountsOfAShardAreThoseOfItsForm(t *testing.T) {
+	for recipe, want := range map[string][]counts.Count{
+		"google": {Masked, WithoutPredictions, RandomNext},
+		"mlm":    {Masked, WithoutPredictions},
+		"tokens": {CutDocuments},
+		"packed": {CutDocuments, Pieces},
+		"pieces": {CutDocuments},
+	} {
+		o := DefaultExamplesOptions()
+		o.Recipe = recipe
+		s := NewShardWriter(o)
+		s.made = pretrain.Counts{Examples: 1, Tokens: 1, Predictions: 1, NoPredictions: 1, CutDocuments: 1, RandomNext: 1, Pieces: 1}
+		got := s.counts()
+		for _, c := range []counts.Count{Masked, WithoutPredictions, RandomNext, CutDocuments, Pieces} {
+			if has := c.Of(got) == 1; has != slices.ContainsFunc(want, func(w counts.Count) bool { return w.Key == c.Key }) {
+				t.Errorf("%s: counts %v: %t, want %t", recipe, c.Key, has, !has)
+			}
+		}
 	}
 }

@@ -199,3 +199,13 @@ func parameters(c trainer.Config, h trainer.Heads) int64 {
 	}
 	return n
 }
+
+func TestHeadsAreNamedInErrors(t *testing.T) {
+	for want, h := range map[string]trainer.Heads{
+		"": {}, "masked LM and next sentence": trainer.PretrainHeads(), "3 classes": {Labels: 3}, "masked LM and span": {MLM: true, Span: true}, "regression": {Regression: true},
+	} {
+		if got := h.String(); got != want {
+			t.Errorf("%+v: got %q, want %q", h, got, want)
+		}
+	}
+}

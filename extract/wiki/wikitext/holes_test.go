@@ -1,6 +1,9 @@
 package wikitext
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestAHoleIsADroppedTemplateInsideASentence(t *testing.T) {
 	for source, want := range map[string]int{
@@ -52,5 +55,19 @@ func TestHolesAreCountedByPage(t *testing.T) {
 	s.ResetTally()
 	for name := range s.Holes() {
 		t.Errorf("%s after the reset", name)
+	}
+}
+
+// A template that is nested too deeply is a hole, and counted as one.
+func TestATemplateNestedTooDeeplyIsCounted(t *testing.T) {
+	s := NewScanner(DefaultOptions())
+	source := "a " + strings.Repeat("{{nowrap|", maxDepth) + "b {{lang|de|c}} d" + strings.Repeat("}}", maxDepth) + " e"
+	s.AppendText(nil, []byte(source), Page{Lang: "en", Title: "P"})
+	uses := map[string]int{}
+	for name, n := range s.Uses(asHole) {
+		uses[name] = n
+	}
+	if len(uses) != 1 || uses["lang"] != 1 {
+		t.Errorf("got %v, want one use of lang", uses)
 	}
 }
