@@ -35,9 +35,11 @@ func TestFilesOfAnotherPlansDirectoryAreWithdrawn(t *testing.T) {
 		meanwhile func(store.Folder) error
 		want      error
 	}{
-		"nothing":      {func(store.Folder) error { return nil }, nil},
-		"another plan": {func(dir store.Folder) error { return writePlan(ctx, dir, recipe(`{"shards":9}`), Tasks(make([]any, 1))) }, ErrFenced},
-		"no plan":      {func(dir store.Folder) error { return dir.Remove(ctx, sharding.PlanName) }, errNoPlan},
+		"nothing": {func(store.Folder) error { return nil }, nil},
+		"another plan": {func(dir store.Folder) error {
+			return writePlan(ctx, dir, recipe(`{"shards":9}`), Tasks(make([]any, 1)))
+		}, ErrFenced},
+		"no plan": {func(dir store.Folder) error { return dir.Remove(ctx, sharding.PlanName) }, errNoPlan},
 	} {
 		dir, err := store.Open(t.TempDir())
 		if err != nil {
