@@ -10,7 +10,7 @@ var (
 	TextBytes = counts.Declare("text_bytes", counts.About{Label: "bytes of text", Unit: counts.Bytes, In: counts.Summary, Meaning: "text of the documents"})
 	Rejects   = counts.DeclareFamily[Reject]("reject", counts.About{Meaning: "what did not become a document, by REASON: " +
 		"in extract redirect, namespace, model, disambiguation, empty, too-large, too-short, holes, malformed, unterminated, deleted, binary, encoding; " +
-		"in filter the name of a rule, duplicate, near-duplicate, contained"})
+		"in filter the name of a rule, repeated-lines, duplicate, near-duplicate, contained"})
 	InvalidUTF8 = counts.Declare("invalid_utf8_bytes", counts.About{Unit: counts.Bytes, Meaning: "bytes dropped because they are not UTF-8"})
 )
 

@@ -186,8 +186,9 @@ func TestEveryRejectHasItsReason(t *testing.T) {
 }
 
 func TestFilteredBytesDoNotDependOnWorkersRunnerOrMemory(t *testing.T) {
-	documents := documentsFolder(t, someDocuments(300))
+	documents := documentsFolder(t, withLines(someDocuments(300)))
 	c := withRules(filterConfig(documents, t.TempDir()))
+	c.Filter.LineDocuments = 20
 	runFilter(t, testRunner, c)
 	want := tree(t, c.Out)
 	for _, test := range []struct {
@@ -203,11 +204,12 @@ func TestFilteredBytesDoNotDependOnWorkersRunnerOrMemory(t *testing.T) {
 }
 
 func TestAFilterGoesOnWhereItWasCut(t *testing.T) {
-	documents := documentsFolder(t, someDocuments(300))
+	documents := documentsFolder(t, withLines(someDocuments(300)))
 	c := withRules(filterConfig(documents, t.TempDir()))
+	c.Filter.LineDocuments = 20
 	runFilter(t, testRunner, c)
 	want := tree(t, c.Out)
-	for _, name := range []string{"signatures", "pairs", "filter"} {
+	for _, name := range []string{"lines", "signatures", "pairs", "filter"} {
 		again := c
 		again.Out = t.TempDir()
 		ctx, cancel := context.WithCancel(context.Background())
@@ -229,7 +231,7 @@ func TestAFilterGoesOnWhereItWasCut(t *testing.T) {
 			t.Errorf("cut in %s: %s", name, diff)
 		}
 	}
-	for _, name := range []string{"manifest.json", "documents-part0-00000.rejects", "documents-part1-00000.jsonl.zst", "signatures/signatures-00000.bin",
+	for _, name := range []string{"manifest.json", "documents-part0-00000.rejects", "documents-part1-00000.jsonl.zst", "lines/lines-00000.bin", "lines/lines-repeated.bin", "lines/manifest.json", "signatures/signatures-00000.bin",
 		"signatures/candidates-00000.bin", "signatures/manifest.json", "pairs/similar-00000.bin", "pairs/decisions-00001.bin", "pairs/manifest.json"} {
 		path := filepath.Join(c.Out, name)
 		if b, err := os.ReadFile(path); err != nil || os.WriteFile(path, b[:len(b)/2], 0o666) != nil {
@@ -243,7 +245,7 @@ func TestAFilterGoesOnWhereItWasCut(t *testing.T) {
 			t.Errorf("%s damaged: %s", name, diff)
 		}
 	}
-	for _, name := range []string{sharding.SignaturesFolder, sharding.PairsFolder} {
+	for _, name := range []string{sharding.LinesFolder, sharding.SignaturesFolder, sharding.PairsFolder} {
 		if err := os.RemoveAll(filepath.Join(c.Out, name)); err != nil {
 			t.Fatal(err)
 		}

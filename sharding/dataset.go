@@ -31,6 +31,7 @@ const (
 // stage folder itself.
 const (
 	ImportedFolder   = "imported"   // documents converted from third-party files
+	LinesFolder      = "lines"      // lines of documents, by which a filter finds repeated ones; also the name of that stage
 	SignaturesFolder = "signatures" // text signatures, by which a filter finds duplicates; also the name of that stage
 	PairsFolder      = "pairs"      // pairs of similar documents; also the name of that stage
 	MixFolder        = "mix"        // token counts of all documents, for a [Mix]; also the name of that stage
@@ -172,7 +173,7 @@ func (d *Dataset) Stages(ctx context.Context) ([]*Stage, error) {
 // inside looks into the subfolders of a folder, which has the given entries: all of them if
 // the folder is the path of d, else those that a stage or a conversion may have.
 func (d *Dataset) inside(ctx context.Context, folder store.Folder, name string, entries []fs.DirEntry) error {
-	names := []string{ImportedFolder, PairsFolder, SignaturesFolder, MixFolder, TemplatesFolder, Train, Eval, ValFolder}
+	names := []string{ImportedFolder, LinesFolder, PairsFolder, SignaturesFolder, MixFolder, TemplatesFolder, Train, Eval, ValFolder}
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool {
 		return e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") || name != "." && !slices.Contains(names, e.Name())
 	})
@@ -292,7 +293,7 @@ func (d *Dataset) Shards(ctx context.Context) (*Stage, error) {
 func (d *Dataset) Data(ctx context.Context) (stages []*Stage, err error) {
 	all, err := d.Stages(ctx)
 	for _, s := range all {
-		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder && s.Stage != MixFolder && s.Stage != TemplatesFolder {
+		if s.Name == "." || s.Stage != LinesFolder && s.Stage != SignaturesFolder && s.Stage != PairsFolder && s.Stage != MixFolder && s.Stage != TemplatesFolder {
 			stages = append(stages, s)
 		}
 	}

@@ -143,6 +143,10 @@ func RejectSummary(c Counts) string {
 	return "rejected: " + strings.Join(parts, ", ")
 }
 
+// RejectRepeatedLines is the reason for which a filter rejects a document that has no lines
+// but repeated ones.
+const RejectRepeatedLines extract.Reject = "repeated-lines"
+
 // Reasons for which a filter rejects duplicates.
 const (
 	RejectDuplicate     extract.Reject = "duplicate"      // equal words in an earlier document

@@ -193,6 +193,7 @@ func isNumber(s string) bool {
 const (
 	DocumentsPrefix  = "documents-"
 	CountsPrefix     = "counts-"
+	LinesPrefix      = "lines-"
 	SignaturesPrefix = "signatures-"
 	SamplesPrefix    = "samples-"
 	CandidatesPrefix = "candidates-"
@@ -202,7 +203,7 @@ const (
 	manifestPrefix   = "manifest-" // parts of a manifest of many files
 )
 
-var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, tokensPrefix, manifestPrefix}
+var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, LinesPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, tokensPrefix, manifestPrefix}
 
 // IsStageFile reports whether stages write files of this name.
 func IsStageFile(name string) bool {

@@ -115,13 +115,19 @@ func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, e
 	if w.Options.Nearly != nil {
 		bands = w.Options.Nearly.Bands
 	}
+	repeated, err := w.linesToRemove(ctx)
+	if err != nil {
+		return nil, err
+	}
 	builder, samples := dedup.NewBuilder(bands), new(dedup.SampleBuilder)
 	aside := int64(0)
 	for doc, err := range w.Documents(ctx, t.Blocks) {
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case tools.rules.Check(doc).Rule != "":
+		}
+		removed, _ := repeated.remove(doc)
+		switch {
+		case removed > 0 && doc.Text == "", tools.rules.Check(doc).Rule != "":
 			builder.AddAside(doc.ID)
 			samples.Add(nil)
 			aside++
@@ -152,6 +158,15 @@ func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, e
 	}
 	result, err := w.Prove(ctx, sideCar, car)
 	return []stage.Result{result}, err
+}
+
+// linesToRemove returns the repeated lines, which all tasks share.
+func (w *signaturesWorker) linesToRemove(ctx context.Context) (lineSet, error) {
+	shared, err := w.Share(func() (any, error) { return w.repeated(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	return shared.(lineSet), nil
 }
 
 // candidatesPerTask is the maximum number of candidate pairs in a task of the pairs

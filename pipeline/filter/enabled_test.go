@@ -16,6 +16,7 @@ func TestWhatMakesAFilterNecessary(t *testing.T) {
 		{Options{Dedup: DedupNone}, false},
 		{Options{Dedup: DedupExact}, true},
 		{Options{Options: limits}, true},
+		{Options{LineDocuments: 20}, true},
 		{Options{Options: limits, Dedup: DedupNone}, true},
 	} {
 		if got := test.o.Enabled(); got != test.want {

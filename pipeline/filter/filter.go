@@ -1,7 +1,9 @@
 // Package filter is the stage that drops documents of low quality, duplicates and
-// contained documents. Duplicates are found by two stages of their own, in directories
+// contained documents. Repeated lines and duplicates are found by three stages of their own, in directories
 // inside the filter's directory:
 //
+//	lines       lines-NNNNN.bin: in how many documents each line is, and
+//	            lines-repeated.bin: the lines that too many have
 //	signatures  signatures-NNNNN.bin and, for containment, samples-NNNNN.bin: a
 //	            sketch of every document, one task per run of blocks; then
 //	            candidates-NNNNN.bin, pairs that may be similar
@@ -11,8 +13,8 @@
 //	filter      documents-SOURCE-NNNNN.jsonl.zst, and beside each the list of its
 //	            rejects, .rejects
 //
-// If the filter searches only for exact duplicates, the stage signatures writes the
-// decisions, and there is no stage pairs. Both directories may be removed afterwards; the
+// Each is there if the options ask for it. If the filter searches only for exact duplicates, the stage signatures writes the
+// decisions, and there is no stage pairs. These directories may be removed afterwards; the
 // filter makes them again when needed.
 package filter
 
@@ -20,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"pretext/counts"
@@ -48,6 +51,11 @@ type Options struct {
 	quality.Options
 	Dedup  string         `json:"dedup"`            // [DedupNone], [DedupExact] or [DedupMinHash]
 	Nearly *dedup.Options `json:"nearly,omitempty"` // only for [DedupMinHash]; nil: the defaults
+
+	// LineDocuments is the maximum number of documents that may have the same line. Lines
+	// that more documents have are removed from all of them, before anything else is
+	// decided. 0: all lines are kept.
+	LineDocuments int `json:"line_documents,omitempty"`
 }
 
 // WithDefaults returns the options with defaults filled in, as they are stored in the
@@ -79,15 +87,18 @@ func (o Options) containment() float64 {
 	return o.Nearly.Containment
 }
 
-// Enabled reports whether the options can reject any document.
+// Enabled reports whether the options can change or reject any document.
 func (o Options) Enabled() bool {
-	return len(o.Limits) > 0 || o.Dedup != "" && o.Dedup != DedupNone
+	return len(o.Limits) > 0 || o.Dedup != "" && o.Dedup != DedupNone || o.LineDocuments > 0
 }
 
 // Validate returns all problems of the options. Call [Options.WithDefaults]
 // first.
 func (o Options) Validate() error {
 	errs := []error{o.Options.Validate()}
+	if o.LineDocuments < 0 || o.LineDocuments > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("line_documents %d: must be at least 0 and at most %d", o.LineDocuments, math.MaxInt32))
+	}
 	switch o.Dedup {
 	case DedupNone, DedupExact:
 	case DedupMinHash:
@@ -111,7 +122,8 @@ type work struct {
 	// Signatures and Decisions are the paths of the directories with signatures
 	// and with decisions about duplicates; "" if there are none.
 	Signatures, Decisions string
-	Budget                int64 // size of the buffer for sorting duplicates, in bytes
+	Lines                 string // path of the directory with repeated lines; "" if all lines are kept
+	Budget                int64  // size of the buffer for sorting duplicates, in bytes
 }
 
 // read is the number of input documents.
@@ -123,7 +135,7 @@ func init() {
 		Algorithm: algorithm,
 		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &worker{env, work} }),
 		Warnings:  sharding.Known.Warnings,
-		Counts:    []counts.Count{read, extract.Documents, extract.TextBytes, extract.Blocks, extract.Rejects.Count, sharding.EqualIDs},
+		Counts:    []counts.Count{read, extract.Documents, extract.TextBytes, extract.Blocks, extract.Rejects.Count, removedLines, removedBytes, sharding.EqualIDs},
 	})
 }
 
@@ -209,7 +221,7 @@ func (c Config) Validate() error {
 		return failure.Usage(err)
 	}
 	if !o.Enabled() {
-		return failure.Usagef("nothing to filter by: give --dedup, --quality, --min-words, --min-script-share or --rule")
+		return failure.Usagef("nothing to filter by: give --dedup, --quality, --min-words, --min-script-share, --rule or --line-documents")
 	}
 	return nil
 }
@@ -244,6 +256,11 @@ func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (
 			return nil, err
 		}
 	}
+	if c.Filter.LineDocuments > 0 {
+		if err := work.findLines(ctx, r, run); err != nil {
+			return nil, err
+		}
+	}
 	if c.Filter.Dedup != DedupNone {
 		if err := work.findDuplicates(ctx, r, run); err != nil {
 			return nil, err
@@ -269,6 +286,9 @@ func dropUnused(ctx context.Context, folder store.Folder, o Options) error {
 	}
 	if o.Dedup == DedupNone {
 		unused = append(unused, sharding.SignaturesFolder)
+	}
+	if o.LineDocuments == 0 {
+		unused = append(unused, sharding.LinesFolder)
 	}
 	for _, name := range unused {
 		if err := stage.Empty(ctx, folder.Folder(name)); err != nil {

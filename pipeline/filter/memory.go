@@ -18,7 +18,7 @@ func (p *plan) budget(have int64, workers int, o Options) (int64, error) {
 	if need := stage.PeakMemory(tasks, workers); need > have {
 		return 0, &stage.MemoryError{Need: need, Have: have, Why: "filtering documents", Less: " or fewer --workers"}
 	}
-	if o.Dedup == DedupNone {
+	if !o.sorts() {
 		return 0, nil
 	}
 	fixed := o.decideMemory(p.documents)
@@ -28,15 +28,21 @@ func (p *plan) budget(have int64, workers int, o Options) (int64, error) {
 	return (have - fixed) / 2, nil
 }
 
+// sorts reports whether the options need a buffer for sorting, in a stage before the filter.
+func (o Options) sorts() bool { return o.Dedup != DedupNone || o.LineDocuments > 0 }
+
 // taskMemory returns the memory in bytes for a task with the given number of documents.
 // largest is the size of the largest document's text in bytes. That document is in memory
 // as compressed frame, as JSON, as text and as plain text.
 func (o Options) taskMemory(largest, documents int64) int64 {
-	perDocument := int64(0)
+	perDocument, lines := int64(0), int64(0)
+	if o.LineDocuments > 0 {
+		lines = 2 * lineBuffer // also for the repeated lines
+	}
 	if o.Dedup != DedupNone {
 		perDocument = 64 + o.bandBytes() // digest, state, ID
 	}
-	return taskMemory + 4*largest + min(8*largest, repetitionMemory) + perDocument*documents
+	return taskMemory + lines + 4*largest + min(8*largest, repetitionMemory) + perDocument*documents
 }
 
 // bandBytes returns the size of a document's MinHash bands in bytes.
@@ -52,6 +58,9 @@ func (o Options) bandBytes() int64 {
 // one bit, and for containment also its number of samples. No task runs at that time.
 func (o Options) decideMemory(documents int64) int64 {
 	perDocument := int64(9)
+	if o.Dedup == DedupNone {
+		perDocument = 0
+	}
 	if o.containment() > 0 {
 		perDocument += 8
 	}
@@ -70,10 +79,14 @@ type Corpus struct{ TextBytes, Documents int64 }
 // Disk returns the expected size, in bytes, of the temporary files for finding
 // duplicates.
 func (o Options) Disk(c Corpus) int64 {
-	if o.Dedup == DedupNone {
-		return 0
+	lines := int64(0)
+	if o.LineDocuments > 0 {
+		lines = int64(float64(c.TextBytes) * linesPerTextByte)
 	}
-	bytes := c.Documents * (signatureBytes + o.bandBytes())
+	if o.Dedup == DedupNone {
+		return lines
+	}
+	bytes := lines + c.Documents*(signatureBytes+o.bandBytes())
 	if o.containment() > 0 {
 		bytes += int64(float64(c.TextBytes) * samplesPerTextByte)
 	}
@@ -88,6 +101,9 @@ const (
 	// samplesPerTextByte is the size of samples per byte of text: eight bytes for each
 	// 128th word, with six bytes per word.
 	samplesPerTextByte = 8.0 / 128 / 6
+	// linesPerTextByte is the size of the rows of lines, and of the file in which they are
+	// sorted, per byte of text: 20 bytes per line, with 60 bytes per line.
+	linesPerTextByte = 20.0 / 60
 	// sortedPerDocument is the size per document, in bytes, of the buffer for sorting
 	// duplicates, if memory allows: see the package comment of extract/dedup.
 	sortedPerDocument = 24
@@ -99,7 +115,7 @@ func (o Options) Memory(c Corpus, workers int, have int64) (needed, peak int64) 
 	const largest = 1 << 20 // size of the largest document in nearly all corpora, in bytes
 	tasks := max(1, c.TextBytes/sharding.RunBytes, c.Documents/sharding.RunDocuments)
 	needed = stage.BaseMemory + min(int64(workers), tasks)*o.taskMemory(largest, c.Documents/tasks)
-	if o.Dedup == DedupNone {
+	if !o.sorts() {
 		return needed, needed
 	}
 	fixed := o.decideMemory(c.Documents)

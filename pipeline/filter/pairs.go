@@ -80,7 +80,7 @@ func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 // compare returns a row for each candidate pair that is similar. candidates contains
 // pairBytes bytes for each pair.
 func (w *pairsWorker) compare(ctx context.Context, candidates []byte) ([]byte, error) {
-	where, err := w.where(ctx)
+	shared, err := w.shared(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	reader, err := newDocumentReader(ctx, w.Paths(), where)
+	reader, err := newDocumentReader(ctx, w.Paths(), shared.where)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +98,7 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) ([]byte, e
 		if err != nil {
 			return dedup.Set{}, err
 		}
+		shared.repeated.remove(doc)
 		return sketcher.Shingles(doc.Text, spare), nil
 	}}
 	similar := similarRows{limits: &w.Options}
@@ -148,19 +149,26 @@ func (s *similarRows) judge(p dedup.Pair, a, b dedup.Set) {
 	}
 }
 
-// where returns the table of all documents. The first call in a job creates it.
-func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
+// pairsShared is what all tasks of the stage pairs read.
+type pairsShared struct {
+	where    *documentTable // all documents
+	repeated lineSet
+}
+
+// shared returns what all tasks read. The first call in a job creates it.
+func (w *pairsWorker) shared(ctx context.Context) (*pairsShared, error) {
 	shared, err := w.Share(func() (any, error) {
 		plan, err := newPlan(ctx, w.Paths())
 		if err != nil {
 			return nil, err
 		}
-		return newDocumentTable(plan.tasks), nil
+		repeated, err := w.repeated(ctx)
+		return &pairsShared{newDocumentTable(plan.tasks), repeated}, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return shared.(*documentTable), nil
+	return shared.(*pairsShared), nil
 }
 
 // Finish combines similar documents into clusters and writes the decisions.

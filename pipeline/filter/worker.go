@@ -58,7 +58,11 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		w.Meter.Add(t.Blocks.TextBytes())
 		return results, err
 	}
-	decisions, err := w.decisions(ctx, index)
+	shared, err := w.shared(ctx)
+	if err != nil {
+		return nil, err
+	}
+	decisions, err := w.decisions(ctx, index, shared.bases)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +72,7 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		return nil, err
 	}
 	defer w.Give(tools)
-	return w.writeTask(ctx, index, t, &judge{tools, decisions})
+	return w.writeTask(ctx, index, t, &judge{tools, decisions, shared.repeated})
 }
 
 // writeTask writes the documents of a task that pass the filter, and the list of the
@@ -85,7 +89,10 @@ func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]
 		if err != nil {
 			return nil, err
 		}
-		line, err := j.judge(doc, int(read.Of(counts)))
+		lines, bytes := j.repeated.remove(doc)
+		removedLines.Add(counts, lines)
+		removedBytes.Add(counts, bytes)
+		line, err := j.judge(doc, int(read.Of(counts)), lines > 0 && doc.Text == "")
 		if err != nil {
 			return nil, err
 		}
@@ -108,14 +115,18 @@ func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]
 type judge struct {
 	*tools
 	*decisionReader
+	repeated lineSet
 }
 
 // judge returns the reject line for a document, or nil if the document is kept. number is
-// the index of the document in the task. With a search for duplicates, the decisions also
+// the index of the document in the task; emptied reports that it had only repeated lines. With a search for duplicates, the decisions also
 // contain the documents that break a quality rule. For these, judge checks the rules
 // again, only to get the measured value.
-func (j *judge) judge(doc *extract.Document, number int) (*sharding.RejectLine, error) {
+func (j *judge) judge(doc *extract.Document, number int, emptied bool) (*sharding.RejectLine, error) {
 	d, decided := j.next(number)
+	if emptied {
+		return &sharding.RejectLine{ID: doc.ID, Reason: sharding.RejectRepeatedLines}, nil
+	}
 	if j.ids.bases != nil && !decided {
 		return nil, nil
 	}
@@ -168,7 +179,7 @@ type decisionReader struct {
 	ids   *idReader
 }
 
-func (w *worker) decisions(ctx context.Context, task int) (*decisionReader, error) {
+func (w *worker) decisions(ctx context.Context, task int, bases []uint32) (*decisionReader, error) {
 	if w.Decisions == "" {
 		return &decisionReader{ids: new(idReader)}, nil
 	}
@@ -176,17 +187,22 @@ func (w *worker) decisions(ctx context.Context, task int) (*decisionReader, erro
 	if err != nil {
 		return nil, err
 	}
-	bases, err := w.bases(ctx)
-	if err != nil {
-		return nil, err
-	}
 	return &decisionReader{rows, bases[task], &idReader{ctx: ctx, location: w.Signatures, bases: bases}}, nil
 }
 
-// bases returns the number of the first document in each signatures file. The first call
-// in a job computes them.
-func (w *worker) bases(ctx context.Context) ([]uint32, error) {
+// filterShared is what all tasks of the filter read.
+type filterShared struct {
+	bases    []uint32 // number of the first document in each signatures file; nil without decisions
+	repeated lineSet
+}
+
+// shared returns what all tasks read. The first call in a job creates it.
+func (w *worker) shared(ctx context.Context) (*filterShared, error) {
 	shared, err := w.Share(func() (any, error) {
+		repeated, err := w.repeated(ctx)
+		if err != nil || w.Decisions == "" {
+			return &filterShared{nil, repeated}, err
+		}
 		set, err := openSignatures(ctx, w.Signatures, 0)
 		if err != nil {
 			return nil, err
@@ -195,12 +211,12 @@ func (w *worker) bases(ctx context.Context) ([]uint32, error) {
 		for i := 1; i < len(bases); i++ {
 			bases[i] = bases[i-1] + uint32(set.each[i-1].Len())
 		}
-		return bases, set.close()
+		return &filterShared{bases, repeated}, set.close()
 	})
 	if err != nil {
 		return nil, err
 	}
-	return shared.([]uint32), nil
+	return shared.(*filterShared), nil
 }
 
 // next returns the decision about the document with the given index in the task. ok is

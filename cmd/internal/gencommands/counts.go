@@ -13,7 +13,7 @@ import (
 const countsMark = "<!-- The table is written by go generate ./cmd/internal/gencommands. -->\n"
 
 // dataFlow lists the stages in the order in which they process the data.
-var dataFlow = []string{"download", "templates", "extract", "signatures", "pairs", "filter", "vocab", "mix", "examples", "convert"}
+var dataFlow = []string{"download", "templates", "extract", "lines", "signatures", "pairs", "filter", "vocab", "mix", "examples", "convert"}
 
 // CountsTable returns the counts of all stages as a table in Markdown. Stages that declare
 // the same count share a row.

@@ -27,12 +27,14 @@ type filterFlags struct {
 	minWords       int
 	minScriptShare float64
 	rules          []string
+	lineDocuments  int
 }
 
 func (f *filterFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.dedup, "dedup", filter.DedupNone, "drop duplicates of earlier documents: none, exact (same words) or minhash (also near duplicates)")
 	fs.Float64Var(&f.threshold, "dedup-threshold", dedup.Options{}.WithDefaults().Threshold, "with minhash: minimum similarity of the shingles (word sequences) of near duplicates")
 	fs.Float64Var(&f.containment, "dedup-containment", 0, "with minhash: also drop a long document if at least this fraction of its shingles is in one other document; 0: off")
+	fs.IntVar(&f.lineDocuments, "line-documents", 0, "remove the lines that more than this number of documents have, such as 20; 0: keep all")
 	fs.StringSliceVar(&f.quality, "quality", nil, "published `rules` that documents must pass: "+strings.Join(quality.Sets, ", "))
 	fs.IntVar(&f.minWords, "min-words", 0, "minimum number of words in a document; 0: no limit")
 	fs.Float64Var(&f.minScriptShare, "min-script-share", 0, "minimum fraction of a document's letters that belong to the scripts of its language; 0: no limit")
@@ -41,7 +43,7 @@ func (f *filterFlags) add(fs *pflag.FlagSet) {
 
 // options checks the flags and returns them as options of the filter stage.
 func (f *filterFlags) options() (o filter.Options, err error) {
-	o.Dedup = f.dedup
+	o.Dedup, o.LineDocuments = f.dedup, f.lineDocuments
 	if f.dedup != filter.DedupMinHash && f.containment != 0 {
 		return o, usagef("--dedup-containment: needs --dedup minhash")
 	}

@@ -77,7 +77,7 @@ var allowed = map[string][]string{
 	"pipeline": {"counts", "extract/wiki/facts", "internal/failure", "records/columns/consumers", "records/columns/formats", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/recognize", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
-	"pipeline/filter":    {"counts", "pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
+	"pipeline/filter":    {"counts", "pipeline/documents", "internal/extsort", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
 	// The engine knows no stage.
 	"pipeline/stage":               {"counts", "internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/whoami", "internal/redact", "internal/version", "internal/trust", "pipeline/flink"},
 	"pipeline/flink":               {"internal/failure", "internal/redact", "internal/trust"},
