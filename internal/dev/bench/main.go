@@ -4,7 +4,7 @@
 //	go run ./internal/dev/bench -binary bin/prepare-data          # what make bench does
 //	go run ./internal/dev/bench -peers .venv-peers/bin/python     # what make bench-peers does
 //	go run ./internal/dev/bench -against OTHER/prepare-data       # what make bench-against does
-//	go run ./internal/dev/bench -limits                           # the part of a run that is serial
+//	go run ./internal/dev/bench -limits                           # what is serial in a run, and the bounds of its parts
 //	go run ./internal/dev/bench -scaling 2                        # one worker and two, by the clock
 //
 // A run consists of rounds. Each round does every piece of work once, one after
@@ -77,7 +77,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return writeScaling(ctx, o, dir, stdout, stderr)
 	}
 	if o.limits {
-		return writeLimits(ctx, o, dir, stdout, stderr)
+		if err := writeLimits(ctx, o, dir, stdout, stderr); err != nil {
+			return err
+		}
+		return writeBounds(ctx, o, dir, stdout, stderr)
 	}
 	if o.against != "" {
 		c, err := compare(ctx, o, dir, stderr)
@@ -149,7 +152,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	fs.StringVar(&o.python, "peers", "", "Python interpreter with the peers installed: compare with them")
 	fs.StringVar(&o.page, "write", "", "Markdown file whose table between the bench marks is replaced")
 	fs.StringVar(&o.against, "against", "", "another prepare-data: compare the whole run of both")
-	fs.BoolVar(&o.limits, "limits", false, "run with one worker: the serial part, and the time with infinitely many workers")
+	fs.BoolVar(&o.limits, "limits", false, "run with one worker: the serial part, the time with infinitely many workers, and the parts beside their bounds on this machine")
 	fs.IntVar(&o.scaling, "scaling", 0, "run with one worker and with this many in turns, by the clock; the machine must be idle")
 	runFlags := fs.String("run-flags", "", "with -against, -limits or -scaling: flags of prepare-data run; with -against \"--shards 8\" if none are given")
 	nowFlags := fs.String("now-flags", "", "with -against: flags of prepare-data run, for -binary alone")
