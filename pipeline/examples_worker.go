@@ -51,12 +51,20 @@ func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) 
 	return shared.(*sharding.Tokenizer), nil
 }
 
-func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
-	var sideCars []string
+// SideCars names the side-cars of a shard, for helpers on a cluster.
+func (w *examplesWorker) SideCars(index int, _ func(to any) error) (sideCars []string, err error) {
 	for _, split := range w.Examples.Splits() {
 		for _, name := range w.Examples.ShardFiles(split, index) {
 			sideCars = append(sideCars, name.SideCar())
 		}
+	}
+	return sideCars, nil
+}
+
+func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
+	sideCars, err := w.SideCars(index, nil)
+	if err != nil {
+		return nil, err
 	}
 	var t sharding.ShardTask
 	if err := w.Task(ctx, index, &t); err != nil {

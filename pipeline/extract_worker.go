@@ -31,6 +31,18 @@ type extractTools struct {
 	blocks *extract.Writer // nil before the first task
 }
 
+// SideCars names the side-car of a task, for helpers on a cluster.
+func (w *extractWorker) SideCars(index int, plan func(to any) error) ([]string, error) {
+	var t extractTask
+	if err := plan(&t); err != nil {
+		return nil, err
+	}
+	if problem := t.check(w.Sources); problem != "" {
+		return nil, stage.BadPlan(index, problem)
+	}
+	return []string{w.Sources[t.Source].fileName(t.Number) + sharding.SideCarSuffix}, nil
+}
+
 func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t extractTask
 	if err := w.Task(ctx, index, &t); err != nil {

@@ -149,6 +149,11 @@ type mixTools struct {
 	counts  sharding.TokenCounts
 }
 
+// SideCars names the side-car of a task, for helpers on a cluster.
+func (w *mixWorker) SideCars(index int, _ func(to any) error) ([]string, error) {
+	return []string{sharding.TokenCountsName(index) + sharding.SideCarSuffix}, nil
+}
+
 func (w *mixWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t mixTask
 	if err := w.Task(ctx, index, &t); err != nil {

@@ -70,6 +70,18 @@ type templatesWorker struct {
 	templatesWork
 }
 
+// SideCars names the side-car of a task, for helpers on a cluster.
+func (w *templatesWorker) SideCars(index int, plan func(to any) error) ([]string, error) {
+	var t extractTask
+	if err := plan(&t); err != nil {
+		return nil, err
+	}
+	if problem := t.check(w.Sources); problem != "" {
+		return nil, stage.BadPlan(index, problem)
+	}
+	return []string{stage.SideCarOf(t.definitionsName(w.Sources[t.Source]))}, nil
+}
+
 // Do writes the definitions of a range, sorted.
 func (w *templatesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t extractTask

@@ -159,6 +159,19 @@ type vocabWorker struct {
 	vocabWork
 }
 
+// SideCars names the side-car of a task, for helpers on a cluster.
+func (w *vocabWorker) SideCars(index int, _ func(to any) error) ([]string, error) {
+	if w.Given != "" {
+		return nil, nil
+	}
+	return []string{stage.SideCarOf(countsName(index))}, nil
+}
+
+// countsName returns the name of the file with the words of a task.
+func countsName(task int) string {
+	return fmt.Sprintf("%s%05d%s", sharding.CountsPrefix, task, countsSuffix)
+}
+
 func (w *vocabWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	if w.Given != "" {
 		return []stage.Result{{Task: index}}, nil
@@ -167,7 +180,7 @@ func (w *vocabWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
-	file := stage.TaskFile{Task: index, Name: fmt.Sprintf("%s%05d%s", sharding.CountsPrefix, index, countsSuffix), Size: t.Blocks.TextBytes()}
+	file := stage.TaskFile{Task: index, Name: countsName(index), Size: t.Blocks.TextBytes()}
 	return w.WriteFile(ctx, file, func(out *stage.Output) (sharding.Counts, error) {
 		counter, err := vocab.NewCounts(w.Training.Options)
 		if err != nil {

@@ -197,6 +197,24 @@ func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
 // so, ok is true, car is the side-car, and proof is its manifest entry: name, size and
 // SHA-256.
 func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *SideCar, proof FileEntry, ok bool, err error) {
+	car, proof, ok, err = ReadProof(ctx, folder, name, fingerprint)
+	if err != nil || !ok {
+		return nil, proof, false, err
+	}
+	for _, e := range append([]FileEntry{car.File, car.Index}, car.More...) {
+		if e.Name == "" {
+			continue
+		}
+		problem, err := e.Check(ctx, folder)
+		if err != nil || problem != nil {
+			return nil, proof, false, err
+		}
+	}
+	return car, proof, true, nil
+}
+
+// ReadProof is like [Proved], but does not read the files that the side-car lists.
+func ReadProof(ctx context.Context, folder Folder, name, fingerprint string) (car *SideCar, proof FileEntry, ok bool, err error) {
 	raw, err := store.ReadFile(ctx, folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, proof, false, nil
@@ -207,15 +225,6 @@ func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *
 	car = new(SideCar)
 	if err := parseJSON(raw, car); err != nil || car.Fingerprint != fingerprint {
 		return nil, proof, false, nil // corrupt or of another plan: no proof
-	}
-	for _, e := range append([]FileEntry{car.File, car.Index}, car.More...) {
-		if e.Name == "" {
-			continue
-		}
-		problem, err := e.Check(ctx, folder)
-		if err != nil || problem != nil {
-			return nil, proof, false, err
-		}
 	}
 	return car, entry(name, raw), true, nil
 }

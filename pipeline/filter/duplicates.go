@@ -95,6 +95,11 @@ type signaturesWorker struct {
 	work
 }
 
+// SideCars names the side-car of a task, for helpers on a cluster.
+func (w *signaturesWorker) SideCars(index int, _ func(to any) error) ([]string, error) {
+	return []string{signaturesName(index) + sharding.SideCarSuffix}, nil
+}
+
 func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t task
 	if err := w.Task(ctx, index, &t); err != nil {

@@ -45,6 +45,15 @@ type pairsWorker struct {
 	work
 }
 
+// SideCars names the side-car of a task, for helpers on a cluster.
+func (w *pairsWorker) SideCars(index int, plan func(to any) error) ([]string, error) {
+	var t pairsTask
+	if err := plan(&t); err != nil || t.Candidates == "" {
+		return nil, err
+	}
+	return []string{similarName(index) + sharding.SideCarSuffix}, nil
+}
+
 func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t pairsTask
 	if err := w.Task(ctx, index, &t); err != nil {

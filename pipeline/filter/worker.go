@@ -48,6 +48,13 @@ func (w *work) tools(env *stage.Env) (*tools, error) {
 	return t, err
 }
 
+// SideCars names the side-car of a task, for helpers on a cluster.
+func (w *worker) SideCars(_ int, plan func(to any) error) ([]string, error) {
+	var t task
+	err := plan(&t)
+	return []string{t.Name + sharding.SideCarSuffix}, err
+}
+
 func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t task
 	if err := w.Task(ctx, index, &t); err != nil {

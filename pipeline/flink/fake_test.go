@@ -33,6 +33,7 @@ type fakeFlink struct {
 	cancelled   []string
 	unstoppable bool
 	asked       int
+	running     int // subtasks of the step "stage.taskFn" that have not ended
 }
 
 type fakeJob struct {
@@ -98,6 +99,11 @@ func (f *fakeFlink) serve(w http.ResponseWriter, r *http.Request) {
 				j.state = canceled
 			}
 			w.WriteHeader(http.StatusAccepted)
+		case len(path) == 2:
+			write(object{"vertices": []object{
+				{"name": "MapPartition at [1]x/stage.taskFn", "tasks": object{"RUNNING": f.running, "FINISHED": 3, "CANCELED": 0}},
+				{"name": "MapPartition at [1]manifest/stage.manifestFn", "tasks": object{"RUNNING": 2}},
+			}})
 		case len(path) == 3 && path[2] == "status":
 			write(object{"status": j.state})
 		case len(path) == 3 && path[2] == "exceptions":
@@ -194,6 +200,7 @@ type world struct {
 	cluster Cluster
 	mu      sync.Mutex
 	notes   []string
+	done    func() bool
 }
 
 func newWorld(t *testing.T) *world {
@@ -207,7 +214,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) run(ctx context.Context) error {
-	return w.cluster.Run(ctx, pipeline(), Job{Name: "job1", Note: func(text string) {
+	return w.cluster.Run(ctx, pipeline(), Job{Name: "job1", Done: w.done, Step: "stage.taskFn", Note: func(text string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.notes = append(w.notes, text)

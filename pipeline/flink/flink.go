@@ -119,7 +119,16 @@ func javaName(name string) string {
 type Job struct {
 	Name string            // as [JobName] returns it
 	Note func(text string) // receives messages for the user; may be nil
+	// Done reports whether all tasks of the job are done. If it does, and subtasks of the
+	// step named Step are running for long afterwards, their workers are stopped or lost.
+	// [Cluster.Run] then cancels the job and returns [ErrHeld]. Done may be nil.
+	Done func() bool
+	Step string
 }
+
+// ErrHeld is returned for a job whose tasks are all done, but that a worker kept from
+// ending.
+var ErrHeld = errors.New("a worker does not answer, but all tasks are done")
 
 // Environment variables of worker processes. The first one makes a process call
 // [Work], because a TaskManager starts the program with Beam's flags.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -297,4 +298,43 @@ func FuzzRootCause(f *testing.F) {
 			t.Errorf("%q is no line of the text", c)
 		}
 	})
+}
+
+// A worker that does not answer keeps a job from ending only until all tasks are done.
+// Subtasks that still end one after the other are waited for, and so is the manifest.
+func TestAJobIsNotHeldByAWorkerThatDoesNotAnswer(t *testing.T) {
+	was := held
+	held = 100 * time.Millisecond
+	t.Cleanup(func() { held = was })
+	var done atomic.Bool
+	start := func() (*world, chan error) {
+		w := newWorld(t)
+		w.done, w.flink.running = done.Load, 2
+		w.server.run = w.arrives("RUNNING")
+		ended := make(chan error, 1)
+		go func() { ended <- w.run(t.Context()) }()
+		return w, ended
+	}
+	still := func(ended chan error, what string) {
+		t.Helper()
+		select {
+		case err := <-ended:
+			t.Fatalf("the job was ended while %s: %v", what, err)
+		case <-time.After(3 * held):
+		}
+	}
+	w, ended := start()
+	still(ended, "tasks were open")
+	w.flink.do(func() { w.flink.running = 1 })
+	done.Store(true)
+	if err := <-ended; !errors.Is(err, ErrHeld) || len(w.flink.cancelled) != 1 || !strings.Contains(w.told(), "1 of Flink's subtasks do not end") {
+		t.Errorf("got %v, %d jobs cancelled, told %q", err, len(w.flink.cancelled), w.told())
+	}
+	w, ended = start()
+	w.flink.do(func() { w.flink.running = 0 })
+	still(ended, "the manifest was written")
+	w.flink.do(func() { w.flink.jobs[0].state = finished })
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }

@@ -31,6 +31,10 @@ var (
 	arrival = 20 * time.Second
 	// rounds is the interval at which a worker asks whether its job is still running.
 	rounds = 20 * time.Second
+	// held is how long a step's subtasks may run without a change after all tasks are
+	// done. A worker that answers needs it only to read the side-cars of tasks that
+	// others took.
+	held = 10 * time.Second
 	// stopping is the maximum time for a cancelled job to end.
 	stopping = 30 * time.Second
 )
@@ -130,6 +134,8 @@ type follower struct {
 	job     Job
 	missing time.Time // time since which the interface has not answered; zero: it answers
 	noted   int64     // time of the latest failure that was reported to the user
+	running int       // subtasks that were running when all tasks were done
+	since   time.Time // time since which there are as many; zero: tasks are left
 }
 
 // arrive waits until Flink has a new job with the follower's name, and returns its id.
@@ -223,7 +229,28 @@ func (f *follower) follow(ctx context.Context, id string) error {
 		if permanent := f.failures(list); permanent != nil {
 			return f.stop(ctx, id, permanent)
 		}
+		if f.isHeld(ctx, id) {
+			f.job.note("all tasks are done, but %d of Flink's subtasks do not end, whose workers do not answer: ending the job without them", f.running)
+			return f.stop(ctx, id, ErrHeld)
+		}
 	}
+}
+
+// isHeld reports whether all tasks are done, but subtasks of their step have been running
+// since, without a change, for longer than [held].
+func (f *follower) isHeld(ctx context.Context, id string) bool {
+	if f.job.Done == nil || !f.job.Done() {
+		f.since = time.Time{}
+		return false
+	}
+	n, err := f.rest.running(ctx, id, f.job.Step)
+	if err != nil {
+		return false // asked again after the next tick
+	}
+	if f.since.IsZero() || n != f.running {
+		f.running, f.since = n, time.Now()
+	}
+	return n > 0 && time.Since(f.since) > held
 }
 
 // failures tells the user about failures after which Flink repeats the stage. It returns

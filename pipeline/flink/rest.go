@@ -161,6 +161,28 @@ func (r *rest) exceptions(ctx context.Context, id string) ([]restException, erro
 	return answer.History.Entries, nil
 }
 
+// running returns the number of subtasks that have not ended, of the steps of a job whose
+// name contains step.
+func (r *rest) running(ctx context.Context, id, step string) (n int, err error) {
+	var answer struct {
+		Vertices []struct {
+			Name  string         `json:"name"`
+			Tasks map[string]int `json:"tasks"` // number of subtasks by state
+		} `json:"vertices"`
+	}
+	err = r.call(ctx, http.MethodGet, "jobs/"+id, nil, &answer)
+	for _, v := range answer.Vertices {
+		if strings.Contains(v.Name, step) {
+			for state, count := range v.Tasks {
+				if state != finished {
+					n += count
+				}
+			}
+		}
+	}
+	return n, err
+}
+
 // cancel asks Flink to cancel a job.
 func (r *rest) cancel(ctx context.Context, id string) error {
 	return r.call(ctx, http.MethodPatch, "jobs/"+id, url.Values{"mode": {"cancel"}}, nil)

@@ -85,9 +85,11 @@ func removePlans(ctx context.Context, planFolder store.Folder) error {
 }
 
 // removeOldPlans removes the task plans of earlier versions, which are in one file each,
-// and the list of their hashes.
+// the list of their hashes, and claims.
 func removeOldPlans(ctx context.Context, planFolder store.Folder) error {
-	return remove(ctx, planFolder, func(name string) bool { return owns(name) || name == sharding.SumsName })
+	return remove(ctx, planFolder, func(name string) bool {
+		return owns(name) || name == sharding.SumsName || strings.HasPrefix(name, claimPrefix)
+	})
 }
 
 // removeOurs removes all files of a directory that a stage may have written, except the

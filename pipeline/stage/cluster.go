@@ -49,6 +49,7 @@ func watchSideCars(ctx context.Context, folder store.Folder, m *Meter) (stop fun
 
 // progress sets the meter from the number of finished tasks.
 func (m *Meter) progress(tasks int64) {
+	m.ended.Store(tasks)
 	if m.Tasks > 0 {
 		m.done.Store(int64(float64(m.Total) * float64(min(tasks, int64(m.Tasks))) / float64(m.Tasks)))
 	}

@@ -189,12 +189,14 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}
-	if r.name() == Flink {
-		defer watchSideCars(ctx, folder, meter)()
-	}
 	j := newJob(ctx, max(1, r.Workers), meter)
 	j.loaded, j.fresh = c.Loaded, c.fresh
-	err := j.run(r, spec, c.Order())
+	var err error
+	if r.name() == Flink {
+		err = c.runOnCluster(ctx, folder, r, spec, j)
+	} else {
+		err = j.run(r, spec, c.Order())
+	}
 	if r.name() == Flink && !errors.Is(err, flink.ErrUnknown) { // killed workers may have left temporary files
 		err = cmp.Or(err, sweep(folder))
 	}
@@ -202,6 +204,29 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 		estimateNeed(err, folder, meter)
 	}
 	return err
+}
+
+// runOnCluster runs the job j of a planned stage on a cluster. If a worker that does not
+// answer keeps the job from ending, although others have done all tasks, the rest of the
+// job runs in this process: it reads the side-cars and writes the manifest.
+func (c Config) runOnCluster(ctx context.Context, folder store.Folder, r Runner, spec Spec, j *job) error {
+	defer watchSideCars(ctx, folder, j.meter)()
+	if err := j.hands.remember(ctx, folder); err != nil {
+		return err
+	}
+	err := j.run(r, spec, c.Order())
+	if errors.Is(err, flink.ErrHeld) {
+		err = c.conclude(ctx, r, spec, j)
+	}
+	return err
+}
+
+// conclude runs what is left of the cluster's job old in this process.
+func (c Config) conclude(ctx context.Context, r Runner, spec Spec, old *job) error {
+	j := newJob(ctx, cap(old.gate), &Meter{Stage: c.Stage})
+	j.loaded, j.hands.before = c.Loaded, old.hands.before
+	r.Name = Direct
+	return errors.Join(j.run(r, spec, c.Order()), spec.removeClaims(context.WithoutCancel(ctx)))
 }
 
 // Order returns the indexes of the tasks, the largest task first. A large task that

@@ -292,12 +292,18 @@ type TaskFile struct {
 	Size int64 // size of the task in units of the meter
 }
 
+// SideCarOf returns the name of the side-car of the file with the given name: STEM.json
+// for STEM.SUFFIX.
+func SideCarOf(file string) string {
+	stem, _, _ := strings.Cut(file, ".")
+	return stem + sharding.SideCarSuffix
+}
+
 // WriteFile runs a task that writes a single file. It creates the file, calls write,
-// commits the file and writes the side-car: STEM.json for STEM.SUFFIX. If a side-car
+// commits the file and writes the side-car, see [SideCarOf]. If a side-car
 // already proves that the file is complete, WriteFile does nothing.
 func (s *Env) WriteFile(ctx context.Context, f TaskFile, write func(*Output) (sharding.Counts, error)) ([]Result, error) {
-	sideCar, _, _ := strings.Cut(f.Name, ".")
-	sideCar += sharding.SideCarSuffix
+	sideCar := SideCarOf(f.Name)
 	if results, ok, err := s.Proved(ctx, f.Task, sideCar); err != nil || ok {
 		s.Meter.Add(f.Size)
 		return results, err
@@ -330,7 +336,11 @@ func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results
 		return nil, false, nil // saves a request to an object store
 	}
 	for _, name := range sideCars {
-		car, e, ok, err := sharding.Proved(ctx, s.Folder, name, s.spec.Fingerprint)
+		prove := sharding.Proved
+		if s.job.hands.new(name) {
+			prove = sharding.ReadProof // a worker of this job has just written the files
+		}
+		car, e, ok, err := prove(ctx, s.Folder, name, s.spec.Fingerprint)
 		if err != nil || !ok || car.Task != task {
 			return nil, false, err
 		}

@@ -9,6 +9,9 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"pretext/internal/store"
+	"pretext/pipeline/flink"
 )
 
 // A Task is one element of a stage's job: an index into its plan.
@@ -61,15 +64,38 @@ func (fn *taskFn) StartBundle(ctx context.Context, _ func(int, Result)) error {
 		return report(err)
 	}
 	fn.worker, fn.pool = w, newPool[[]Result](ctx, j)
+	if !flink.IsWorker() {
+		return nil
+	}
+	folder, err := store.Open(fn.Spec.Out)
+	if err == nil {
+		err = j.hands.remember(ctx, folder)
+	}
+	if err != nil {
+		return report(err)
+	}
+	j.hands.join()
+	j.watch(folder, w)
 	return nil
 }
 
 func (fn *taskFn) ProcessElement(_ context.Context, task Task, _ func(int, Result)) error {
-	w := fn.worker
-	return report(fn.pool.Go(func(ctx context.Context) ([]Result, error) { return w.Do(ctx, task.Index) }))
+	w, do := fn.worker, (&fn.pool.job.hands).do
+	if !flink.IsWorker() {
+		do = func(ctx context.Context, w Worker, index int) ([]Result, error) { return w.Do(ctx, index) }
+	}
+	return report(fn.pool.Go(func(ctx context.Context) ([]Result, error) { return do(ctx, w, task.Index) }))
 }
 
-func (fn *taskFn) FinishBundle(_ context.Context, emit func(int, Result)) error {
+func (fn *taskFn) FinishBundle(ctx context.Context, emit func(int, Result)) error {
+	if flink.IsWorker() {
+		fn.pool.wg.Wait()
+		if fn.pool.job.hands.leave() && fn.pool.failure() == nil {
+			if err := fn.help(ctx); err != nil {
+				fn.pool.job.cancel(err)
+			}
+		}
+	}
 	return report(fn.pool.Wait(func(results []Result) {
 		for _, r := range results {
 			emit(0, r)
@@ -109,6 +135,9 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 		defer context.AfterFunc(j.ctx, cancel)()
 		err = w.Finish(ctx, results)
 	}
+	if err == nil && flink.IsWorker() {
+		err = fn.Spec.removeClaims(ctx)
+	}
 	if err != nil {
 		j.cancel(err)
 		return report(err)
@@ -132,7 +161,7 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 		limits.Build = build() // needed by workers in other processes
 	}
 	if r.name() == Flink {
-		name = spec.clusterName()
+		name, limits.Peers = spec.clusterName(), r.Cluster.Parallelism
 		key, err := r.Cluster.Key()
 		if err != nil {
 			return err
@@ -146,7 +175,7 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 		jobs.Store(name, j)
 		defer jobs.Delete(name)
 	}
-	err := r.execute(j.ctx, graph(name, limits, spec, order), name)
+	err := r.execute(j.ctx, graph(name, limits, spec, order), name, j.meter.allDone)
 	j.end() // stop the remaining tasks, whatever ended the job
 	if cause := j.err(); !errors.Is(cause, errDone) {
 		return cause // the typed error; Beam only has its text

@@ -12,6 +12,7 @@ type Meter struct {
 	Tasks int    // number of tasks
 	done  atomic.Int64
 	kept  atomic.Int64
+	ended atomic.Int64 // tasks with a side-car, while a job runs on a cluster
 	watch stopwatch
 }
 
@@ -24,3 +25,6 @@ func (m *Meter) Kept() int64 { return m.kept.Load() }
 
 // Done returns the number of units counted so far.
 func (m *Meter) Done() int64 { return m.done.Load() }
+
+// allDone reports whether all tasks of a job on a cluster have side-cars.
+func (m *Meter) allDone() bool { return m.Tasks > 0 && m.ended.Load() >= int64(m.Tasks) }

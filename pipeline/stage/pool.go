@@ -30,6 +30,8 @@ type job struct {
 	loaded    any  // data loaded by the driver; nil in other processes
 	fresh     bool // no task had finished when the job started; false in other processes
 
+	hands hands // running tasks, in a worker process of a cluster
+
 	planning sync.Mutex
 	tasks    *sharding.TaskFile // the plans of the tasks, once a task has read its plan
 }
@@ -85,7 +87,8 @@ var jobs sync.Map // string → *job
 
 func newJob(ctx context.Context, workers int, meter *Meter) *job {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return &job{ctx: ctx, cancel: cancel, gate: make(chan struct{}, workers), meter: meter}
+	return &job{ctx: ctx, cancel: cancel, gate: make(chan struct{}, workers), meter: meter,
+		hands: hands{running: map[int]*hand{}}}
 }
 
 // begin registers work that must finish before the job ends. If it returns true, the

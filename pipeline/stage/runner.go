@@ -82,10 +82,14 @@ func (r Runner) Tell(text string) {
 	}
 }
 
-// execute runs a Beam pipeline. name is the name of the job.
-func (r Runner) execute(ctx context.Context, p *beam.Pipeline, name string) error {
+// taskStep is how Beam names the DoFn of tasks in Flink's steps.
+const taskStep = "stage.taskFn"
+
+// execute runs a Beam pipeline. name is the name of the job. done reports whether all
+// tasks are done, see [flink.Job].
+func (r Runner) execute(ctx context.Context, p *beam.Pipeline, name string, done func() bool) error {
 	if r.name() == Flink {
-		return r.Cluster.Run(ctx, p, flink.Job{Name: name, Note: r.Note})
+		return r.Cluster.Run(ctx, p, flink.Job{Name: name, Note: r.Note, Done: done, Step: taskStep})
 	}
 	// Cancelling the job's context ends the job's tasks and so the run. Beam's own
 	// context is not cancelled, so that Beam waits for the tasks.

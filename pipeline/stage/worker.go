@@ -24,6 +24,7 @@ import (
 type Limits struct {
 	Workers int    // maximum number of concurrent tasks in a process
 	Memory  int64  // bytes that a process may use
+	Peers   int    // number of parallel subtasks of the job; from two on, their workers help each other
 	Build   string // identity of the program that planned the job, see [build]
 	Seal    []byte // MAC of the job, made with the secret of the worker pools, see [seal]; nil without a secret
 }

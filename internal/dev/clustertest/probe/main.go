@@ -31,10 +31,11 @@ type plan struct{}
 
 // work configures the workers.
 type work struct {
-	Gate string // file for which the tasks wait after two are done; "" for none
-	Seen string // directory in which each attempt of a task leaves a file; "" for none
-	Once string // file that task 1 creates when it fails, so that it fails only once; "" for none
-	Fail string // how task 1 fails, a key of fails; "" if it does not
+	Gate  string        // file for which the tasks wait after two are done; "" for none
+	Seen  string        // directory in which each attempt of a task leaves a file; "" for none
+	Once  string        // file that task 1 creates when it fails, so that it fails only once; "" for none
+	Pause time.Duration // time that each task needs
+	Fail  string        // how task 1 fails, a key of fails; "" if it does not
 }
 
 // errDamaged is an error as the stages have them.
@@ -70,6 +71,11 @@ func init() {
 		New: stage.New(func(env *stage.Env, w work) stage.Worker { return &worker{env, w} })})
 }
 
+// SideCars names the side-car of a task, for helpers.
+func (w *worker) SideCars(index int, _ func(to any) error) ([]string, error) {
+	return []string{stage.SideCarOf(fmt.Sprintf("probe-%05d.txt", index))}, nil
+}
+
 // Do implements [stage.Worker].
 func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	if err := w.Task(ctx, index, new(plan)); err != nil {
@@ -89,6 +95,11 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		}
 		if err := w.wait(ctx); err != nil {
 			return nil, err
+		}
+		select {
+		case <-time.After(w.Pause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
 		return sharding.Counts{extract.Lines.Key: 100}, w.fail(index)
 	})
@@ -157,6 +168,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&w.Gate, "gate", "", "")
 	f.StringVar(&w.Seen, "seen", "", "")
 	f.StringVar(&w.Once, "once", "", "")
+	f.DurationVar(&w.Pause, "pause", 0, "")
 	f.StringVar(&w.Fail, "fail", "", "")
 	out := f.String("out", "", "")
 	tasks := f.Int("tasks", 8, "")
