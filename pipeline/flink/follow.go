@@ -37,6 +37,8 @@ var (
 	held = 10 * time.Second
 	// stopping is the maximum time for a cancelled job to end.
 	stopping = 30 * time.Second
+	// leaving is the maximum time for those workers of a cancelled job to end that answer.
+	leaving = 2 * time.Second
 )
 
 // Supported returns nil: this program supports clusters.
@@ -322,9 +324,15 @@ func firstLine(text string) string {
 	return strings.TrimSpace(line)
 }
 
-// stop cancels a job, waits for its end, and returns cause.
+// stop cancels a job, waits for its end, and returns cause. For a job that is held it
+// waits only for the workers that answer: Flink needs more than a minute to give up the
+// others.
 func (f *follower) stop(ctx context.Context, id string, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopping)
+	limit := stopping
+	if errors.Is(cause, ErrHeld) {
+		limit = leaving
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	asked := false
 	for {
@@ -336,7 +344,11 @@ func (f *follower) stop(ctx context.Context, id string, cause error) error {
 		if err == nil && terminal(state) || errors.Is(err, errUnknownJob) {
 			return cause
 		}
-		if wait(ctx, tick/3) != nil {
+		switch {
+		case wait(ctx, tick/3) == nil:
+		case asked && errors.Is(cause, ErrHeld):
+			return cause
+		default:
 			f.job.note("Flink did not confirm that job %s ended: see %s and cancel it there", id, f.rest.base.Redacted())
 			return cause
 		}

@@ -110,7 +110,7 @@ type crew struct {
 	ended   [2]chan struct{}
 }
 
-const pause = 100 * time.Millisecond
+const pause = 200 * time.Millisecond
 
 // busy is what a busy machine adds to the time of a stage.
 const busy = time.Second
@@ -247,7 +247,7 @@ func read(t *testing.T, dir string) map[string]string {
 // only those in its hands begin twice.
 func TestAStoppedWorkerKeepsOnlyTheTasksInItsHands(t *testing.T) {
 	t.Parallel()
-	const tasks = 80
+	const tasks = 40
 	c := newCrew(t, tasks, "")
 	c.until(t, 1, 4)
 	if err := c.workers[1].Process.Signal(syscall.SIGSTOP); err != nil {
@@ -270,7 +270,7 @@ func TestAStoppedWorkerKeepsOnlyTheTasksInItsHands(t *testing.T) {
 // A worker that is ten times slower than the other does not decide when the stage ends.
 func TestASlowWorkerHardlyDelaysTheStage(t *testing.T) {
 	t.Parallel()
-	const tasks = 200
+	const tasks = 100
 	c := newCrew(t, tasks, "10")
 	c.until(t, 0, 1)
 	begin := time.Now()

@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -161,7 +160,7 @@ func (v *verifier) take(folder string, r fileReport) {
 			return
 		}
 		if folder != "" {
-			p.File = filepath.Join(folder, p.File)
+			p.File = store.Join(folder, p.File)
 		}
 		v.result.Problems = append(v.result.Problems, p)
 	}

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"pretext/internal/dev/storetest"
 	"pretext/internal/dev/tinydata"
+	"pretext/internal/store"
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -149,5 +151,30 @@ func TestATaskOfExamplesMakesFewRequests(t *testing.T) {
 	t.Logf("%v, %.1f requests a task", requests, each)
 	if each > 7 {
 		t.Errorf("%.1f requests a task, want at most 5 and one for each of the two documents files", each)
+	}
+}
+
+// A problem names the location of its file, in the form that commands take.
+func TestVerifyNamesTheLocationOfAFileInAStore(t *testing.T) {
+	_, location := newCountedStore(t)
+	location += "/run/shards"
+	if err := tinydata.Shards(t.Context(), location, 2); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := store.Open(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const missing = "train-00001-of-00002.tfrecord"
+	if err := folder.Remove(t.Context(), missing); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	root := NewRoot()
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs([]string{"verify", location})
+	if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(out.String()+err.Error(), location+"/"+missing) {
+		t.Errorf("%v does not name %s/%s: %s", err, location, missing, &out)
 	}
 }

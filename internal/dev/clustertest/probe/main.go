@@ -21,6 +21,7 @@ import (
 	"pretext/cmd/prepare-data/command"
 	"pretext/extract"
 	"pretext/internal/failure"
+	"pretext/internal/store/s3"
 	"pretext/pipeline/flink"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -146,6 +147,7 @@ func (w *worker) fail(index int) error {
 }
 
 func main() {
+	s3.Register() // before Init, for workers
 	stage.Init(os.Args[1:])
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
