@@ -322,7 +322,7 @@ func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (Planned
 	if s.Kind == KindWikiHTML {
 		return p, samplePages(ctx, s.Path, o.Wiki, &p)
 	}
-	var from books.Store = books.Local{}
+	var from books.Store = bookFiles{ctx}
 	if s.books != nil {
 		from = listedBooks{files: s.books}
 	}

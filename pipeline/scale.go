@@ -32,6 +32,8 @@ type PlannedScale struct {
 	Disk     int64   `json:"disk"`     // bytes of local disk on one machine, for unnamed files
 	Network  int64   `json:"network"`  // bytes that one machine reads and writes
 	Requests int64   `json:"requests"` // number of requests to the storage by all machines
+	// Limited contains the stages that the storage's limits of requests slow down.
+	Limited []string `json:"limited,omitempty"`
 }
 
 // Assumptions of the simulation, not measured in this project.
@@ -65,6 +67,7 @@ func (c PlanConfig) scale(ctx context.Context, p *Plan) ([]PlannedScale, error) 
 		slices.SortFunc(runs, func(a, b simulation) int { return cmp.Compare(a.now, b.now) })
 		middle := runs[len(runs)/2]
 		row.Seconds, row.Worst, row.Serial = middle.now, runs[len(runs)-1].now, middle.serial
+		row.Limited = middle.limited
 		row.Busy = middle.busy / (middle.now * float64(n*c.Machines.Cores))
 		rows = append(rows, row)
 	}
@@ -80,7 +83,7 @@ func (m Machines) fixed(stages []scaleStage, n int) PlannedScale {
 		row.Disk = max(row.Disk, int64(s.Scratch*float64(min(m.Cores, s.Tasks))))
 		if n > 1 { // a single machine uses its local disk as storage
 			row.Network += int64((s.Read + s.Written) * tasks / float64(min(n, s.Tasks)))
-			row.Requests += int64(s.Requests * tasks)
+			row.Requests += int64(s.requests()*tasks) + stageRequests + int64(tasks/listedNames)
 		}
 	}
 	return row
@@ -95,6 +98,7 @@ type simulation struct {
 	serial   float64
 	busy     float64 // core seconds spent on tasks whose results were not lost
 	failures int
+	limited  []string // stages that wait for the storage's limits
 }
 
 func (s *simulation) run(stages []scaleStage) {
@@ -118,6 +122,11 @@ func (s *simulation) tasks(st scaleStage) {
 	for left > 0 {
 		ends := s.schedule(st, left)
 		end := slices.Max(ends)
+		if limit := st.limit(left); s.n > 1 && s.Latency > 0 && limit > end {
+			if end = limit; !slices.Contains(s.limited, st.Name) {
+				s.limited = append(s.limited, st.Name)
+			}
+		}
 		loss := s.random.ExpFloat64() * betweenFailures / float64(s.n)
 		if loss >= end || s.n == 1 {
 			s.now += end
@@ -145,7 +154,7 @@ func (s *simulation) seconds(st scaleStage) float64 {
 	if s.n == 1 {
 		return st.CPU + bytes/(float64(s.Disk)/cores)
 	}
-	return st.CPU + bytes/(float64(s.Network)/cores) + st.Requests*s.Latency*math.Exp(latencySpread*latencySpread/2)
+	return st.CPU + bytes/(float64(s.Network)/cores) + st.requests()*s.Latency*math.Exp(latencySpread*latencySpread/2)
 }
 
 // schedule assigns each task to the core that is free first. It returns the end of each

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"pretext/extract"
 	"pretext/extract/wiki"
 	"pretext/pipeline/stage"
 )
@@ -43,26 +44,38 @@ const (
 	// Seconds of overhead for a job on a Flink cluster, measured with an empty job.
 	clusterJob = 6.7
 
-	// Requests of a task to an object store, without reading blocks: plan, fences,
-	// commits, side-cars.
-	taskRequests = 24
-	// Size of the largest block of documents, in bytes of text.
-	blockText = 256 << 10
+	// Requests of a task to an object store, besides those for its content: two fences;
+	// on a cluster also its plan and the side-car that would prove it.
+	fenceGets   = 2
+	clusterGets = 2
+	// Requests of a stage, whatever its size: claims, lock, plan, manifest, listings. A
+	// listing has a thousand names.
+	stageRequests = 60
+	listedNames   = 1000
+	// Requests for a small source file: the driver and a task read its beginning and the
+	// rest.
+	fileGets = 4
+	// Requests per second that Amazon S3 promises for each prefix of names: GET and HEAD;
+	// PUT, POST, DELETE and LIST (Amazon S3 User Guide, "Best practices design patterns").
+	// A stage's directory is one prefix.
+	prefixGets = 5500
+	prefixPuts = 3500
 	// Bytes of text in a task that counts words.
 	countTask = countTaskBytes
 )
 
 // A scaleStage describes the work of one stage of a run.
 type scaleStage struct {
-	Name     string
-	Tasks    int
-	CPU      float64 // CPU seconds per task
-	Read     float64 // bytes read per task
-	Written  float64 // bytes written per task
-	Requests float64 // sequential requests to an object store, per task
-	Serial   float64 // seconds in a single process, before and after the tasks
-	Memory   int64   // bytes of memory per task
-	Scratch  float64 // bytes of unnamed files per task
+	Name    string
+	Tasks   int
+	CPU     float64 // CPU seconds per task
+	Read    float64 // bytes read per task
+	Written float64 // bytes written per task
+	Gets    float64 // requests to an object store that read, per task, one after the other
+	Puts    float64 // requests that write
+	Serial  float64 // seconds in a single process, before and after the tasks
+	Memory  int64   // bytes of memory per task
+	Scratch float64 // bytes of unnamed files per task
 }
 
 // scaleStages returns the work of all stages of the run p. It does not depend on the
@@ -70,9 +83,9 @@ type scaleStage struct {
 func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 	text, o := float64(p.TextBytes), c.Run.Examples
 	documents := float64(p.Disk.Documents)
-	blocks := math.Ceil(text / blockText)
+	blocks := p.blocks()
 	extract := scaleStage{Name: "extract", Memory: extractTaskMemory}
-	var source, cpu float64
+	var source, cpu, files float64
 	for _, s := range p.Sources {
 		source += float64(s.Bytes)
 		perByte := dumpCPU
@@ -80,19 +93,23 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 			perByte = bookCPU
 		}
 		cpu += float64(s.TextBytes) * perByte
+		files += float64(s.Files)
 		extract.Tasks += max(1, len(wiki.Ranges(s.Bytes)))
 	}
 	n := float64(extract.Tasks)
 	extract.CPU, extract.Read, extract.Written = cpu/n, source/n, documents/n
-	extract.Requests = taskRequests + extract.Read/sequentialRead
+	extract.Gets = fenceGets + math.Max(readGets(extract.Read), fileGets*files/n)
+	extract.Puts = filePuts(extract.Written) + 3 // documents, rejects, IDs, side-car
 	extract.Serial = n * (taskCPU + manifestCPU)
 
-	counts := scaleStage{Name: "vocab", Tasks: 1, Requests: taskRequests, Memory: taskMemory}
+	counts := scaleStage{Name: "vocab", Tasks: 1, Memory: taskMemory}
 	if !c.Run.given() {
 		counts.Tasks = max(1, int(text/countTask))
 		n := float64(counts.Tasks)
 		counts.CPU, counts.Read, counts.Written = text*countCPU/n, documents/n, float64(p.Disk.Vocab)/n
-		counts.Requests += counts.Read / sequentialRead
+		each := math.Max(1, extract.tasks()/n)                            // documents files that a task reads
+		counts.Gets = fenceGets + each*(1+readGets(counts.Read/each)) + 1 // and its words are read for the merge
+		counts.Puts = 2                                                   // words, side-car
 		counts.Serial = blocks*planCPU + n*(taskCPU+manifestCPU) + text*wordsPerTextByte*mergeCPU + trainSeconds
 	}
 
@@ -102,15 +119,51 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 	examples.CPU = (read*tokenizeCPU + float64(p.Records)*recordBytes(o, read/1e6*tokensPerMB/max(1, float64(p.Records)))*recordsCPU) / shards
 	examples.Read, examples.Written = documents/shards, float64(p.Disk.Shards)/shards
 	examples.Scratch = float64(p.Disk.Scratch) / float64(min(max(1, c.Workers), p.Shards))
-	files := min(blocks/shards, n)
-	examples.Requests = taskRequests + files + blocks/shards // each file is opened once, each block read once
+	// A run of neighbouring blocks takes one request. Of two neighbours, one in shards is
+	// in the same shard.
+	examples.Gets = fenceGets + math.Max(1, blocks/shards*(1-1/shards))
+	examples.Puts = filePuts(examples.Written) + 2 // records, index, side-car
 	examples.Serial = blocks*planCPU + shards*(taskCPU+manifestCPU)
 	return []scaleStage{extract, counts, examples}
 }
 
-// sequentialRead is the number of bytes that one request reads when a file is read
-// from start to end.
-const sequentialRead = 4 << 20
+// blocks returns the number of blocks of documents.
+func (p *Plan) blocks() (n float64) {
+	for _, s := range p.Sources {
+		n += math.Ceil(float64(s.TextBytes) / float64(extract.BlockBytes(s.Bytes)))
+	}
+	return n
+}
+
+func (s scaleStage) tasks() float64 { return float64(s.Tasks) }
+
+// requests returns the requests of a task on a cluster.
+func (s scaleStage) requests() float64 { return s.Gets + clusterGets + s.Puts }
+
+// limit returns the least time of tasks by the limits of the store, in seconds.
+func (s scaleStage) limit(tasks int) float64 {
+	return float64(tasks) * max((s.Gets+clusterGets)/prefixGets, s.Puts/prefixPuts)
+}
+
+// readGets returns the requests that read so many bytes in order: windows of 8 MiB that
+// double up to 64 MiB, see package store.
+func readGets(bytes float64) (n float64) {
+	for window := float64(8 << 20); bytes > 0; window = min(2*window, 64<<20) {
+		bytes -= window
+		n++
+	}
+	return n
+}
+
+// filePuts returns the requests that write a file of so many bytes: one, or parts of 8 MiB,
+// which need a beginning, an end and a note of the upload, which is removed.
+func filePuts(bytes float64) float64 {
+	const part = 8 << 20
+	if bytes <= part {
+		return 1
+	}
+	return math.Ceil(bytes/part) + 4
+}
 
 // shardMemory returns the memory, in bytes, of a task that makes a shard.
 func (p *Plan) shardMemory(c PlanConfig) int64 {

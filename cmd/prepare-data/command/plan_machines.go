@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -73,7 +74,15 @@ func printScale(w io.Writer, rows []pipeline.PlannedScale, m machineFlags) error
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%.0f %%\t%s\t%s\t%s\t%s\t%s\t\n", r.Machines, clock(r.Seconds), clock(r.Worst), clock(r.Serial), 100*r.Busy,
 			strconv.FormatFloat(math.Round(100*r.Failures)/100, 'f', -1, 64), humanize.Bytes(r.Memory), humanize.Bytes(r.Disk), network, requests)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if len(r.Limited) > 0 {
+			fmt.Fprintf(w, "%d machines: S3's limits of requests slow down %s\n", r.Machines, strings.Join(r.Limited, ", "))
+		}
+	}
+	return nil
 }
 
 // clock returns a time in seconds as "2h05m", "3m10s" or "12s".
