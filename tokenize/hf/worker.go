@@ -138,7 +138,7 @@ func (w *worker) add(id int32) {
 
 // fewSymbols is the maximum number of symbols for which searching all pairs is faster than
 // a heap.
-const fewSymbols = 20
+const fewSymbols = 64
 
 // appendMerged merges the symbols and appends their ids. It repeatedly merges the pair of
 // neighbouring symbols with the lowest rank, the leftmost of equal pairs, until no pair can
@@ -184,51 +184,65 @@ func (w *worker) appendMergedMany(dst []int32, b *bpe) []int32 {
 	return dst
 }
 
-// appendMergedFew implements appendMerged for at most fewSymbols symbols.
-func (w *worker) appendMergedFew(dst []int32, b *bpe) []int32 {
-	var ids [fewSymbols]int32
-	var next [fewSymbols]merged // by symbol: its merge with the next symbol
-	n := len(w.symbols)
+// appendMergedFew implements appendMerged for at most fewSymbols symbols. A symbol keeps its
+// place when others are merged, and a key has the rank of a merge and the place of its left
+// symbol, so that the least key is the merge to make: a search that no branch depends on.
+func (w *worker) appendMergedFew(dst []int32, model *bpe) []int32 {
+	var (
+		keys       [fewSymbols]uint64 // by place: of the merge with the next symbol, or noKey
+		ids, made  [fewSymbols]int32  // by place: of the symbol, of that merge
+		prev, next [fewSymbols + 1]uint8
+		n          = len(w.symbols)
+	)
 	for i := range n {
 		ids[i] = w.symbols[i].id
+		prev[i+1], next[i] = uint8(i), uint8(i+1)
+	}
+	consider := func(at, right int) {
+		p := model.merges.find(ids[at], ids[right])
+		keys[at], made[at] = uint64(p)&^math.MaxUint32|uint64(at), int32(p)
 	}
 	for i := range n - 1 {
-		next[i] = b.merge(ids[i], ids[i+1])
+		consider(i, i+1)
 	}
-	for n > 1 {
-		best := 0
-		for i := 1; i < n-1; i++ {
-			if next[i].rank < next[best].rank {
-				best = i
-			}
+	end := (n + 3) &^ 3 // four at a time
+	for i := max(0, n-1); i < end; i++ {
+		keys[i] = noKey
+	}
+	for {
+		a, b, c, d := noKey, noKey, noKey, noKey
+		for four := keys[:end]; len(four) >= 4; four = four[4:] {
+			a, b, c, d = min(a, four[0]), min(b, four[1]), min(c, four[2]), min(d, four[3])
 		}
-		if next[best].rank == noMerge {
+		best := min(a, b, c, d)
+		if best >= noKey {
 			break
 		}
-		ids[best] = next[best].id
-		copy(ids[best+1:n-1], ids[best+2:n])
-		copy(next[best:n-2], next[best+1:n-1])
-		n--
-		if best > 0 {
-			next[best-1] = b.merge(ids[best-1], ids[best])
+		at := int(best & math.MaxUint32)
+		gone := next[at]
+		ids[at] = made[at]
+		keys[gone] = noKey
+		after := next[gone]
+		next[at] = after
+		if int(after) < n {
+			prev[after] = uint8(at)
+			consider(at, int(after))
+		} else {
+			keys[at] = noKey
 		}
-		if best < n-1 {
-			next[best] = b.merge(ids[best], ids[best+1])
+		if at > 0 {
+			consider(int(prev[at]), at)
 		}
 	}
-	return append(dst, ids[:n]...)
-}
-
-// noMerge is the rank of a pair that cannot be merged.
-const noMerge = math.MaxInt32
-
-// merge returns the merge of two symbols; its rank is noMerge if there is none.
-func (b *bpe) merge(left, right int32) merged {
-	if to, ok := b.merges.get(left, right); ok {
-		return to
+	for i := 0; i < n; i = int(next[i]) {
+		dst = append(dst, ids[i])
 	}
-	return merged{rank: noMerge}
+	return dst
 }
+
+// noKey is less than or equal to the key of a pair that cannot be merged, and greater than
+// all others: ranks are below 2^31.
+const noKey = uint64(noMerge) &^ math.MaxUint32
 
 // consider pushes the merge of the symbol at index at and its right neighbour
 // on the heap, if the pair can be merged.

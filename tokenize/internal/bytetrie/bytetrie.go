@@ -11,6 +11,7 @@
 package bytetrie
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -23,15 +24,29 @@ const None = int32(-1)
 
 // A Trie is a trie over bytes. It is immutable and may be shared.
 type Trie struct {
-	nodes  []node
-	labels []byte  // labels of the edges, sorted for each node
-	ends   []int32 // target nodes of the edges
-	root   [256]int32
+	nodes []node
+	wide  []wide // of nodes with many edges
+	root  [256]int32
 }
 
+// A node has its children next to each other in Trie.nodes, in the order of their labels.
 type node struct {
-	value       int32 // value of the token that ends here, or None
-	first, last int32 // range of its edges in labels and ends
+	labels uint64 // label of each edge from the lowest byte on; or the index in wide
+	value  int32  // value of the token that ends here, or None
+	child  int32  // first child
+	edges  uint8  // number of edges, or manyEdges
+}
+
+const (
+	fewEdges  = 8   // labels that a node has room for
+	manyEdges = 255 // more
+)
+
+// A wide is the set of the labels of a node, and in before the number of labels in the
+// words of the set before each.
+type wide struct {
+	set    [4]uint64
+	before [4]int32
 }
 
 // New returns the trie of the tokens that are the keys of values. An empty token is never
@@ -68,7 +83,8 @@ func build(n int, token func(i int) string, value func(i int) int32) *Trie {
 	for depth, groups := 0, []group{{0, 0, n}}; len(groups) > 0; depth++ {
 		var next []group
 		for _, g := range groups {
-			t.nodes[g.node].first = int32(len(t.labels))
+			var labels []byte
+			t.nodes[g.node].child = int32(len(t.nodes))
 			for i := g.first; i < g.last; {
 				if len(token(i)) == depth {
 					if depth > 0 {
@@ -82,10 +98,10 @@ func build(n int, token func(i int) string, value func(i int) int32) *Trie {
 					i++
 				}
 				next = append(next, group{int32(len(t.nodes)), start, i})
-				t.labels, t.ends = append(t.labels, label), append(t.ends, int32(len(t.nodes)))
+				labels = append(labels, label)
 				t.nodes = append(t.nodes, node{value: None})
 			}
-			t.nodes[g.node].last = int32(len(t.labels))
+			t.setLabels(&t.nodes[g.node], labels)
 		}
 		groups = next
 	}
@@ -103,21 +119,48 @@ func (t *Trie) Next(node int32, b byte) int32 {
 	return t.edge(node, b)
 }
 
-func (t *Trie) edge(node int32, b byte) int32 {
-	n := &t.nodes[node]
-	labels := t.labels[n.first:n.last]
-	if len(labels) > 8 {
-		if i, ok := slices.BinarySearch(labels, b); ok {
-			return t.ends[int(n.first)+i]
+// setLabels stores the labels of a node's edges.
+func (t *Trie) setLabels(n *node, labels []byte) {
+	if len(labels) <= fewEdges {
+		n.edges = uint8(len(labels))
+		for i, label := range labels {
+			n.labels |= uint64(label) << (8 * i)
 		}
+		return
+	}
+	n.edges, n.labels = manyEdges, uint64(len(t.wide))
+	var w wide
+	for _, label := range labels {
+		w.set[label>>6] |= 1 << (label & 63)
+	}
+	for i := range w.set[:3] {
+		w.before[i+1] = w.before[i] + int32(bits.OnesCount64(w.set[i]))
+	}
+	t.wide = append(t.wide, w)
+}
+
+func (t *Trie) edge(from int32, b byte) int32 {
+	n := &t.nodes[from]
+	if n.edges == manyEdges {
+		return t.wide[n.labels].edge(n.child, b)
+	}
+	// The first byte of x that is 0 has the label. Its highest bit is the first that is set.
+	const low, high = 0x0101010101010101, 0x8080808080808080
+	x := n.labels ^ uint64(b)*low
+	i := bits.TrailingZeros64((x-low)&^x&high) / 8
+	if i >= int(n.edges) {
 		return -1
 	}
-	for i, label := range labels {
-		if label == b {
-			return t.ends[int(n.first)+i]
-		}
+	return n.child + int32(i)
+}
+
+// edge returns the child for a label, where child is the first.
+func (w *wide) edge(child int32, b byte) int32 {
+	word, bit := w.set[b>>6], uint64(1)<<(b&63)
+	if word&bit == 0 {
+		return -1
 	}
-	return -1
+	return child + w.before[b>>6] + int32(bits.OnesCount64(word&(bit-1)))
 }
 
 // Value returns the value of the token that ends at a node, or None.
