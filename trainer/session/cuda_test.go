@@ -109,6 +109,57 @@ func TestADeterministicRunOnASimulatedGPUResumes(t *testing.T) {
 	}
 }
 
+// A noting backend keeps what each step has returned.
+type noting struct {
+	trainer.Backend
+	infos []trainer.StepInfo
+}
+
+func (b *noting) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
+	m, err := b.Backend.Open(c, h, o)
+	return noted{m, b}, err
+}
+
+type noted struct {
+	trainer.Model
+	by *noting
+}
+
+func (m noted) Apply(s trainer.Schedule) (trainer.StepInfo, error) {
+	info, err := m.Model.Apply(s)
+	m.by.infos = append(m.by.infos, info)
+	return info, err
+}
+
+// The metrics of a run in fp8, and of no other, count what was too large for the factors:
+// in the second step that is some, as the rate is high.
+func TestMetricsCountWhatSaturatesInEightBits(t *testing.T) {
+	t.Parallel()
+	for _, p := range []trainer.Precision{trainer.Float8, trainer.BFloat16} {
+		o, d := gpuOptions(t), simulated(t, p, 1)
+		b := &noting{Backend: d.backend}
+		d.backend = b
+		trainOn(t, o, d, 0)
+		steps := 0
+		for _, line := range steady(t, o.Out) {
+			if _, trained := line["grad_norm"]; !trained {
+				continue
+			}
+			var want any
+			if p == trainer.Float8 {
+				want = b.infos[steps].Saturated
+			}
+			if got := line["saturated"]; got != want {
+				t.Errorf("%s, step %v: %v elements are too large, want %v", p, line["step"], got, want)
+			}
+			steps++
+		}
+		if steps != 2 || p == trainer.Float8 && b.infos[1].Saturated == 0 {
+			t.Errorf("%s: %d steps, %+v", p, steps, b.infos)
+		}
+	}
+}
+
 func keys(m map[string]string) map[string]bool {
 	all := map[string]bool{}
 	for k := range m {

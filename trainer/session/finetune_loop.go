@@ -35,6 +35,8 @@ type finetuneLine struct {
 	Skipped  bool   `json:"skipped"`
 	Tokens   int64  `json:"tokens"`
 	Speed    Number `json:"tokens_per_second"`
+
+	Saturated *Number `json:"saturated,omitempty"` // as in trainLine
 }
 
 // observe logs a finished step and evaluates if due, before a checkpoint of the
@@ -43,14 +45,16 @@ func (r *finetuneRun) observe(ctx context.Context, report trainer.Report) error 
 	speed := r.meter.step(report)
 	s := report.Info.Sums
 	accuracy := Fraction(s.LabelCorrect, s.LabelCount)
+	curves := map[string]float64{
+		"loss": s.Label(), "accuracy": accuracy, "learning_rate": report.Info.Rate, "grad_norm": report.Info.GradNorm, "tokens_per_second": speed,
+	}
 	err := r.metrics.append(finetuneLine{
 		Step: report.Progress.Step, Position: report.Progress.Position, Loss: Number(s.Label()),
 		Accuracy: Number(accuracy), Rate: Number(report.Info.Rate), GradNorm: Number(report.Info.GradNorm),
 		Skipped: report.Info.Skipped, Tokens: int64(s.Tokens), Speed: Number(math.Round(speed)),
+		Saturated: r.device.saturated(report.Info, curves),
 	})
-	err = errors.Join(err, r.board.step(report, map[string]float64{
-		"loss": s.Label(), "accuracy": accuracy, "learning_rate": report.Info.Rate, "grad_norm": report.Info.GradNorm, "tokens_per_second": speed,
-	}))
+	err = errors.Join(err, r.board.step(report, curves))
 	if err != nil || !r.due(report.Progress.Step) {
 		return err
 	}

@@ -96,6 +96,7 @@ func (r *run) logStep(report trainer.Report) error {
 	if s.NSPCount > 0 {
 		curves["nsp_loss"] = s.NSP()
 	}
+	line.Saturated = r.device.saturated(report.Info, curves)
 	return errors.Join(r.metrics.append(line), r.board.step(report, curves))
 }
 

@@ -37,7 +37,8 @@ type trainLine struct {
 	Skipped     bool    `json:"skipped"`
 	Tokens      int64   `json:"tokens"`
 	Speed       Number  `json:"tokens_per_second"`
-	LeftOut     int64   `json:"left_out,omitempty"` // number of corrupt examples that the step skipped
+	LeftOut     int64   `json:"left_out,omitempty"`  // number of corrupt examples that the step skipped
+	Saturated   *Number `json:"saturated,omitempty"` // only in fp8: elements that became the largest number, over all ranks
 
 	Spent float64 `json:"budget_spent_seconds,omitempty"` // with a budget: time of all steps so far
 }
@@ -114,6 +115,17 @@ func (n Number) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
+}
+
+// saturated returns the elements that were too large in a step in fp8, and adds them to
+// the curves. In other precisions it returns nil.
+func (d *Opened) saturated(i trainer.StepInfo, curves map[string]float64) *Number {
+	if d.Precision != trainer.Float8 {
+		return nil
+	}
+	n := Number(i.Saturated)
+	curves["saturated"] = i.Saturated
+	return &n
 }
 
 func newTrainLine(r trainer.Report, speed float64, single bool) trainLine {

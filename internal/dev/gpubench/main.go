@@ -75,7 +75,7 @@ func run(args []string, w io.Writer) error {
 	fs.StringVar(&o.device, "device", "cuda:0", "cuda:N, or sim")
 	fs.StringVar(&o.model, "model", "large", "size of the model: "+strings.Join(trainer.PresetNames(), ", "))
 	fs.StringVar(&o.lengths, "lengths", "wikipedia-512", "lengths of the sequences, separated by commas: "+strings.Join(lengthNames(), ", ")+", full-N")
-	fs.StringVar(&o.precision, "precision", "bf16", "fp32, bf16 or fp16")
+	fs.StringVar(&o.precision, "precision", "bf16", "fp32, bf16, fp16, or fp8 of step and infer")
 	fs.IntVar(&o.tokens, "tokens", 65536, "tokens in a step")
 	fs.IntVar(&o.vocab, "vocab", 30522, "tokens of the vocabulary")
 	fs.Float64Var(&o.seconds, "seconds", 60, "least time to measure, for each of the lengths")

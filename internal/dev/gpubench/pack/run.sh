@@ -15,7 +15,7 @@
 #   check     every kernel, every product, the backend's tests
 #   truth     BERT-large on 65,536 tokens against fp32 and PyTorch
 #   steps     steps of BERT-large by kernel, with LAMB, --deterministic, accumulation,
-#             on five distributions of lengths; inference
+#             fp16, fp8, on five distributions of lengths; inference
 #   products  cuBLASLt's products of a layer, by epilogue
 #   torch     the same steps in PyTorch
 #   profile   ncu on the six heaviest kernels
@@ -33,7 +33,7 @@ set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=results device=cuda:0 archive=
 # The seconds of each call, and its parts.
-calls=("360 look check" "500 truth" "320 steps" "250 products torch" "240 profile sanitize ranks curve")
+calls=("360 look check" "500 truth" "330 steps" "250 products torch" "240 profile sanitize ranks curve")
 while getopts o:z:d:lh option; do
 	case $option in
 	l)
@@ -192,6 +192,7 @@ steps() {
 		step step-small 300 "$bench" step -device sim -model tiny -vocab 64 -lengths wikipedia-128 -tokens 100 -seconds 0.01 -kernels
 		step infer-small 300 "$bench" infer -device sim -model tiny -vocab 64 -lengths full-32 -tokens 32 -seconds 0.01
 		step step-accumulated 300 "$bench" step -device sim -model tiny -vocab 64 -lengths full-16 -tokens 64 -seconds 0.01 -parts 4 -optimizer lamb -deterministic
+		step step-fp8 300 "$bench" step -device sim -model tiny -vocab 64 -lengths full-16 -tokens 16 -seconds 0.01 -precision fp8
 		return
 	fi
 	local large=(step -device "$device" -model large -lengths uniform-512)
@@ -201,6 +202,7 @@ steps() {
 	step step-large-accumulated 30 "$bench" "${large[@]}" -seconds 10 -parts 4
 	step step-large-lengths 80 "$bench" step -device "$device" -model large -lengths wikipedia-512,wikipedia-128,full-512,full-128 -seconds 10
 	step step-large-fp16 30 "$bench" "${large[@]}" -precision fp16 -seconds 10
+	step step-large-fp8 30 "$bench" "${large[@]}" -precision fp8 -seconds 10 -kernels
 	step infer-large-512 25 "$bench" infer -device "$device" -model large -lengths uniform-512 -seconds 6
 	step step-base-uniform-512 25 "$bench" step -device "$device" -model base -lengths uniform-512 -seconds 10
 	step infer-base-128 20 "$bench" infer -device "$device" -model base -lengths wikipedia-128 -seconds 6
