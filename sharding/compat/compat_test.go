@@ -92,3 +92,12 @@ func TestCompressionAndFoldersOfAnotherLoaderAreProblems(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesWithoutAConversionAreTFRecords(t *testing.T) {
+	if got := (folder{}).format(); got != "tfrecord" {
+		t.Errorf("got %s", got)
+	}
+	if got := (folder{converted: &sharding.ConvertOptions{Format: "mds"}}).format(); got != "mds" {
+		t.Errorf("got %s", got)
+	}
+}

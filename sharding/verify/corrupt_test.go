@@ -568,3 +568,19 @@ func TestDocumentsWithoutSideCarsAreVerified(t *testing.T) {
 		t.Errorf("damaged: got %v", v.Problems)
 	}
 }
+
+// Warnings are derived from a manifest's counts, so that nobody can take one out or put one in.
+func TestWarningsThatTheCountsDoNotGiveAreFound(t *testing.T) {
+	dir := filepath.Join(smallRun(t, nil), sharding.DocumentsFolder)
+	path := filepath.Join(dir, sharding.ManifestName)
+	var m sharding.Manifest
+	readInto(t, path, &m)
+	m.Warnings = append(m.Warnings, sharding.Warning{Code: "rejects", Subject: "w", Count: 9, Of: 10, Limit: 0.1})
+	if err := os.WriteFile(path, sharding.Marshal(m), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	v := check(t, dir)
+	if v.Found != 1 || v.Problems[0].File != path || !strings.Contains(v.Problems[0].Reason, "warnings are not those that its counts and files give") {
+		t.Errorf("got %v", v.Problems)
+	}
+}

@@ -110,6 +110,15 @@ func TestOnlyABERTFileIsEncodedAsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	special := 0
+	for _, a := range addedTokens(t, hf.BERTFile(v, tokenize.Options{})) {
+		if a.Special && !a.SingleWord && !a.LStrip && !a.RStrip && !a.Normalized {
+			special++
+		}
+	}
+	if special != len(tokenize.SpecialTokens()) {
+		t.Errorf("%d special tokens, want %d", special, len(tokenize.SpecialTokens()))
+	}
 	sound := string(hf.BERTFiles(v, tokenize.Options{DoLowerCase: true})[0].Data)
 	for _, c := range []struct {
 		from, to string
@@ -136,4 +145,24 @@ func TestOnlyABERTFileIsEncodedAsOne(t *testing.T) {
 			t.Errorf("%s: encoded by package tokenize: %v, want %v", c.to, !c.want, c.want)
 		}
 	}
+}
+
+// An addedToken is an entry of added_tokens in a tokenizer.json.
+type addedToken struct {
+	SingleWord bool `json:"single_word"`
+	LStrip     bool
+	RStrip     bool
+	Normalized bool
+	Special    bool
+}
+
+func addedTokens(t *testing.T, file []byte) []addedToken {
+	t.Helper()
+	var f struct {
+		AddedTokens []addedToken `json:"added_tokens"`
+	}
+	if err := json.Unmarshal(file, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f.AddedTokens
 }

@@ -313,3 +313,13 @@ func TestARunBegunOnAGPUEndsOnTheCPU(t *testing.T) {
 		t.Errorf("got %+v, %v", c, err)
 	}
 }
+
+func TestAMicroBatchHoldsTheLongestExample(t *testing.T) {
+	o := &Opened{backend: &another{}}
+	c := trainer.Config{MaxPositions: 512}
+	for longest, want := range map[int]int{0: 512, 7: 48, 100: 100} {
+		if got, err := o.AutoTokens(c, trainer.Heads{}, longest); err != nil || got != want {
+			t.Errorf("longest %d: got %d, %v, want %d", longest, got, err, want)
+		}
+	}
+}

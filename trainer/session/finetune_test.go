@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -191,5 +192,20 @@ func TestAnswersAreMeasuredOnTheWay(t *testing.T) {
 	lines := evaluated(t, o.Out)
 	if len(lines) != 3 || lines[2]["eval_f1"] != result.F1 || lines[2]["eval_exact"] != result.Exact || lines[2]["eval_examples"] != 4.0 || lines[0]["step"] != 4.0 {
 		t.Errorf("got the evaluations %v, the result is %+v", lines, result.Evaluation)
+	}
+}
+
+// An evaluation that fails ends the run, unless a signal has interrupted it.
+func TestAFailedEvaluationIsAnError(t *testing.T) {
+	failed := errors.New("the table is gone")
+	r := finetuneRun{log: io.Discard, task: finetuneTask{evaluate: func(context.Context) (map[string]float64, error) { return nil, failed }}}
+	r.meter = new(meter)
+	if err := r.evaluate(t.Context(), 7); !errors.Is(err, failed) || !strings.Contains(err.Error(), "evaluate step 7") {
+		t.Errorf("got %v", err)
+	}
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.evaluate(interrupted, 7); err != nil {
+		t.Errorf("interrupted: got %v", err)
 	}
 }
