@@ -63,7 +63,11 @@ func TestBooksOfAozoraBunkoLoseReadingsAndNotes(t *testing.T) {
 }
 
 func TestMacRomanIsNotReadAsWindows1252(t *testing.T) {
-	if got, stats := readText(t, strings.Repeat("The na\x95ve caf\x8e was na\x95ve. ", 20), Options{}); got != "" || stats.Rejects["encoding"] != 1 {
+	mac := "The na\x95ve caf\x8e was na\x95ve. "
+	if got, stats := readText(t, strings.Repeat(mac, 20), Options{}); got != strings.TrimSpace(strings.Repeat("The naïve café was naïve. ", 20)) || stats.Notes[0].Text != "not UTF-8, read as macintosh" {
+		t.Errorf("got %q, %+v", got, stats)
+	}
+	if got, stats := readText(t, mac, Options{}); got != "" || stats.Rejects["encoding"] != 1 { // too few to know
 		t.Errorf("got %q, rejects %v", got, stats.Rejects)
 	}
 }

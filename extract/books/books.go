@@ -42,13 +42,17 @@
 //
 // # Text files
 //
-// Lines end at LF, CR or CRLF. Text is UTF-8, or UTF-16 with a byte order mark.
+// Lines end at LF, CR or CRLF. Text is UTF-8, or UTF-16 with a byte order mark, or
+// in [Options.Encoding] if it is not UTF-8. Without that option, the encoding of a text
+// whose first 256 KiB are not UTF-8 is detected, and noted: Western, Central European,
+// Turkish, Baltic, Cyrillic, Greek and East Asian ones (detect.go).
 // Text with invalid UTF-8 is read as Windows-1252 if the invalid bytes
 // outnumber the valid characters above U+007F and look like letters and
 // quotation marks of Western European text. Otherwise the invalid bytes are
 // dropped and counted. A book is rejected for these reasons:
 //
-//   - encoding: more than 10 % of its bytes are invalid; or more than 1 %, and they
+//   - encoding: it is in another encoding that is not certain, or not in the one given;
+//     more than 10 % of its bytes are invalid; or more than 1 %, and they
 //     outnumber the valid characters above U+007F.
 //   - binary: it has a NUL, or more than one control character per hundred bytes.
 //   - too-large: its text is larger than [extract.MaxDocumentBytes], or its file
@@ -134,6 +138,7 @@
 package books
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -142,6 +147,8 @@ import (
 	"iter"
 	"path"
 	"path/filepath"
+
+	"golang.org/x/text/encoding"
 
 	"pretext/counts"
 	"pretext/extract"
@@ -158,6 +165,9 @@ type Options struct {
 	LinesPerDocument int    `json:"lines_per_document,omitempty"`
 	Chapters         bool   `json:"chapters,omitempty"` // every chapter of a book is a document
 	Column           string `json:"column,omitempty"`   // column of Parquet files with the text; "" means "text"
+	// Encoding is that of text files without a byte order mark that are not UTF-8, by its
+	// name in the WHATWG Encoding Standard, or "macintosh", "ibm850"; "": it is detected.
+	Encoding string `json:"encoding,omitempty"`
 }
 
 // column returns the name of the Parquet column that holds the text.
@@ -168,7 +178,8 @@ func (o Options) Validate() error {
 	if o.LinesPerDocument < 0 {
 		return fmt.Errorf("lines_per_document %d: must be at least 1, or 0 for whole files", o.LinesPerDocument)
 	}
-	return nil
+	_, err := encodingOf(o.Encoding)
+	return err
 }
 
 // maxNotes is the maximum number of notes in [Stats].
@@ -245,7 +256,9 @@ type Reader struct {
 	limit     int   // extract.MaxDocumentBytes; smaller in tests
 	fileLimit int64 // maxFileBytes; smaller in tests
 
-	buf   []byte // buffer for reading, reused because archives may have a million small books
+	given encoding.Encoding // Options.Encoding; nil: none
+	peek  *bufio.Reader     // the beginning of a text file; nil before the first
+	buf   []byte            // buffer for reading, reused because archives may have a million small books
 	stats Stats
 	seen  map[uint64]struct{} // hashes of IDs
 	yield func(*extract.Document, error) bool
@@ -253,9 +266,15 @@ type Reader struct {
 	onReject func(*extract.Rejected) // may be nil
 }
 
-// NewReader returns a reader of a task from [Plan].
+// NewReader returns a reader of a task from [Plan]. It panics if the options are invalid
+// ([Options.Validate]).
 func NewReader(store Store, task Task, opts Options) *Reader {
+	given, err := encodingOf(opts.Encoding)
+	if err != nil {
+		panic("BUG: books options: " + err.Error())
+	}
 	return &Reader{
+		given: given,
 		store: store, task: task, opts: opts, limit: extract.MaxDocumentBytes, fileLimit: maxFileBytes,
 		stats: Stats{Rejects: map[extract.Reject]int64{}, Skipped: task.Skipped},
 		seen:  map[uint64]struct{}{},

@@ -1,6 +1,7 @@
 package books
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"strings"
@@ -43,6 +44,67 @@ func decodeWide(src io.Reader) (_ io.Reader, isWide bool, err error) {
 		return utf16(wide.BigEndian), true, nil
 	}
 	return rest(0), false, nil
+}
+
+// A decoder reads the bytes of a text file as UTF-8.
+type decoder struct {
+	io.Reader
+	recoded bool   // the file is in UTF-16, or in the encoding name
+	name    string // name of the encoding if it is neither UTF-8 nor UTF-16
+	reject  string // why the file is rejected; "" if it is not
+}
+
+// note returns the note about a file in an encoding of its own; "" if it has none.
+func (d *decoder) note() string {
+	if d.name == "" {
+		return ""
+	}
+	return "not UTF-8, read as " + d.name
+}
+
+// spoilt reports whether a text has more than one character in a thousand that its encoding
+// does not have, so that it is in another one.
+func (d *decoder) spoilt(text []byte) bool {
+	wrong := bytes.Count(text, []byte("\uFFFD"))
+	return d.name != "" && wrong*1000 > utf8.RuneCount(text)
+}
+
+// open returns a reader of a text file in UTF-8. The encoding of a file without a byte order
+// mark that is not UTF-8 is that of the options; otherwise it is detected from the file's
+// beginning. A file that may be in Windows-1252 is left to [Reader.decode].
+func (r *Reader) open(src io.Reader) (d decoder, err error) {
+	src, d.recoded, err = decodeWide(src)
+	if err == errRejected {
+		d.reject = "UTF-32"
+		return d, nil
+	}
+	d.Reader = src
+	if err != nil || d.recoded {
+		return d, err
+	}
+	if r.peek == nil {
+		r.peek = bufio.NewReaderSize(nil, sampleSize)
+	}
+	r.peek.Reset(src)
+	d.Reader = r.peek
+	head, _ := r.peek.Peek(sampleSize) // an error comes again when the file is read
+	s := survey(head)
+	cut := len(head) == sampleSize && s.invalid < utf8.UTFMax
+	if isUTF8 := s.invalid == 0 || cut || s.invalid <= s.runes; bytes.IndexByte(head, 0) >= 0 || isUTF8 && (r.given == nil || s.runes > 0) {
+		return d, nil
+	}
+	if r.given != nil {
+		d.Reader, d.recoded, d.name = r.given.NewDecoder().Reader(r.peek), true, r.opts.Encoding
+		return d, nil
+	}
+	found := detect(head)
+	switch {
+	case found.encoding != nil:
+		d.Reader, d.recoded, d.name = found.encoding.NewDecoder().Reader(r.peek), true, found.name
+	case found.name != "" && !found.western:
+		d.reject = "not UTF-8, perhaps " + found.name + ": set the encoding"
+	}
+	return d, nil
 }
 
 // decode returns the collected lines of a book in UTF-8. recoded reports whether they

@@ -74,17 +74,18 @@ func (c *cutter) flush() error {
 // readLines reads a text file and yields one document for every
 // Options.LinesPerDocument lines.
 func (r *Reader) readLines(name string, src io.Reader) error {
-	src, wide, err := decodeWide(src)
-	if err == errRejected {
-		return r.finish(book{name: name, reject: extract.RejectEncoding, note: "UTF-32"})
-	}
+	d, err := r.open(src)
 	if err != nil {
 		return err
 	}
-	if wide {
+	if d.reject != "" {
+		return r.finish(book{name: name, reject: extract.RejectEncoding, note: d.reject})
+	}
+	if d.recoded {
 		r.stats.Recoded++
 	}
-	in := bufio.NewReaderSize(src, 64<<10)
+	r.note(name, d.note())
+	in := bufio.NewReaderSize(d, 64<<10)
 	if head, err := in.Peek(32 << 10); bytes.IndexByte(head, 0) >= 0 {
 		return r.finish(book{name: name, reject: extract.RejectBinary})
 	} else if err != nil && err != io.EOF {

@@ -226,30 +226,35 @@ func (c *collector) endLine() {
 // plain reads a text file as one book.
 func (r *Reader) plain(name string, src io.Reader) (book, error) {
 	b := book{name: name}
-	src, wide, err := decodeWide(src)
-	if err == errRejected {
-		b.reject, b.note = extract.RejectEncoding, "UTF-32"
-		return b, nil
-	}
+	d, err := r.open(src)
 	if err != nil {
 		return b, err
 	}
+	if d.reject != "" {
+		b.reject, b.note = extract.RejectEncoding, d.reject
+		return b, nil
+	}
+	b.note = d.note()
 	if r.buf == nil {
 		r.buf = make([]byte, 64<<10)
 	}
 	c := &collector{limit: r.limit + 1, fileLimit: r.fileLimit, buf: r.buf}
-	if err := c.collect(src); err != nil {
+	if err := c.collect(d); err != nil {
 		b.reject = c.reject
 		if err == errRejected {
 			err = nil
 		}
 		return b, err
 	}
+	if d.spoilt(c.out) {
+		b.reject, b.note = extract.RejectEncoding, "not in the encoding "+d.name
+		return b, nil
+	}
 	lines, recoded, ok := r.decode(&b, c.out)
 	if !ok {
 		return b, nil
 	}
-	if wide || recoded {
+	if d.recoded || recoded {
 		r.stats.Recoded++
 	}
 	b.text = r.paragraphs(lines)

@@ -17,7 +17,7 @@ var flagGroups = []cli.Group{
 	{Heading: "Mix", Flags: []string{"weight", "epochs"}, Settings: []string{"language-alpha"}},
 	{Heading: "Text of wikis", Flags: []string{"min-characters", "templates"},
 		Settings: []string{"namespaces", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "expand-templates", "max-holes"}},
-	{Heading: "Text of books", Settings: []string{"chapters", "keep-boilerplate", "keep-lines"}},
+	{Heading: "Text of books", Settings: []string{"chapters", "keep-boilerplate", "keep-lines", "encoding"}},
 	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "line-documents", "quality", "rule", "min-words", "min-script-share", "list-rules"},
 		Settings: []string{"dedup-threshold@run,plan", "dedup-containment@run,plan", "line-documents@run,plan", "rule@run,plan", "min-words@run,plan", "min-script-share@run,plan"}},
 	{Heading: "Resources", Flags: []string{"workers", "memory", "runner"}, Settings: []string{"temp-dir"}},

@@ -42,6 +42,7 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Readi
 	fs.IntVar(&b.LinesPerDocument, "lines-per-document", b.LinesPerDocument, "lines of a text file, or rows of a Parquet file, in each document; 0: one document per text file, or per row")
 	fs.BoolVar(&b.Chapters, "chapters", b.Chapters, "make every chapter of a book a document")
 	fs.StringVar(&b.Column, "column", "", "column of Parquet files that contains the text; default: text")
+	fs.StringVar(&b.Encoding, "encoding", "", "`name` of the encoding of books that are not UTF-8, such as windows-1251 or shift_jis; default: detected")
 	fs.BoolVar(&b.KeepBoilerplate, "keep-boilerplate", b.KeepBoilerplate, "keep Project Gutenberg's header and licence, captions, footnotes, page numbers and credits in the text of a book")
 	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "minimum length of the text of a page, in characters; shorter pages are rejected")
 	fs.Var(levelFlag(o), "documents-level", "compression of the extracted documents: 0 (none: twice the disk space, less CPU time) to 4 (smallest)")
