@@ -10,7 +10,8 @@ import (
 type bpe struct {
 	vocab  map[string]int32
 	merges *pairTable
-	cuts   *cuts // nil if words are not cut
+	cuts   *cuts       // nil if words are not cut
+	pairs  [][2]string // tokens of the merges, until useRaw was or was not called
 
 	unk          int32 // noToken if there is none
 	fuseUnk      bool
@@ -47,7 +48,9 @@ func (b *bpe) useRaw() bool {
 		}
 	}
 	if b.cuts != nil {
-		b.cuts.useRaw(&b.rawIDs)
+		if b.cuts.raw = newRawCuts(b.pairs, &b.rawIDs); b.cuts.raw == nil {
+			b.cuts = nil
+		}
 	}
 	if !b.ignoreMerges {
 		return true
@@ -70,25 +73,47 @@ tokens:
 
 // appendIDs appends the ids of a word to dst.
 func (b *bpe) appendIDs(m *worker, dst []int32, word string) []int32 {
-	if b.ignoreMerges {
-		vocab := b.vocab
-		if b.raw != nil {
-			vocab = b.words
-		}
-		if id, ok := vocab[word]; ok {
-			return append(dst, id)
-		}
+	if id, ok := b.whole(word); ok {
+		return append(dst, id)
 	}
 	return b.appendPart(m, dst, word)
 }
 
+// whole returns the token that a word is without merges, if the model has such tokens.
+func (b *bpe) whole(word string) (id int32, ok bool) {
+	if !b.ignoreMerges {
+		return 0, false
+	}
+	vocab := b.vocab
+	if b.raw != nil {
+		vocab = b.words
+	}
+	id, ok = vocab[word]
+	return id, ok
+}
+
 // appendCut cuts a word into parts that no merge crosses and appends the ids of all parts.
 func (b *bpe) appendCut(m *worker, dst []int32, word string) []int32 {
+	if id, ok := b.whole(word); ok {
+		return append(dst, id)
+	}
 	for n := b.cuts.next(word); n < len(word); n = b.cuts.next(word) {
-		dst = m.appendCached(dst, word[:n], b.appendPart)
+		dst = b.appendCachedPart(m, dst, word[:n])
 		word = word[n:]
 	}
-	return m.appendCached(dst, word, b.appendPart)
+	return b.appendCachedPart(m, dst, word)
+}
+
+// appendCachedPart is appendPart with the cache. Where a word may be a token without
+// merges, a part that is equal to a word may have other ids.
+func (b *bpe) appendCachedPart(m *worker, dst []int32, part string) []int32 {
+	switch {
+	case !b.ignoreMerges:
+		return m.appendCached(dst, part, 0, b.appendPart)
+	case len(part) > maxShortWord:
+		return b.appendPart(m, dst, part)
+	}
+	return m.appendCached(dst, part, partOfWord, b.appendPart)
 }
 
 // appendPart appends the ids of a word, or of a part of a word that no merge crosses.
@@ -260,7 +285,7 @@ func (b *bpe) readMerges(m *modelFile) error {
 	for _, p := range pairs {
 		addCrossing(crossing, p[0], p[1])
 	}
-	b.cuts = newCuts(b, crossing)
+	b.cuts, b.pairs = newCuts(b, crossing), pairs
 	return nil
 }
 

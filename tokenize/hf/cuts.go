@@ -11,7 +11,7 @@ type cuts struct {
 	ascii   [utf8.RuneSelf][utf8.RuneSelf]bool // by left and right character: no merge crosses
 	crossed *pairTable                         // pairs that a merge crosses; not used for two ASCII
 	known   *pairTable                         // from (character of the vocabulary, 0) to its id
-	bytes   *[256][256]bool                    // used instead of all above for words of raw bytes
+	raw     *rawCuts                           // used instead of all above for words of raw bytes
 }
 
 // minCut is the minimum length in bytes of a word that is cut. Words from a pre-tokenizer
@@ -19,10 +19,9 @@ type cuts struct {
 const minCut = 24
 
 // newCuts returns the cuts of a model. crossing has the pairs of characters that a merge
-// crosses. The result is nil if the model's symbols are not characters of the text, or if a
-// whole word can be a token without merges.
+// crosses. The result is nil if the model's symbols are not characters of the text.
 func newCuts(b *bpe, crossing map[[2]rune]bool) *cuts {
-	if b.prefix != "" || b.suffix != "" || b.ignoreMerges {
+	if b.prefix != "" || b.suffix != "" {
 		return nil
 	}
 	c := &cuts{crossed: newPairTable(len(crossing)), known: newPairTable(len(b.vocab))}
@@ -47,28 +46,11 @@ func (c *cuts) has(r rune) bool {
 	return ok
 }
 
-// useRaw makes c cut words of raw bytes. ids has the id of the character of ByteLevel for
-// each byte.
-func (c *cuts) useRaw(ids *[256]int32) {
-	c.bytes = new([256][256]bool)
-	for left := range c.bytes {
-		for right := range c.bytes[left] {
-			_, crossed := c.crossed.get(byteChar(byte(left)), byteChar(byte(right)))
-			c.bytes[left][right] = !crossed && ids[left] != noToken && ids[right] != noToken
-		}
-	}
-}
-
 // next returns the length of the first part of a word: the first position that no merge
 // crosses, or the end.
 func (c *cuts) next(word string) int {
-	if c.bytes != nil {
-		for i := 1; i < len(word); i++ {
-			if c.bytes[word[i-1]][word[i]] {
-				return i
-			}
-		}
-		return len(word)
+	if c.raw != nil {
+		return c.raw.next(word)
 	}
 	left, i := utf8.DecodeRuneInString(word)
 	for i < len(word) {

@@ -34,10 +34,14 @@ type span struct{ start, end int32 }
 // A shortWord is an entry of the cache of short words: a word and its ids, 64 bytes in
 // all. An entry without ids is unused.
 type shortWord struct {
-	bytes, n uint8 // lengths of word and ids
+	bytes, n uint8 // lengths of word, with partOfWord, and ids
 	word     [maxShortWord]byte
 	ids      [maxShortIDs]int32
 }
+
+// partOfWord is added to the length of a part of a word whose ids may differ from those of
+// the same word alone.
+const partOfWord = 1 << 7
 
 // Limits of a worker's caches. A short word replaces another one with the same hash. The
 // cache of long words is emptied when one of its limits is reached.
@@ -60,23 +64,25 @@ func (w *worker) appendWord(dst []int32, word string) []int32 {
 	if b, ok := w.model.(*bpe); ok && b.cuts != nil && len(word) >= minCut {
 		return b.appendCut(w, dst, word)
 	}
-	return w.appendCached(dst, word, w.model.appendIDs)
+	return w.appendCached(dst, word, 0, w.model.appendIDs)
 }
 
 // appendCached appends the ids of a word, from the cache if possible, else with encode.
-func (w *worker) appendCached(dst []int32, word string, encode func(*worker, []int32, string) []int32) []int32 {
+// kind is 0, or partOfWord if the word is short.
+func (w *worker) appendCached(dst []int32, word string, kind uint8, encode func(*worker, []int32, string) []int32) []int32 {
 	if len(word) > maxShortWord {
 		return w.appendLong(dst, word, encode)
 	}
-	s := w.slot(word)
-	if s.n > 0 && string(s.word[:s.bytes]) == word {
+	s, size := w.slot(word), uint8(len(word))|kind
+	if s.n > 0 && s.bytes == size && string(s.word[:len(word)]) == word {
 		return append(dst, s.ids[:s.n]...)
 	}
 	before := len(dst)
 	dst = encode(w, dst, word)
 	if n := len(dst) - before; n <= maxShortIDs && !w.budget.spent() {
 		s = w.slot(word) // encode may have enlarged the cache
-		s.bytes, s.n = uint8(copy(s.word[:], word)), uint8(n)
+		s.bytes, s.n = size, uint8(n)
+		copy(s.word[:], word)
 		copy(s.ids[:], dst[before:])
 		w.grow()
 	}
