@@ -75,6 +75,7 @@ type PlannedDisk struct {
 type PlannedMemory struct {
 	Needed  int64 `json:"needed"`  // minimum; with less, a stage refuses to start
 	Peak    int64 `json:"peak"`    // expected use
+	Driver  int64 `json:"driver"`  // of the process that plans, without its tasks, see [DriverMemory]
 	Allowed int64 `json:"allowed"` // limit set by --memory
 }
 

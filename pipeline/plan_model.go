@@ -160,6 +160,16 @@ func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemor
 		m.Needed = max(m.Needed, needed)
 	}
 	spare := max(0, m.Allowed-m.Needed) / 2
-	m.Peak = max(m.Needed+min(spare, makers*(maxScratch-minScratch)), filterPeak)
+	blocks := float64(corpus.TextBytes) * cmp.Or(c.passes, 1) / float64(extract.BlockBytes(corpus.TextBytes))
+	m.Driver = DriverMemory(int64(blocks), shards)
+	m.Peak = max(m.Needed+min(spare, makers*(maxScratch-minScratch)), filterPeak, m.Driver)
 	return m
+}
+
+// DriverMemory returns the memory of the process that plans the stage examples and writes
+// its manifest, in bytes, without tasks in this process. Measured by
+// internal/dev/bench/scale, which compares, to a fifth.
+func DriverMemory(blocks int64, shards int) int64 {
+	const base, perBlock, perShard = 36e6, 45, 4700
+	return base + blocks*perBlock + int64(shards)*perShard
 }

@@ -59,7 +59,7 @@ often machines are slow or lost is assumed: see docs/scale.md.`,
 				}{preset, p}
 				return cmp.Or(printJSON(cmd.OutOrStdout(), shown), err)
 			}
-			return cmp.Or(printPlan(cmd.OutOrStdout(), p, preset), printScale(cmd.OutOrStdout(), p.Scale, on), err)
+			return cmp.Or(printPlan(cmd.OutOrStdout(), p, preset), printScale(cmd.OutOrStdout(), p, on), err)
 		},
 	}
 	s.add(cmd.Flags())

@@ -59,7 +59,8 @@ const (
 
 // printScale prints the predicted figures of a run, one line for each number of
 // machines.
-func printScale(w io.Writer, rows []pipeline.PlannedScale, m machineFlags) error {
+func printScale(w io.Writer, p *pipeline.Plan, m machineFlags) error {
+	rows := p.Scale
 	if len(rows) == 0 {
 		return nil
 	}
@@ -77,6 +78,7 @@ func printScale(w io.Writer, rows []pipeline.PlannedScale, m machineFlags) error
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintf(w, "The process that plans needs %s of memory.\n", humanize.Bytes(p.Memory.Driver))
 	for _, r := range rows {
 		if len(r.Limited) > 0 {
 			fmt.Fprintf(w, "%d machines: S3's limits of requests slow down %s\n", r.Machines, strings.Join(r.Limited, ", "))

@@ -8,6 +8,8 @@ import (
 
 	"pretext/extract"
 	"pretext/internal/store"
+	"pretext/internal/usage"
+	"pretext/pipeline"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
@@ -43,6 +45,8 @@ func drive(ctx context.Context, c config, documents string) error {
 	}
 	lap.end("read manifest")
 	lap.total()
+	predicted := pipeline.DriverMemory(int64(c.blocks), c.shards)
+	fmt.Printf("plan says %d MB, %.2f times the peak\n", predicted/1e6, float64(predicted)/float64(usage.PeakMemory()))
 	info, err := os.Stat(filepath.Join(out, sharding.ManifestName))
 	if err != nil {
 		return err
