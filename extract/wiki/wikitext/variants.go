@@ -3,17 +3,33 @@ package wikitext
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // hasVariants reports whether -{…}- is markup on a wiki in the given language,
 // because the language is written in several variants (MediaWiki's
-// LanguageConverter).
+// LanguageConverter). A script or country in the code does not matter: zh-Hans-CN.
 func hasVariants(lang string) bool {
+	for {
+		base, last, ok := cutLast(lang)
+		if !ok || len(last) != len("Hans") && len(last) != len("CN") {
+			break // zh-min-nan is another language
+		}
+		lang = base
+	}
 	switch lang {
 	case "zh", "sr", "sh", "kk", "ku", "uz", "crh", "iu", "shi", "tg", "gan", "wuu", "zh-classical", "ban", "tly":
 		return true
 	}
 	return false
+}
+
+// cutLast cuts the last subtag off a language code.
+func cutLast(lang string) (base, last string, ok bool) {
+	if k := strings.LastIndexByte(lang, '-'); k >= 0 {
+		return lang[:k], lang[k+1:], true
+	}
+	return lang, "", false
 }
 
 // maxVariant is the maximum length of -{…}- in bytes. Longer text is not
