@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/cpu"
 )
 
 // find returns the check of a name.
@@ -85,4 +87,10 @@ func Example() {
 		}
 	}
 	// Output: clock ok
+}
+
+func TestExtensionsOfTheProcessorAreNamed(t *testing.T) {
+	if got := features(); strings.Contains(got, "AVX2") != cpu.X86.HasAVX2 || strings.Contains(got, "NEON") != cpu.ARM64.HasASIMD {
+		t.Errorf("got %q", got)
+	}
 }

@@ -68,11 +68,8 @@ type containment struct {
 	share float32
 }
 
-// contain decides which documents are dropped because another document contains them, and
-// sets found.within. It decides about large documents first. So a document is dropped
-// only if the containing document is kept, and of two documents that contain each other
-// the larger is kept. The decision about a cluster's first document applies to the whole
-// cluster.
+// contain decides which documents are dropped because another document contains them, see
+// [similarities.drop].
 func (w *pairsWorker) contain(ctx context.Context, found *similarities, inside []insideRow) error {
 	sizes, err := openSamples(ctx, w.Signatures, w.Options.containment(), 0)
 	if err != nil {
@@ -84,9 +81,18 @@ func (w *pairsWorker) contain(ctx context.Context, found *similarities, inside [
 			return fmt.Errorf("%w: no samples of document %d", sharding.ErrFormat, max(r.document, r.of))
 		}
 	}
+	found.drop(inside, sizes.Larger)
+	return nil
+}
+
+// drop sets found.within. It decides about large documents first. So a document is dropped
+// only if the containing document is kept, and of two documents that contain each other
+// the larger is kept. The decision about a cluster's first document applies to the whole
+// cluster.
+func (found *similarities) drop(inside []insideRow, larger func(a, b uint32) bool) {
 	slices.SortFunc(inside, func(a, b insideRow) int {
 		if a.document != b.document {
-			if sizes.Larger(a.document, b.document) {
+			if larger(a.document, b.document) {
 				return -1
 			}
 			return 1
@@ -99,9 +105,8 @@ func (w *pairsWorker) contain(ctx context.Context, found *similarities, inside [
 		return !contained && found.clusters.First(d) == d
 	}
 	for _, r := range inside {
-		if stays(r.document) && stays(r.of) && sizes.Larger(r.of, r.document) {
+		if stays(r.document) && stays(r.of) && larger(r.of, r.document) {
 			found.within[r.document] = containment{r.of, r.share}
 		}
 	}
-	return nil
 }
