@@ -10,6 +10,25 @@ import (
 	"pretext/trainer/internal/bert"
 )
 
+// pairs returns the number of pairs of a token and one that it attends to, at most reach away;
+// a negative reach has no limit.
+func (d *batch) pairs(reach int) float64 {
+	total := 0.0
+	for i := range d.sequences {
+		n := float64(d.bounds[i+1] - d.bounds[i])
+		r := float64(reach)
+		switch {
+		case r >= 0 && r < n:
+			total += n*(2*r+1) - r*(r+1)
+		case d.visible != nil:
+			total += n * float64(d.visible[i])
+		default:
+			total += n * n
+		}
+	}
+	return total
+}
+
 // uploads copies batches to the device in its own stream, so that the copy of a batch
 // overlaps with the computation of the previous batch. It has two slots, used in turn.
 type uploads struct {
@@ -78,9 +97,10 @@ func put[T number](s *slot, x []T) device.Pointer {
 // A batch holds the sizes of a padded batch and the addresses of its arrays on the
 // device.
 type batch struct {
-	tokens, sequences int // with padding
-	longest           int // tokens of the longest sequence
-	real              int // sequences without padding
+	tokens, sequences int     // with padding
+	longest           int     // tokens of the longest sequence
+	real              int     // sequences without padding
+	bounds, visible   []int32 // of the sequences: cu_seqlens, and the keys that are attended to; nil: all
 
 	ids, positions, segments device.Pointer // (tokens)
 	all                      kernels.Rows   // every row
@@ -197,8 +217,9 @@ func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
 		for i := b.Sequences(); i < d.sequences; i++ {
 			visible = append(visible, cu[i+1]-cu[i])
 		}
-		d.attention.Visible = uint64(put(s, visible))
+		d.attention.Visible, d.visible = uint64(put(s, visible)), visible
 	}
+	d.bounds = cu
 	if train {
 		n := b.Tokens() // padding has no gradient
 		max := p.shape.piece

@@ -106,6 +106,7 @@ func (p *products) multiply(m device.Matmul, x device.Operands) {
 	x.Alpha, x.Workspace = 1, p.workspace
 	plan, err := p.plan(m, x)
 	if err == nil {
+		p.describe(m, x)
 		err = p.device.Matmul(p.stream, plan, x)
 	}
 	if err != nil {

@@ -74,7 +74,12 @@ var tinyOptions = trainer.Options{Tokens: 40, Sequences: 4, Masked: 20, Precisio
 // openTiny opens a model of one layer and two heads with weights.
 func openTiny(t *testing.T, b trainer.Backend, o trainer.Options) trainer.Model {
 	t.Helper()
-	c, h := smallConfig(128, 1, trainer.GELUNew), trainer.PretrainHeads()
+	return openTinyOf(t, b, smallConfig(128, 1, trainer.GELUNew), trainer.PretrainHeads(), o)
+}
+
+// openTinyOf opens a model with weights.
+func openTinyOf(t *testing.T, b trainer.Backend, c trainer.Config, h trainer.Heads, o trainer.Options) trainer.Model {
+	t.Helper()
 	m, err := b.Open(c, h, o)
 	if err != nil {
 		t.Fatal(err)

@@ -58,6 +58,7 @@
 //	update.go                        the optimizer, the loss scale, the counters
 //	transfer.go                      weights, moments and snapshots, in and out
 //	batch.go, group.go               only here: batches on their way to the device
+//	profile.go                       time, bytes and operations of each kernel; a model of them
 //	compute.go, queue.go             kernels and products that the parts share
 //
 // Functions that queue a kernel or a product take its operands, so they have more

@@ -208,8 +208,13 @@ func (e *encoder) attend(pass string, d *batch, layer int, args ...any) {
 	grid := device.Dim{X: blocks(d.longest, rows), Y: e.config.AttentionHeads, Z: d.sequences}
 	drop := e.dropping(e.config.AttentionDropout, dropout.Probabilities, layer)
 	args = append(args, d.attention, drop, float32(1/math.Sqrt(headSize)))
-	if reach := e.config.Reach(layer); reach >= 0 {
+	reach := e.config.Reach(layer)
+	if reach >= 0 {
 		name, args = name+"local_", append(args, int32(min(reach, maxLength)))
+	}
+	if e.profiled() {
+		products := map[string]float64{"forward": 2, "backward": 5, "backward_keys": 4, "backward_queries": 3}[pass]
+		e.expect(products*2*headSize*float64(e.config.AttentionHeads)*d.pairs(reach), 0)
 	}
 	e.launch(name+pass, grid, args...)
 }

@@ -84,7 +84,7 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	}
 	m.compute.device, m.compute.kernels = b.device, set
 	p := b.device.Properties()
-	m.compute.multiprocessors = p.Multiprocessors
+	m.compute.multiprocessors, m.compute.size = p.Multiprocessors, m.compute.element.Size()
 	m.compute.prefix = fmt.Sprintf("%s, sm_%d%d, driver %s, %s: ", p.Name, p.Major, p.Minor, p.Driver, p.BLAS)
 	if b.worth > 0 {
 		m.compute.worth = b.worth

@@ -105,6 +105,7 @@ type queue struct {
 	device  device.Device
 	stream  device.Stream
 	kernels kernelSet
+	size    int // bytes of an element, for profiles
 	err     error
 }
 
@@ -125,6 +126,7 @@ func (q *queue) launch(name string, grid device.Dim, args ...any) {
 	if !ok {
 		panic("BUG: no kernel " + name)
 	}
+	q.describe(name, grid, args)
 	c := device.Config{Grid: grid, Block: device.Dim{X: k.threads}, Shared: k.shared}
 	q.try(name, q.device.Launch(q.stream, k.function, c, kernels.Pack(args...)))
 }

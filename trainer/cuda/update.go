@@ -148,13 +148,17 @@ func (u *update) optimize(rate float64) {
 	if sharded {
 		u.clear(u.squares, 4*parts)
 	}
-	u.eachSlice(func(s updated) { u.launch("sum_squares", s.grid, s.squares, p.g, s.parts) })
+	u.eachSlice(func(s updated) {
+		u.expect(0, 4*float64(p.layout.Size))
+		u.launch("sum_squares", s.grid, s.squares, p.g, s.parts)
+	})
 	if sharded {
 		u.ranks.share(u.squares, parts)
 	}
 	u.launch("begin_update", device.Dim{X: 1}, u.control, u.squares, int32(parts), r)
 	if o.Name == trainer.AdamW {
 		u.eachSlice(func(s updated) {
+			u.expect(0, u.bytes())
 			u.launch("adamw", s.grid, p.w, s.m, s.v, p.g, p.copy, u.decays, s.parts, u.control, r)
 		})
 	} else {
@@ -182,6 +186,16 @@ func (u *update) optimize(rate float64) {
 		u.clear(p.g, 4*p.layout.Size) // the kernels have cleared only this rank's slices
 		u.ranks.gatherWeights()
 	}
+}
+
+// bytes returns what AdamW moves, for profiles, which have one rank: weights, moments and
+// gradients are read and written, and a copy of the weights is written.
+func (u *update) bytes() float64 {
+	each := 32
+	if u.params.copy != u.params.w {
+		each += u.element.Size()
+	}
+	return float64(u.params.layout.Size) * float64(each)
 }
 
 // updated has the arguments of the optimizer's kernels for a range of parts. The kernels use

@@ -13,6 +13,7 @@ import (
 	"pretext/trainer"
 	"pretext/trainer/cpu"
 	"pretext/trainer/cuda"
+	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/driver"
 )
 
@@ -23,6 +24,7 @@ type Device struct {
 	Precision     trainer.Precision // "" means fp32 on the CPU and bf16 on a GPU
 	Deterministic bool              // GPU: results are bit-for-bit reproducible, at a lower speed; CPU results always are
 	Threads       int               // CPU: 0 means one per processor; does not affect results
+	Profile       bool              // GPU: [Opened.ModelTime] can measure kernels
 	ISA           string            // CPU: instruction set "avx512", "avx2" or "plain"; "" means the fastest available
 }
 
@@ -71,6 +73,7 @@ type Opened struct {
 
 	deterministic bool
 	backend       trainer.Backend
+	profile       *cuda.Profile // nil: none
 	close         func() error
 }
 
@@ -85,6 +88,9 @@ func (d Device) Open() (*Opened, error) {
 	}
 	kind, ordinal, _ := d.parse() // checked by Validate
 	o := &Opened{Kind: kind, Precision: d.precision(), deterministic: d.Deterministic, close: func() error { return nil }}
+	if kind == deviceCPU && d.Profile {
+		return nil, errNotProfiled
+	}
 	if kind == deviceCPU {
 		o.backend = cpu.Backend{Threads: d.Threads, ISA: d.ISA}
 		return o, nil
@@ -97,8 +103,18 @@ func (d Device) Open() (*Opened, error) {
 		}
 		return nil, err
 	}
-	o.backend, o.close = cuda.New(gpu), gpu.Close
-	return o, nil
+	return d.On(gpu), nil
+}
+
+// On is Open for a GPU that is open already, real or simulated. Close closes it.
+func (d Device) On(gpu device.Device) *Opened {
+	o := &Opened{Kind: deviceCUDA, Precision: d.precision(), deterministic: d.Deterministic, close: gpu.Close}
+	if d.Profile {
+		o.profile = cuda.NewProfile(gpu)
+		gpu = o.profile
+	}
+	o.backend = cuda.New(gpu)
+	return o
 }
 
 // warnBy sets the function that receives the backend's warnings.

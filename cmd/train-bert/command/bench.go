@@ -29,6 +29,10 @@ With --data also prints how many bytes of records are read, checked and decoded 
 second, and the time from opening the folder to the first batch at several positions
 of a run. Each figure is the median of the rounds.
 
+With --model-time on a GPU it also measures one more step by kernel and prints beside
+each the time that a model on paper expects from its bytes and operations: where the
+two differ is where to look first. The events around each kernel take time too.
+
 With --simulate FILE it measures nothing: it computes how training scales to many
 GPUs, by a model, from the measured speed of one GPU and of the links in the JSON
 file FILE. docs/multi-gpu.md lists the fields.`,
@@ -61,6 +65,7 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 	fs.StringVar(&o.Device.ISA, "isa", "", "instruction set of the CPU: avx512, avx2 or plain; default: the fastest available")
 	fs.IntVar(&o.Rounds, "rounds", o.Rounds, "number of rounds; the median is printed")
 	fs.Float64Var(&o.Seconds, "seconds", o.Seconds, "duration of a round")
+	fs.BoolVar(&o.Device.Profile, "model-time", false, "on a GPU: print the time of each kernel of a step beside that of a model on paper")
 	fs.StringVar(&figures, "simulate", "", "JSON file with the speed of one GPU and of the links: compute how training scales to many GPUs")
 	addMasking(fs, &o.Masking)
 	addJSON(cmd)
@@ -121,6 +126,9 @@ func (b *benchResult) print(w io.Writer) error {
 	part := ""
 	if b.Peak > 0 {
 		part = fmt.Sprintf(", %.0f %% of a matrix product's %.1f", 100*b.MFU, b.Peak/1e9)
+	}
+	if err := printModelTime(w, b.ModelTime); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "%.1f GFLOP/s of the model%s\n", b.Operations/1e9, part)
 	if b.Loader > 0 {

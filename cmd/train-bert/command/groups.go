@@ -15,7 +15,7 @@ var flagGroups = []cli.Group{
 		"eval-data", "eval-examples", "vocab", "vocab-file", "do-lower-case", "version-2-with-negative", "max-seq-length", "doc-stride"},
 		Settings: []string{"labels", "regression", "attend-across", "max-query-length", "on-damage", "cache"}},
 	{Heading: "Model", Flags: []string{"model", "init", "resume-from", "no-nsp", "vocab-size"}, Settings: []string{"dropout"}},
-	{Heading: "Measurement", Flags: []string{"rounds", "seconds", "simulate"}, Settings: []string{"isa"}},
+	{Heading: "Measurement", Flags: []string{"rounds", "seconds", "simulate", "model-time"}, Settings: []string{"isa"}},
 	{Heading: "Output", Flags: []string{"out", "keep", "save-checkpoints-steps"}, Settings: []string{"eval-steps"}},
 	{Heading: "Training", Flags: []string{"num-train-steps", "num-train-epochs", "train-batch-size", "learning-rate", "num-warmup-steps", "schedule",
 		"preset", "budget", "optimizer", "seed"},

@@ -93,7 +93,7 @@ var allowed = map[string][]string{
 	"trainer/cuda":                 {"trainer", "trainer/dropout", "trainer/internal/bert"},
 	"trainer/internal/bert":        {"trainer"},
 	// A run from files to files. Never cmd: options come as plain structs.
-	"trainer/session": {"internal/failure", "trainer", "trainer/checkpoint", "trainer/comm", "trainer/cpu", "trainer/cuda", "trainer/cuda/driver", "trainer/loader", "trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue",
+	"trainer/session": {"internal/failure", "trainer", "trainer/checkpoint", "trainer/comm", "trainer/cpu", "trainer/cuda", "trainer/cuda/device", "trainer/cuda/driver", "trainer/loader", "trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue",
 		"records", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/recognize", "internal/store", "internal/humanize", "internal/plot"},
 	"trainer/session/speed": {"internal/failure", "internal/store", "internal/usage", "sharding", "trainer", "trainer/loader", "trainer/session"},
 	// Tests that every backend and communicator shares, and stand-ins for them.

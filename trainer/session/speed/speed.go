@@ -69,6 +69,8 @@ type Result struct {
 	LoaderCPU  float64           `json:"loader_bytes_per_cpu_second,omitempty"`
 
 	First []FirstBatch `json:"first_batches,omitempty"`
+
+	ModelTime *session.ModelTime `json:"model_time,omitempty"` // of one more step, if Device.Profile is set
 }
 
 // round returns the duration of one round.
@@ -83,7 +85,7 @@ func (o *Options) validate() error {
 
 // Measure measures the speed of training. With o.Data it also measures how fast
 // records are read, and how long the first batch takes. Invalid options return usage
-// errors.
+// errors. With o.Device.Profile it also measures the kernels of one more step.
 func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -92,6 +94,11 @@ func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return measure(ctx, o, device)
+}
+
+// measure is Measure on an open device, which it closes.
+func measure(ctx context.Context, o Options, device *session.Opened) (b *Result, err error) {
 	defer func() { err = errors.Join(err, device.Close()) }()
 	config, err := o.config(ctx, device)
 	if err != nil {
@@ -119,6 +126,14 @@ func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	}
 	if err := b.train(ctx, o, m, steps); err != nil {
 		return nil, err
+	}
+	if o.Device.Profile {
+		if b.ModelTime, err = device.ModelTime(func() error {
+			_, err := m.round(ctx, steps, 0)
+			return err
+		}); err != nil {
+			return nil, err
+		}
 	}
 	if err := b.load(ctx, o, steps); err != nil || steps.source == nil {
 		return b, err
