@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"pretext/internal/dev/torture"
 	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/cuda/ptx"
 	"pretext/trainer/cuda/sim"
 )
 
@@ -21,7 +23,7 @@ type fixture struct {
 	device  *sim.Device
 	gpu     *hardware // nil: device computes
 	modules map[string]*sim.Module
-	replace map[string]string // text of a module in place of the committed one
+	replace map[string]string // text in place of the committed one: by module, or by module.kernel
 	random  *rand.Rand
 }
 
@@ -254,22 +256,79 @@ func (f *fixture) readFloats(p uint64, n int) []float64 {
 	return x
 }
 
-// kernel returns a kernel of a module.
+// kernel returns a kernel of a module, loaded alone unless the module was replaced.
 func (f *fixture) kernel(module, name string) *sim.Kernel {
-	m, ok := f.modules[module]
-	if !ok {
-		text, err := kernels.PTX(module, f.typ)
-		f.must(err)
-		if r, ok := f.replace[module]; ok {
-			text = r
+	loaded := module
+	text, ok := f.replace[module]
+	if !ok && f.modules[module] == nil {
+		if loaded += "." + name; f.replace[loaded] != "" {
+			text = f.replace[loaded]
+		} else {
+			var err error
+			text, err = alone(module, f.typ, name)
+			f.must(err)
 		}
+	}
+	m, ok := f.modules[loaded]
+	if !ok {
+		var err error
 		m, err = f.device.Load(text)
 		f.must(err)
-		f.modules[module] = m
+		f.modules[loaded] = m
 	}
 	k, err := m.Kernel(name)
 	f.must(err)
 	return k
+}
+
+// parsed are the modules that alone has parsed; texts those of single kernels.
+var (
+	parsing sync.Mutex
+	parsed  = map[string]*ptx.Module{}
+	texts   = map[string]string{}
+)
+
+// parse returns a committed module, which is not to be changed.
+func parse(module string, typ kernels.Type) (*ptx.Module, error) {
+	parsing.Lock()
+	defer parsing.Unlock()
+	name := module + "." + string(typ)
+	if parsed[name] == nil {
+		text, err := kernels.PTX(module, typ)
+		if err != nil {
+			return nil, err
+		}
+		if parsed[name], err = ptx.Parse(text); err != nil {
+			return nil, err
+		}
+	}
+	return parsed[name], nil
+}
+
+// alone returns the text of a module that has one kernel of a committed one.
+func alone(module string, typ kernels.Type, name string) (string, error) {
+	m, err := parse(module, typ)
+	if err != nil {
+		return "", err
+	}
+	parsing.Lock()
+	defer parsing.Unlock()
+	at := module + "." + string(typ) + "." + name
+	if texts[at] == "" {
+		k := m.Kernel(name)
+		if k == nil {
+			return "", fmt.Errorf("module %s has no kernel %s", module, name)
+		}
+		texts[at] = only(m, *k)
+	}
+	return texts[at], nil
+}
+
+// only returns the text of m with one kernel.
+func only(m *ptx.Module, k ptx.Kernel) string {
+	one := *m
+	one.Kernels = []*ptx.Kernel{&k}
+	return one.String()
 }
 
 // launch runs a kernel to its end.

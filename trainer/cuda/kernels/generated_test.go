@@ -185,7 +185,51 @@ type subject struct {
 	module string
 	typ    kernels.Type
 	parsed *ptx.Module
+	kernel *ptx.Kernel
 	checks []func(f *fixture)
+	runs   []bool // which instructions the checks execute
+	counts []bool // which of them have an effect: a store, a branch, or a value that such ones read
+}
+
+// measure runs the checks on the kernel as it is.
+func (s *subject) measure() error {
+	n := len(s.kernel.Code)
+	s.runs, s.counts = make([]bool, n), make([]bool, n)
+	for _, check := range s.checks {
+		f := newFixtureOf(s.typ, sim.Options{})
+		if err := f.run(check); err != nil {
+			return fmt.Errorf("%s: %w", s.kernel.Name, err)
+		}
+		k := f.kernel(s.module, s.kernel.Name)
+		for i := range n {
+			s.runs[i] = s.runs[i] || k.Executed(i)
+		}
+	}
+	read := map[string]bool{}
+	for again := true; again; {
+		again = false
+		for i, in := range s.kernel.Code {
+			if !s.runs[i] || s.counts[i] || !effect.MatchString(in.Op) && !slices.ContainsFunc(names(in.Args[:1]), func(r string) bool { return read[r] }) {
+				continue
+			}
+			again, s.counts[i], read[in.Guard] = true, true, true
+			for _, r := range names(in.Args) {
+				read[r] = true
+			}
+		}
+	}
+	return nil
+}
+
+// effect matches instructions that do something besides setting a register.
+var effect = regexp.MustCompile(`^(st|bra|bar|atom|red|cp|ret|exit|membar|fence)\b`)
+
+// names returns the registers in operands.
+func names(list []ptx.Operand) (all []string) {
+	for _, o := range list {
+		all = append(append(all, o.Name), names(o.Elements)...)
+	}
+	return all
 }
 
 func (g generated) String() string {
@@ -206,8 +250,9 @@ func sourceLine(s ptx.Source) string {
 	return strings.TrimSpace(sources[s.File][s.Line-1])
 }
 
-// generate returns all mutants of a kernel.
-func (s *subject) generate(k *ptx.Kernel) []generated {
+// generate returns all mutants of the kernel.
+func (s *subject) generate() []generated {
+	k := s.kernel
 	type place struct {
 		source ptx.Source
 		op     string
@@ -215,8 +260,8 @@ func (s *subject) generate(k *ptx.Kernel) []generated {
 	}
 	known := map[place]bool{}
 	var all []generated
-	for _, in := range k.Code {
-		if in.Source.Line == 0 || ofCompiler(in) {
+	for at, in := range k.Code {
+		if in.Source.Line == 0 || ofCompiler(in) || !s.counts[at] {
 			continue
 		}
 		for i, r := range rules {
@@ -254,29 +299,39 @@ func ofCompiler(in ptx.Instruction) bool {
 		!strings.HasPrefix(in.Op, "add.f") && !strings.HasPrefix(in.Op, "sub.f") && !strings.HasPrefix(in.Op, "mul.f")
 }
 
-// text returns the module with the mutant.
+// text returns the kernel with the mutant.
 func (g generated) text() string {
-	k := g.kernel
-	whole, labels := k.Code, k.Labels
-	defer func() { k.Code, k.Labels = whole, labels }()
-	var code []ptx.Instruction
-	moved := make([]int, len(whole)+1)
-	for i, in := range whole {
-		moved[i] = len(code)
-		if in.Source == g.source && in.Op == g.op && !ofCompiler(in) {
+	k := *g.kernel
+	k.Code, k.Labels = nil, map[string]int{}
+	moved := make([]int, len(g.kernel.Code)+1)
+	for i, in := range g.kernel.Code {
+		moved[i] = len(k.Code)
+		if in.Source == g.source && in.Op == g.op && !ofCompiler(in) && g.subject.counts[i] {
 			if now, ok := g.rule.edit(in); ok {
-				code = append(code, now...)
+				k.Code = append(k.Code, now...)
 				continue
 			}
 		}
-		code = append(code, in)
+		k.Code = append(k.Code, in)
 	}
-	moved[len(whole)] = len(code)
-	k.Code, k.Labels = code, map[string]int{}
-	for name, at := range labels {
+	moved[len(g.kernel.Code)] = len(k.Code)
+	for name, at := range g.kernel.Labels {
 		k.Labels[name] = moved[at]
 	}
-	return g.subject.parsed.String()
+	return only(g.subject.parsed, k)
+}
+
+// changes returns up to three of the instructions and what they became.
+func (g generated) changes() string {
+	var list []string
+	for i, in := range g.kernel.Code {
+		if in.Source == g.source && in.Op == g.op && !ofCompiler(in) && g.subject.counts[i] {
+			if now, ok := g.rule.edit(in); ok && len(list) < 3 {
+				list = append(list, fmt.Sprintf("\tline %d: %v became %v", in.Line, in, now))
+			}
+		}
+	}
+	return strings.Join(list, "\n")
 }
 
 // run returns what the checks find, in a few orders of warps and blocks; nil if nothing.
@@ -285,7 +340,7 @@ func (g generated) run() error {
 	for seed := range uint64(2) {
 		for _, check := range g.subject.checks {
 			f := newFixtureOf(g.subject.typ, sim.Options{Seed: seed, MaxInstructions: 1 << 20})
-			f.replace = map[string]string{g.subject.module: text}
+			f.replace = map[string]string{g.subject.module + "." + g.kernel.Name: text}
 			if err := f.run(check); err != nil {
 				return err
 			}
@@ -294,45 +349,69 @@ func (g generated) run() error {
 	return nil
 }
 
-// generateAll returns the mutants of all kernels of all modules, each in one type.
-func generateAll(t *testing.T, modules func(string) bool) []generated {
-	type key struct{ module, kernel string }
-	types, tests := map[key]kernels.Type{}, map[key][]func(f *fixture){}
-	parsed := map[string]*ptx.Module{}
+// subjects returns the kernels of modules with the checks that launch them.
+func subjects(t *testing.T, modules func(string) bool) []*subject {
+	var all []*subject
+	add := func(module, kernel string, typ kernels.Type, list ...func(f *fixture)) {
+		i := slices.IndexFunc(all, func(s *subject) bool { return s.module == module && s.kernel.Name == kernel })
+		if i < 0 {
+			m, err := parse(module, typ)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i = len(all)
+			all = append(all, &subject{module: module, typ: typ, parsed: m, kernel: m.Kernel(kernel)})
+		}
+		all[i].checks = append(all[i].checks, list...)
+	}
+	for i, p := range passes {
+		if modules(p.module) {
+			typ := kernels.F32
+			if p.module == "flash" {
+				typ = []kernels.Type{kernels.BF16, kernels.F16}[i%2]
+			}
+			for _, local := range []bool{false, true} {
+				if p.module != "flash" || p.name != "queries_done" {
+					add(p.module, p.kernel(local), typ, p.checksOf(local)...)
+				}
+			}
+		}
+	}
 	for _, c := range checks {
-		if !modules(c.module) {
+		if !modules(c.module) || c.module == "flash" || c.module == "attention" {
 			continue
 		}
 		f := newFixture(c.typ, 0)
 		if err := f.run(c.check); err != nil {
 			t.Fatal(err)
 		}
-		name := c.module + "." + string(c.typ)
-		if parsed[name] == nil {
-			text, err := kernels.PTX(c.module, c.typ)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if parsed[name], err = ptx.Parse(text); err != nil {
-				t.Fatal(err)
-			}
+		m, err := parse(c.module, c.typ)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, k := range parsed[name].Kernels {
-			at := key{c.module, k.Name}
-			if f.kernel(c.module, k.Name).Counts().Instructions == 0 {
-				continue
+		for _, k := range m.Kernels {
+			if f.kernel(c.module, k.Name).Counts().Instructions > 0 {
+				add(c.module, k.Name, c.typ, c.check)
 			}
-			if types[at] == "" {
-				types[at] = c.typ
-			}
-			tests[at] = append(tests[at], c.check)
 		}
 	}
+	if modules("attention") {
+		add("attention", "attention_delta", kernels.F32, checkDelta)
+	}
+	if modules("flash") {
+		add("flash", "flash_queries_done", kernels.F16, checkQueriesDone)
+	}
+	return all
+}
+
+// generateAll returns the mutants of all kernels of modules, each in one type.
+func generateAll(t *testing.T, modules func(string) bool) []generated {
 	var all []generated
-	for at, typ := range types {
-		m := parsed[at.module+"."+string(typ)]
-		s := &subject{at.module, typ, m, tests[at]}
-		all = append(all, s.generate(m.Kernel(at.kernel))...)
+	for _, s := range subjects(t, modules) {
+		if err := s.measure(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s.generate()...)
 	}
 	slices.SortFunc(all, func(a, b generated) int { return strings.Compare(a.String(), b.String()) })
 	return all
@@ -453,7 +532,7 @@ func TestGeneratedMutantsAreCaught(t *testing.T) {
 		if err := g.run(); err == nil && g.open() {
 			t.Logf("not caught, as known: %v", g)
 		} else if err == nil {
-			t.Errorf("not caught: %v", g)
+			t.Errorf("not caught: %v\n%s", g, g.changes())
 		} else if testing.Verbose() {
 			t.Logf("caught: %v: %v", g, err)
 		}

@@ -12,11 +12,19 @@ import (
 
 // local makes a problem with a window: a query attends to keys at most reach away.
 func (f *fixture) local(reach, heads int, p float64, lengths ...int) *attention {
+	return f.localTo(reach, heads, p, lengths, nil)
+}
+
+// localTo is local with some keys that nobody attends to; every query must reach another one.
+func (f *fixture) localTo(reach, heads int, p float64, lengths []int, visible []int32) *attention {
 	tokens := 0
 	for _, n := range lengths {
 		tokens += n
 	}
-	return f.localOf(f.normal(tokens*3*heads*headSize), reach, heads, p, lengths...)
+	a := f.unsolved(f.normal(tokens*3*heads*headSize), heads, p, lengths, visible)
+	a.reach = reach
+	a.solveAll(f, p, lengths, visible)
+	return a
 }
 
 func (f *fixture) localOf(qkv []float64, reach, heads int, p float64, lengths ...int) *attention {

@@ -264,6 +264,9 @@ func (k *Kernel) CountsByLine() map[string]Counts {
 	return all
 }
 
+// Executed reports whether any launch so far has executed instruction i of the kernel's code.
+func (k *Kernel) Executed(i int) bool { return k.program.code[i].counts.Instructions > 0 }
+
 // IsFault reports whether err is a [*Fault] of the given kind.
 func IsFault(err error, kind Kind) bool {
 	var f *Fault
