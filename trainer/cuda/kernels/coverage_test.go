@@ -23,7 +23,7 @@ var checks = []struct {
 	{"elementwise", kernels.BF16, checkActivations}, {"elementwise", kernels.F16, checkElements}, {"elementwise", kernels.F32, checkColumnSums},
 	{"elementwise", kernels.F16, checkRowsMoved},
 	{"loss", kernels.F32, checkCrossEntropy}, {"loss", kernels.F32, checkSumsOfLosses}, {"loss", kernels.F32, checkSpans}, {"loss", kernels.F32, checkRegression},
-	{"fp8", kernels.BF16, checkEightBits}, {"fp8", kernels.BF16, checkSizesRoll},
+	{"fp8", kernels.BF16, checkEightBits}, {"fp8", kernels.BF16, checkAmax}, {"fp8", kernels.BF16, checkSmallSizesRoll}, {"fp8", kernels.BF16, checkSizesRoll},
 	{"optim", kernels.BF16, checkManyParts}, {"optim", kernels.BF16, checkUpdates},
 	{"modern", kernels.F32, checkRotate}, {"modern", kernels.BF16, checkGated}, {"modern", kernels.F16, checkStream}, {"modern", kernels.BF16, checkWords},
 }

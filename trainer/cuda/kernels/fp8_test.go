@@ -93,13 +93,75 @@ func checkEightBits(f *fixture) {
 		odd := make([]float64, 256)
 		odd[1], odd[2], odd[255] = math.Inf(1), math.NaN(), math.Inf(-1)
 		xAt, _ := f.elems("odd", odd)
-		q := f.room("q", 256)
-		f.launch("fp8", form.kernel, sim.Dim{X: 1}, 256, q, uint64(0), xAt, f.floats("from", []float64{math.Inf(1)}), f.outputFloats("inverse", 1), uint64(0), uint64(0), int32(16), int32(16))
+		q, inverse := f.room("q", 256), f.outputFloats("inverse", 1)
+		f.launch("fp8", form.kernel, sim.Dim{X: 1}, 256, q, uint64(0), xAt, f.floats("from", []float64{math.Inf(1)}), inverse, uint64(0), uint64(0), int32(16), int32(16))
 		for i, code := range f.bytes(q, 256) {
 			if want := odd[i] != 0; want != (code&0x7f == 0x7f) {
 				f.must(fmt.Errorf("%s: %v becomes %#x", form.kernel, odd[i], code))
 			}
 		}
+		f.near("inverse of an infinite size", f.readFloats(inverse, 1), []float64{1}, 0)
+		f.smallEight(form.kernel, form.most)
+	}
+}
+
+// smallEight converts a tensor of small numbers: the transpose alone, the largest number of
+// the format, and zeros without a size.
+func (f *fixture) smallEight(kernel string, most float64) {
+	x := make([]float64, 256)
+	for i := range x {
+		x[i] = 1e-3 * float64(i) / 256
+	}
+	xAt, x := f.elems("small", x)
+	amax, saturated, qt, inverse := f.floats("amax", []float64{0}), numbers(f, "saturated", []uint32{7}), f.room("qt", 256), f.outputFloats("inverse", 1)
+	f.launch("fp8", kernel, sim.Dim{X: 1}, 256, uint64(0), qt, xAt, f.floats("from", []float64{0}), inverse, amax, saturated, int32(16), int32(16))
+	f.near("small size", f.readFloats(amax, 1), x[255:], 0)
+	f.near("inverse of no size", f.readFloats(inverse, 1), []float64{1}, 0)
+	x[9] = most
+	xAt, _ = f.elems("largest", x)
+	f.launch("fp8", kernel, sim.Dim{X: 1}, 256, uint64(0), qt, xAt, f.floats("from", []float64{most}), inverse, amax, saturated, int32(16), int32(16))
+	f.near("largest number", f.readFloats(amax, 1), []float64{most}, 0)
+	if got := readAs[uint32](f, saturated, 1)[0]; got != 7 {
+		f.must(fmt.Errorf("%s: %d elements were too large, want none", kernel, got-7))
+	}
+}
+
+// checkAmax has sizes that end inside a block, and the largest element in every warp.
+func checkAmax(f *fixture) {
+	const n = 16 * 300
+	for _, at := range []int{0, 16, 31, 511, 512, 2047, 4096, 4112, n - 1} {
+		x := f.normal(n)
+		for i := range x {
+			x[i] = 1e-3 * math.Cos(x[i])
+		}
+		x[at] = -2e-3
+		xAt, x := f.elems("x", x)
+		amax := f.floats("amax", []float64{0})
+		f.launch("fp8", "fp8_amax", sim.Dim{X: blocks(n, 4096)}, 256, amax, xAt, int64(n))
+		f.near("largest size", f.readFloats(amax, 1), []float64{-x[at]}, 0)
+	}
+	zeros, _ := f.elems("zeros", make([]float64, n))
+	amax := f.floats("amax", []float64{0})
+	f.launch("fp8", "fp8_amax", sim.Dim{X: blocks(n, 4096)}, 256, amax, zeros, int64(n))
+	f.near("size of zeros", f.readFloats(amax, 1), []float64{0}, 0)
+}
+
+// checkSmallSizesRoll has one rank, or more than NVRTC unrolls, and sizes below 1.
+func checkSmallSizesRoll(f *fixture) {
+	for _, ranks := range []int{1, 6} {
+		const n, history = 5, 16
+		seen, most, at := f.normal(ranks*n), make([]float64, n), f.outputFloats("from", n)
+		past := f.floats("history", make([]float64, n*history))
+		for i := range seen {
+			seen[i] = float64(float32(1e-2 * math.Abs(seen[i])))
+		}
+		seen[0] = math.Inf(1)
+		for i, v := range seen {
+			most[i%n] = max(most[i%n], v)
+		}
+		most[0] = 0
+		f.launch("fp8", "fp8_roll", sim.Dim{}, 256, at, past, f.floats("seen", seen), int32(n), int32(ranks), int32(3))
+		f.near("largest size", f.readFloats(at, n), most, 0)
 	}
 }
 
@@ -134,6 +196,12 @@ func checkSizesRoll(f *fixture) {
 
 func TestEightBits(t *testing.T) {
 	inTypes(t, kernels.BF16, []kernels.Type{kernels.BF16}, checkEightBits)
+}
+func TestAmax(t *testing.T) {
+	inTypes(t, kernels.BF16, []kernels.Type{kernels.BF16}, checkAmax)
+}
+func TestSmallSizesRoll(t *testing.T) {
+	inTypes(t, kernels.BF16, []kernels.Type{kernels.BF16}, checkSmallSizesRoll)
 }
 func TestSizesRoll(t *testing.T) {
 	inTypes(t, kernels.BF16, []kernels.Type{kernels.BF16}, checkSizesRoll)

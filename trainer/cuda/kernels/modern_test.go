@@ -55,7 +55,7 @@ func checkGated(f *fixture) {
 		width int
 		p     float64
 		tanh  bool
-	}{{8, 0, false}, {24, 0.3, true}, {104, 0.1, false}} {
+	}{{8, 0, false}, {24, 0.3, true}, {264, 0.1, false}} {
 		s := f.sequences(4, 1, 3)
 		n, w, site := len(s.row), c.width, dropout.At(dropout.FeedForward, 3)
 		m, d := masks(c.p, site)
@@ -134,7 +134,7 @@ func checkStream(f *fixture) {
 }
 
 func (f *fixture) stream(c streamCase) {
-	s := f.sequences(4, 1, 3)
+	s := f.sequences(4, 1, 4)
 	n, h, site := len(s.row), c.h, dropout.At(dropout.AttentionOutput, 1)
 	m, d := masks(c.p, site)
 	of := make([]int32, n) // row of the stream
@@ -161,6 +161,7 @@ func (f *fixture) stream(c streamCase) {
 		to, index = f.outputFloats("narrow", n*h), numbers(f, "index", of)
 	}
 	y, xhat, inverse := f.output("y", n*h), f.output("xhat", n*h), f.outputFloats("inverse", n)
+	f.launch("modern", "stream_forward", sim.Dim{X: blocks(n, 4)}, 128, f.output("y alone", n*h), uint64(0), inverse, uint64(0), xAt, uint64(0), uint64(0), gainAt, s.rows, d, int32(h), float32(eps))
 	f.launch("modern", "stream_forward", sim.Dim{X: blocks(n, 4)}, 128, y, xhat, inverse, to, xAt, from, index, gainAt, s.rows, d, int32(h), float32(eps))
 	var want normOutput
 	var sum, sumSlack []float64
@@ -255,6 +256,7 @@ func checkWords(f *fixture) {
 		y, xhat, inverse, stream := f.output("y", n*h), f.output("xhat", n*h), f.outputFloats("inverse", n), f.outputFloats("stream", n*h)
 		grid := sim.Dim{X: blocks(n, 4)}
 		f.launch("modern", "words_forward", grid, 128, y, xhat, inverse, stream, wordAt, numbers(f, "ids", ids), gainAt, s.rows, d, int32(h), float32(eps))
+		f.launch("modern", "words_forward", grid, 128, f.output("y alone", n*h), uint64(0), f.outputFloats("inverse alone", n), f.outputFloats("stream alone", n*h), wordAt, numbers(f, "ids", ids), gainAt, s.rows, d, int32(h), float32(eps))
 		var want normOutput
 		for i, id := range ids {
 			row := word[int(id)*h : int(id+1)*h]

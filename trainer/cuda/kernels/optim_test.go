@@ -76,6 +76,9 @@ func checkUpdates(f *fixture) {
 		for round := range 5 {
 			rate := 0.01 / float64(round+1)
 			g := f.padded(n, false)
+			for i := range g[:128] { // of tiny second moments
+				g[i] *= 1e-5
+			}
 			scaled := make([]float64, n)
 			for i := range g {
 				scaled[i] = g[i] * scale
@@ -177,6 +180,24 @@ func checkManyParts(f *fixture) {
 	ratios := f.outputFloats("ratios", tensors)
 	f.launch("optim", "lamb_ratios", sim.Dim{X: blocks(tensors, 256)}, 256, ratios, f.floats("squares", squares), numbers(f, "bounds", bounds), numbers(f, "decays", decays), int32(tensors))
 	f.near("ratios", f.readFloats(ratios, tensors), want, 1e-6)
+
+	// A part of an excess above 1, and of one below.
+	for i := range squares {
+		if i%2 == 1 {
+			squares[i] = float64(1 + i%7)
+		} else {
+			squares[i] *= 8
+		}
+	}
+	for t := range want {
+		excess, elements := 0.0, 0.0
+		for i := bounds[t]; i < bounds[t+1]; i++ {
+			excess, elements = excess+squares[2*i], elements+squares[2*i+1]
+		}
+		want[t] = optim.Damping(excess, int(elements))
+	}
+	f.launch("optim", "stable_ratios", sim.Dim{X: blocks(tensors, 256)}, 256, ratios, f.floats("squares", squares), numbers(f, "bounds", bounds), int32(tensors))
+	f.near("damping", f.readFloats(ratios, tensors), want, 1e-6)
 }
 
 // stepInGo is a step of trainer/optim.
