@@ -20,8 +20,6 @@ var equivalents = []equivalent{
 	{"gather_rows", "", "and.b64", "if (at >= (i64)n * width) return;", "chooses a division of 32 bits instead of one of 64: the same quotient"},
 	{"gather_rows", "", "or.b64", "if (at >= (i64)n * width) return;", "as before"},
 	{"gather_rows", "", "setp.eq.s64", "if (at >= (i64)n * width) return;", "as before"},
-	{"gather_rows", "subtrahend left out", "sub.s64", "if (at >= (i64)n * width) return;", "for places above 2^32; a batch has fewer elements"},
-	{"gather_rows", "divisor left out", "div.s64", "if (at >= (i64)n * width) return;", "for places above 2^32; a batch has fewer elements"},
 	{"column_sums", "constant one larger", "mov.u32", "sum += y ?", "counts rounds that the compiler unrolled, down from a number that it computes from the limit"},
 	{"column_sums", "or for and", "and.b32", "if (width % LANE_COLUMNS)", "narrow_columns takes every width"},
 	{"column_sums", "mask left out", "and.b32", "if (width % LANE_COLUMNS)", "as before"},
