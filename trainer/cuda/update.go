@@ -232,8 +232,20 @@ func (u *update) setState(s trainer.State) {
 		s.LossScale = 1
 	}
 	u.state, u.state.Plans, u.state.Amax = s, nil, nil
+	updates := s.Carried + s.Step
 	u.staging.upload(u.control, kernels.Pack(kernels.Control{
-		Beta1Power: math.Pow(u.o.Optimizer.Beta1, float64(s.Carried+s.Step)), Beta2Power: math.Pow(u.o.Optimizer.Beta2, float64(s.Carried+s.Step)),
+		Beta1Power: power(u.o.Optimizer.Beta1, updates), Beta2Power: power(u.o.Optimizer.Beta2, updates),
 		LossScale: float32(s.LossScale), Step: uint32(s.Step), Good: uint32(s.GoodSteps),
 	}))
+}
+
+// power returns β to the power of n as begin_update computes it, one update after another
+// and from β in single precision, so that a resumed run has the bits of one that was not
+// stopped.
+func power(beta float64, n int64) float64 {
+	p := 1.0
+	for ; n > 0 && p > 0; n-- {
+		p *= float64(float32(beta))
+	}
+	return p
 }

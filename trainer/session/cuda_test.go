@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/records"
 	"pretext/trainer"
 	"pretext/trainer/comm"
 	"pretext/trainer/cuda"
@@ -44,6 +45,36 @@ func gpuOptions(t *testing.T) Options {
 	return o
 }
 
+// gpuModern are gpuOptions of ModernBERT and its recipe, on packed rows: a global and a local
+// layer, whose window ends within a sequence.
+func gpuModern(t *testing.T) Options {
+	t.Helper()
+	bert := gpuOptions(t)
+	o := modernOptions(t)
+	o.TrainBatchSize, o.NumTrainSteps, o.NumWarmupSteps, o.SaveCheckpointsSteps, o.EvalExamples = 4, 2, 0, 1, 2
+	o.DecaySteps, o.MicroBatchTokens = 1, bert.MicroBatchTokens
+	model := strings.NewReplacer(`"hidden_size": 16`, `"hidden_size": 64`, `"num_attention_heads": 2`, `"num_attention_heads": 1`).Replace(testModern)
+	if err := os.WriteFile(o.Model, []byte(model), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// eachRun runs f with the options of each architecture: BERT on pairs of segments, and on
+// packed rows, whose documents are sequences of their own, and ModernBERT on packed rows.
+func eachRun(t *testing.T, f func(t *testing.T, o Options)) {
+	for name, options := range map[string]func(t *testing.T) Options{
+		"BERT":               gpuOptions,
+		"BERT, packed":       func(t *testing.T) Options { return formed(t, gpuOptions(t), records.Packed) },
+		"ModernBERT, packed": gpuModern,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, options(t))
+		})
+	}
+}
+
 // trainOn trains on an open device; after step stop, if not 0, it is told to end.
 func trainOn(t *testing.T, o Options, d *Opened, stop int64) *Result {
 	t.Helper()
@@ -64,49 +95,49 @@ func trainOn(t *testing.T, o Options, d *Opened, stop int64) *Result {
 // A run on a GPU has the losses of the CPU, and its checkpoint is evaluated
 // there as here.
 func TestARunOnASimulatedGPUIsThatOfTheCPU(t *testing.T) {
-	t.Parallel()
-	o := gpuOptions(t)
-	onCPU := o
-	onCPU.Out = filepath.Join(fastDir(t), "cpu")
-	trainOn(t, onCPU, inFloat64(), 0)
-	trainOn(t, o, simulated(t, trainer.Float32, 1), 0)
-	got, want := steady(t, o.Out), steady(t, onCPU.Out)
-	if len(got) != len(want) {
-		t.Fatalf("%d lines of metrics, want %d", len(got), len(want))
-	}
-	for i, line := range want {
-		for name, v := range line {
-			w, isNumber := v.(float64)
-			if g, ok := got[i][name].(float64); isNumber && (!ok || !(math.Abs(g-w) <= 1e-4*math.Abs(w))) {
-				t.Errorf("line %d: %s is %v, want %v", i, name, got[i][name], w)
+	eachRun(t, func(t *testing.T, o Options) {
+		onCPU := o
+		onCPU.Out = filepath.Join(fastDir(t), "cpu")
+		trainOn(t, onCPU, inFloat64(), 0)
+		trainOn(t, o, simulated(t, trainer.Float32, 1), 0)
+		got, want := steady(t, o.Out), steady(t, onCPU.Out)
+		if len(got) != len(want) {
+			t.Fatalf("%d lines of metrics, want %d", len(got), len(want))
+		}
+		for i, line := range want {
+			for name, v := range line {
+				w, isNumber := v.(float64)
+				if g, ok := got[i][name].(float64); isNumber && (!ok || !(math.Abs(g-w) <= 1e-4*math.Abs(w))) {
+					t.Errorf("line %d: %s is %v, want %v", i, name, got[i][name], w)
+				}
 			}
 		}
-	}
+	})
 }
 
 // A run in fp16 that is stopped and resumed on another device, which works in
 // another order, ends with the same files.
 func TestADeterministicRunOnASimulatedGPUResumes(t *testing.T) {
-	t.Parallel()
-	whole := gpuOptions(t)
-	trainOn(t, whole, simulated(t, trainer.Float16, 1), 0)
-	stopped := whole
-	stopped.Out = filepath.Join(fastDir(t), "stopped")
-	trainOn(t, stopped, simulated(t, trainer.Float16, 2), 1)
-	trainOn(t, stopped, simulated(t, trainer.Float16, 3), 0)
-	last := func(o Options) map[string]string {
-		all := files(t, stepDir(o, 2))
-		delete(all, "manifest.json") // has hashes of the others
-		return all
-	}
-	if diff := cmp.Diff(keys(last(whole)), keys(last(stopped))); diff != "" {
-		t.Fatalf("files differ:\n%s", diff)
-	}
-	for name, b := range last(whole) {
-		if b != last(stopped)[name] {
-			t.Errorf("%s differs", name)
+	eachRun(t, func(t *testing.T, whole Options) {
+		trainOn(t, whole, simulated(t, trainer.Float16, 1), 0)
+		stopped := whole
+		stopped.Out = filepath.Join(fastDir(t), "stopped")
+		trainOn(t, stopped, simulated(t, trainer.Float16, 2), 1)
+		trainOn(t, stopped, simulated(t, trainer.Float16, 3), 0)
+		last := func(o Options) map[string]string {
+			all := files(t, stepDir(o, 2))
+			delete(all, "manifest.json") // has hashes of the others
+			return all
 		}
-	}
+		if diff := cmp.Diff(keys(last(whole)), keys(last(stopped))); diff != "" {
+			t.Fatalf("files differ:\n%s", diff)
+		}
+		for name, b := range last(whole) {
+			if b != last(stopped)[name] {
+				t.Errorf("%s differs", name)
+			}
+		}
+	})
 }
 
 // A noting backend keeps what each step has returned.
@@ -201,27 +232,41 @@ func TestARunOnGPUsWithoutNCCLSaysSo(t *testing.T) {
 // optimizer's state write the checkpoint of one; it resumes on one GPU, and that of
 // one on two.
 func TestTwoSimulatedGPUsTrainTheModelOfOne(t *testing.T) {
-	t.Parallel()
-	alone := gpuOptions(t)
-	alone.Optimizer, alone.MicroBatchTokens = trainer.LAMB, 64
-	two := alone
-	two.Out, two.Zero1 = filepath.Join(fastDir(t), "two"), true
-	trainOn(t, alone, simulated(t, trainer.Float32, 1), 0)
-	trainOnTwo(t, two)
-	near(t, "two GPUs", stepDir(two, 2), stepDir(alone, 2))
+	for name, options := range map[string]func(t *testing.T) Options{
+		"BERT": func(t *testing.T) Options {
+			o := gpuOptions(t)
+			o.Optimizer, o.MicroBatchTokens = trainer.LAMB, 64
+			return o
+		},
+		"ModernBERT, packed": func(t *testing.T) Options {
+			o := gpuModern(t)
+			o.MicroBatchTokens = 64
+			return o
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			alone := options(t)
+			two := alone
+			two.Out, two.Zero1 = filepath.Join(fastDir(t), "two"), true
+			trainOn(t, alone, simulated(t, trainer.Float32, 1), 0)
+			trainOnTwo(t, two)
+			near(t, "two GPUs", stepDir(two, 2), stepDir(alone, 2))
 
-	// The first half of one run, the second of the other.
-	for _, o := range []Options{alone, two} {
-		if err := os.RemoveAll(stepDir(o, 2)); err != nil {
-			t.Fatal(err)
-		}
+			// The first half of one run, the second of the other.
+			for _, o := range []Options{alone, two} {
+				if err := os.RemoveAll(stepDir(o, 2)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			resumed := two
+			resumed.Zero1 = false
+			trainOn(t, resumed, simulated(t, trainer.Float32, 2), 0)
+			alone.Zero1 = true
+			trainOnTwo(t, alone)
+			near(t, "resumed", stepDir(two, 2), stepDir(alone, 2))
+		})
 	}
-	resumed := two
-	resumed.Zero1 = false
-	trainOn(t, resumed, simulated(t, trainer.Float32, 2), 0)
-	alone.Zero1 = true
-	trainOnTwo(t, alone)
-	near(t, "resumed", stepDir(two, 2), stepDir(alone, 2))
 }
 
 // near reports tensors of two checkpoints whose difference, as a fraction of the tensor's
