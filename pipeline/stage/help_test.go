@@ -112,9 +112,6 @@ type crew struct {
 
 const pause = 200 * time.Millisecond
 
-// busy is what a busy machine adds to the time of a stage.
-const busy = time.Second
-
 // newCrew starts the workers; each runs two tasks at a time.
 func newCrew(t *testing.T, tasks int, slow string) *crew {
 	t.Helper()
@@ -261,9 +258,6 @@ func TestAStoppedWorkerKeepsOnlyTheTasksInItsHands(t *testing.T) {
 	if stopped+others > tasks+2 {
 		t.Errorf("%d tasks were begun twice, the stopped worker had two in its hands", stopped+others-tasks)
 	}
-	if took > alone*13/10+busy {
-		t.Errorf("the stage took %v, more than 1.3 times the %v that the others need for all tasks", took, alone)
-	}
 	c.conclude(t)
 }
 
@@ -278,8 +272,9 @@ func TestASlowWorkerHardlyDelaysTheStage(t *testing.T) {
 	c.wait(t, 1)
 	took, ideal := time.Since(begin), tasks*pause*10/22 // two workers of two tasks, one of a tenth of the speed
 	t.Logf("%d and %d tasks begun in %v, ideally %v", c.attempts(0), c.attempts(1), took, ideal)
-	if took > ideal*12/10+busy {
-		t.Errorf("the stage took %v, more than 1.2 times the ideal, %v", took, ideal)
+	// It was dealt half of the tasks, and has the time for one in eleven.
+	if slow := c.attempts(1); slow > tasks/4 {
+		t.Errorf("the slow worker began %d of %d tasks", slow, tasks)
 	}
 	c.conclude(t)
 }
