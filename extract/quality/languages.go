@@ -3,6 +3,7 @@ package quality
 import (
 	"math"
 	"strings"
+	"sync"
 )
 
 // NoSpaces is the prefix of limits for documents in scripts without spaces between words:
@@ -14,19 +15,21 @@ const NoSpaces = "no-spaces"
 // section 3.4), they are taken from the distribution in articles of Wikipedia in such a
 // language, here the 1st and 99th percentile of 548 Japanese articles (for max-short-lines
 // also of 23 Chinese ones), if these are beyond the published limit.
-var withoutSpaces = map[string]float64{
-	"min-alphabetic-words":         0.72,
-	"min-punctuated-lines":         0.05,
-	"max-repeated-line-characters": 0.03,
-	"max-short-lines":              0.80,
-	"max-top-4-gram":               0.18,
-	"max-duplicate-5-grams":        0.28,
-	"max-duplicate-6-grams":        0.24,
-	"max-duplicate-7-grams":        0.20,
-	"max-duplicate-8-grams":        0.19,
-	"max-duplicate-9-grams":        0.17,
-	"max-duplicate-10-grams":       0.13,
-}
+var withoutSpaces = sync.OnceValue(func() map[string]float64 {
+	return map[string]float64{
+		"min-alphabetic-words":         0.72,
+		"min-punctuated-lines":         0.05,
+		"max-repeated-line-characters": 0.03,
+		"max-short-lines":              0.80,
+		"max-top-4-gram":               0.18,
+		"max-duplicate-5-grams":        0.28,
+		"max-duplicate-6-grams":        0.24,
+		"max-duplicate-7-grams":        0.20,
+		"max-duplicate-8-grams":        0.19,
+		"max-duplicate-9-grams":        0.17,
+		"max-duplicate-10-grams":       0.13,
+	}
+})
 
 // SplitLimit splits a key of [Options].Limits into the language, or [NoSpaces], and the
 // name of the rule. The language is "" if the limit holds for all documents.

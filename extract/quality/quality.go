@@ -116,7 +116,7 @@ func SetLimits(sets ...string) (map[string]float64, error) {
 		for _, r := range rules {
 			if r.in(set) {
 				limits[r.Name] = r.Limit
-				if limit, ok := withoutSpaces[r.Name]; ok {
+				if limit, ok := withoutSpaces()[r.Name]; ok {
 					limits[NoSpaces+":"+r.Name] = limit
 				}
 			}
