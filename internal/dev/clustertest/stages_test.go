@@ -34,7 +34,12 @@ func sources(t *testing.T) []string {
 
 // The bytes of all stages do not depend on the runner, its parallelism and how its
 // workers start.
+//
+// The TaskManagers are new: after many jobs that ended in the middle, those of the demo have
+// failed with an EOFException of a coder, for a reason that is not known yet.
 func TestAllRunnersWriteTheSameBytes(t *testing.T) {
+	restart(t, "taskmanager1")
+	restart(t, "taskmanager2")
 	if err := shared.start("pool"); err != nil {
 		t.Fatal(err)
 	}
