@@ -18,7 +18,7 @@ import (
 	"pretext/sharding"
 )
 
-// On a cluster the runner deals the tasks to its workers before the first one starts. A
+// On a cluster the runner assigns the tasks to its workers before the first one starts. A
 // worker that is slow or stopped would keep its part until the end of the stage.
 // Therefore a worker that has no tasks left helps: it runs tasks of the plan that have no
 // side-car yet, whoever has them. The store is all that workers share:
@@ -29,7 +29,7 @@ import (
 //     Only one of them can create it. A claim whose task makes no progress is followed by
 //     a second claim, and so on.
 //
-// A worker needs no claim for the tasks dealt to it, so they take no more requests than
+// A worker needs no claim for the tasks assigned to it, so they take no more requests than
 // without helpers. A helper may therefore run a task that its worker has in hand. As long
 // as more tasks are open than workers can have in hand, most of those that it takes are
 // not. Later it waits for [helpTimes.patience].
@@ -66,7 +66,7 @@ type hands struct {
 }
 
 // patience returns the time after which a task without a side-car is given to another
-// worker: twice the longest task of this process. The tasks of a stage are dealt in the
+// worker: twice the longest task of this process. The tasks of a stage are assigned in the
 // order of their size, so that the tasks in other workers' hands are similar to those
 // that this process has finished, or smaller.
 func (h *hands) patience() time.Duration {
@@ -256,7 +256,7 @@ func contains(set map[string]bool, list []string) bool {
 	return !slices.ContainsFunc(list, func(name string) bool { return !set[name] })
 }
 
-// A helper runs tasks that were dealt to other workers.
+// A helper runs tasks that were assigned to other workers.
 type helper struct {
 	folder store.Folder
 	hands  *hands

@@ -80,11 +80,8 @@ func (fn *taskFn) StartBundle(ctx context.Context, _ func(int, Result)) error {
 }
 
 func (fn *taskFn) ProcessElement(_ context.Context, task Task, _ func(int, Result)) error {
-	w, do := fn.worker, (&fn.pool.job.hands).do
-	if !flink.IsWorker() {
-		do = func(ctx context.Context, w Worker, index int) ([]Result, error) { return w.Do(ctx, index) }
-	}
-	return report(fn.pool.Go(func(ctx context.Context) ([]Result, error) { return do(ctx, w, task.Index) }))
+	w, hands := fn.worker, &fn.pool.job.hands
+	return report(fn.pool.Go(func(ctx context.Context) ([]Result, error) { return hands.do(ctx, w, task.Index) }))
 }
 
 func (fn *taskFn) FinishBundle(ctx context.Context, emit func(int, Result)) error {

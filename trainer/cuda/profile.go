@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,12 +18,13 @@ type Profile struct {
 	device.Device
 	on    bool
 	work  Work // of the next launch or product
-	spans []span
-	free  []device.Event
+	spans device.Spans[Work]
 }
 
 // NewProfile returns a profile of d. Pass it to [New].
-func NewProfile(d device.Device) *Profile { return &Profile{Device: d} }
+func NewProfile(d device.Device) *Profile {
+	return &Profile{Device: d, spans: device.NewSpans[Work](d)}
+}
 
 // Work is what the launches of a kernel, or the products of a shape, do and take together.
 type Work struct {
@@ -40,39 +40,27 @@ type Work struct {
 	Took  time.Duration `json:"nanoseconds"`
 }
 
-// A span is queued work with the events before and after it.
-type span struct {
-	work     Work
-	from, to device.Event
-}
-
 // Start begins to measure.
 func (p *Profile) Start() { p.on = true }
 
 // Stop waits for all work and returns what was done since Start, the longest first.
 func (p *Profile) Stop() ([]Work, error) {
 	p.on = false
-	if err := p.Sync(); err != nil {
-		return nil, err
-	}
 	total := map[string]*Work{}
-	for _, s := range p.spans {
-		took, err := p.Elapsed(s.from, s.to)
-		if err != nil {
-			return nil, err
-		}
-		t := total[s.work.Name]
+	err := p.spans.Read(func(w Work, took time.Duration) {
+		t := total[w.Name]
 		if t == nil {
-			t = &Work{Name: s.work.Name, Width: s.work.Width}
-			total[s.work.Name] = t
+			t = &Work{Name: w.Name, Width: w.Width}
+			total[w.Name] = t
 		}
 		t.Calls++
 		t.Took += took
-		t.Bytes += s.work.Bytes
-		t.Operations += s.work.Operations
-		p.free = append(p.free, s.from, s.to)
+		t.Bytes += w.Bytes
+		t.Operations += w.Operations
+	})
+	if err != nil {
+		return nil, err
 	}
-	p.spans = p.spans[:0]
 	var list []Work
 	for _, t := range total {
 		list = append(list, *t)
@@ -100,26 +88,7 @@ func (p *Profile) measure(s device.Stream, f func() error) error {
 	if !p.on || work.Name == "" { // without a name it is a measurement of another kind
 		return f()
 	}
-	from, err := p.event()
-	if err != nil {
-		return err
-	}
-	to, err := p.event()
-	if err != nil {
-		return err
-	}
-	p.spans = append(p.spans, span{work, from, to})
-	return errors.Join(p.Record(s, from), f(), p.Record(s, to))
-}
-
-// event returns an unused event, or creates one.
-func (p *Profile) event() (device.Event, error) {
-	if n := len(p.free); n > 0 {
-		e := p.free[n-1]
-		p.free = p.free[:n-1]
-		return e, nil
-	}
-	return p.NewEvent(true)
+	return p.spans.Measure(s, work, f)
 }
 
 // profiled reports whether a profile measures the queue's work.

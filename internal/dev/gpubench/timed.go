@@ -19,15 +19,8 @@ type timed struct {
 	on                 bool
 	names              map[device.Function]string
 	products           map[device.Product]string
-	free               []device.Event
-	pending            []interval
+	spans              device.Spans[string]
 	total              map[string]*kernelResult
-}
-
-// An interval is a piece of queued work with the events before and after it.
-type interval struct {
-	name     string
-	from, to device.Event
 }
 
 // A kernelResult is the result that --kernels prints for one kernel.
@@ -41,7 +34,8 @@ type kernelResult struct {
 
 func newTimed(d device.Device) *timed {
 	collectives, _ := d.(device.Collectives)
-	return &timed{Device: d, Collectives: collectives, names: map[device.Function]string{}, products: map[device.Product]string{}, total: map[string]*kernelResult{}}
+	return &timed{Device: d, Collectives: collectives, names: map[device.Function]string{}, products: map[device.Product]string{},
+		spans: device.NewSpans[string](d), total: map[string]*kernelResult{}}
 }
 
 // Function calls Function of the device and records the name of the kernel.
@@ -92,31 +86,7 @@ func (t *timed) time(s device.Stream, name string, f func() error) error {
 	if !t.on {
 		return f()
 	}
-	i := interval{name: name}
-	for _, e := range []*device.Event{&i.from, &i.to} {
-		var err error
-		if *e, err = t.event(); err != nil {
-			return err
-		}
-	}
-	if err := t.Record(s, i.from); err != nil {
-		return err
-	}
-	if err := f(); err != nil {
-		return err
-	}
-	t.pending = append(t.pending, i)
-	return t.Record(s, i.to)
-}
-
-// event returns an unused event, or creates one.
-func (t *timed) event() (device.Event, error) {
-	if n := len(t.free); n > 0 {
-		e := t.free[n-1]
-		t.free = t.free[:n-1]
-		return e, nil
-	}
-	return t.NewEvent(true)
+	return t.spans.Measure(s, name, f)
 }
 
 // byKernel measures the time of each kernel in a few steps and prints the times,
@@ -129,26 +99,18 @@ func (b *bench) byKernel(w io.Writer, t *timed) error {
 		if _, _, err := b.once(); err != nil {
 			return err
 		}
-		// Waits until the queued work is done and adds its times to the totals.
-		if err := t.Sync(); err != nil {
-			return err
-		}
-		for _, i := range t.pending {
-			took, err := t.Elapsed(i.from, i.to)
-			if err != nil {
-				return err
-			}
-			r := t.total[i.name]
+		err := t.spans.Read(func(name string, took time.Duration) {
+			r := t.total[name]
 			if r == nil {
-				r = &kernelResult{Kind: "kernel", Name: i.name}
-				t.total[i.name] = r
+				r = &kernelResult{Kind: "kernel", Name: name}
+				t.total[name] = r
 			}
 			r.Calls++
 			r.Time += float64(took) / float64(time.Millisecond)
-			t.free = append(t.free, i.from, i.to)
+		})
+		if err != nil {
+			return err
 		}
-		t.pending = t.pending[:0]
-
 	}
 	t.on = false
 	defer clear(t.total)

@@ -78,8 +78,8 @@ func Instructions(tb testing.TB, names ...string) {
 	}
 }
 
-// Vectors states that a test compares vector code with plain code. On a processor
-// without any of the sets of instructions the test goes on with what there is, and logs that.
+// Vectors states that a test compares vector code with plain code. If the processor has
+// none of the named sets of instructions, Vectors logs that the test compares less.
 func Vectors(tb testing.TB, names ...string) {
 	tb.Helper()
 	if !slices.ContainsFunc(names, HasInstructions) {
