@@ -14,8 +14,9 @@
 #   look      machine, driver, libraries, train-bert doctor
 #   check     every kernel, every product, the backend's tests
 #   truth     BERT-large on 65,536 tokens against fp32 and PyTorch
-#   steps     steps of BERT-large by kernel, with LAMB, --deterministic, accumulation,
-#             fp16, fp8, on five distributions of lengths; inference
+#   steps     steps of BERT-large by kernel, beside the model on paper; with LAMB,
+#             --deterministic, accumulation, fp16, fp8, on five distributions of lengths;
+#             inference
 #   products  cuBLASLt's products of a layer, by epilogue
 #   torch     the same steps in PyTorch
 #   profile   ncu on the six heaviest kernels
@@ -193,10 +194,12 @@ steps() {
 		step infer-small 300 "$bench" infer -device sim -model tiny -vocab 64 -lengths full-32 -tokens 32 -seconds 0.01
 		step step-accumulated 300 "$bench" step -device sim -model tiny -vocab 64 -lengths full-16 -tokens 64 -seconds 0.01 -parts 4 -optimizer lamb -deterministic
 		step step-fp8 300 "$bench" step -device sim -model tiny -vocab 64 -lengths full-16 -tokens 16 -seconds 0.01 -precision fp8
+		step model-time 300 "$here/train-bert" bench --device cpu --model tiny --train-batch-size 2 --max-seq-length 32 --rounds 1 --seconds 0.01
 		return
 	fi
 	local large=(step -device "$device" -model large -lengths uniform-512)
-	step step-large 90 "$bench" "${large[@]}" -seconds 40 -kernels
+	step step-large 60 "$bench" "${large[@]}" -seconds 20 -kernels
+	step model-time 30 "$here/train-bert" bench --device "$device" --model large --train-batch-size 128 --max-seq-length 512 --rounds 1 --seconds 3 --model-time
 	step step-large-lamb 30 "$bench" "${large[@]}" -seconds 10 -optimizer lamb
 	step step-large-deterministic 30 "$bench" "${large[@]}" -seconds 10 -deterministic
 	step step-large-accumulated 30 "$bench" "${large[@]}" -seconds 10 -parts 4
