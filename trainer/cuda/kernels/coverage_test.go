@@ -25,7 +25,7 @@ var checks = []struct {
 	{"loss", kernels.F32, checkCrossEntropy}, {"loss", kernels.F32, checkSumsOfLosses}, {"loss", kernels.F32, checkSpans}, {"loss", kernels.F32, checkRegression},
 	{"fp8", kernels.BF16, checkEightBits}, {"fp8", kernels.BF16, checkAmax}, {"fp8", kernels.BF16, checkSmallSizesRoll}, {"fp8", kernels.BF16, checkSizesRoll},
 	{"optim", kernels.BF16, checkManyParts}, {"optim", kernels.BF16, checkUpdates},
-	{"modern", kernels.F32, checkRotate}, {"modern", kernels.BF16, checkGated}, {"modern", kernels.F16, checkStream}, {"modern", kernels.BF16, checkWords},
+	{"modern", kernels.F32, checkRotate}, {"modern", kernels.BF16, checkGated}, {"modern", kernels.F16, checkStream}, {"modern", kernels.BF16, checkWords}, {"modern", kernels.BF16, checkMeans},
 }
 
 // TestEveryKernelIsChecked leaves out what a kernel stores last, in all kernels, one

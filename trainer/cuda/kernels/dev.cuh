@@ -148,3 +148,67 @@ DEV float block_sum(float v, float* scratch) {
   __syncthreads(); // scratch may be used again
   return t;
 }
+
+// ---- GELU and its derivative
+
+DEV float gelu(float x, bool tanh_form) {
+  if (tanh_form) return 0.5f * x * (1.f + tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x)));
+  return 0.5f * x * (1.f + erff(x * 0.7071067811865476f));
+}
+
+DEV float gelu_slope(float x, bool tanh_form) {
+  if (tanh_form) {
+    float t = tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x));
+    return 0.5f * (1.f + t) + 0.5f * x * (1.f - t * t) * 0.7978845608028654f * (1.f + 3 * 0.044715f * x * x);
+  }
+  return 0.5f * (1.f + erff(x * 0.7071067811865476f)) + x * 0.3989422804014327f * expf(-0.5f * x * x);
+}
+
+// ---- rows of LayerNorm
+//
+// A warp has a row of width h, a multiple of 64 and at most 1024. A lane owns runs of 16
+// elements, the unit of a Philox block: run k·32 + lane of the row, for k below RUNS.
+
+#define RUNS 2
+
+// Rows says where the rows of a matrix lie in the batch.
+struct Rows {
+  const int* sequence;    // (rows) sequence of each
+  const int* cu;          // (S+1) first row of each sequence
+  const i64* position;    // (S) global position of each sequence
+  const int* selected;    // (n) row of the batch of each row here; null: the same
+  int n;
+};
+
+// drop_run drops out run `run` of row `row` of width h.
+DEV void drop_run(float* v, Dropout d, Rows rows, int row, int run, int h) {
+  if (d.keep >= 256) return;
+  int at = rows.selected ? rows.selected[row] : row, s = rows.sequence[at];
+  drop16(v, d, rows.position[s], (u32)(at - rows.cu[s]) * h + run * 16);
+}
+
+// normalize turns the runs of a row into standardized values and returns 1/σ.
+DEV float normalize(float (*v)[16], int h, float eps) {
+  int lane = threadIdx.x & 31;
+  float sum = 0, squares = 0;
+  UNROLL
+  for (int k = 0; k < RUNS; k++) {
+    UNROLL
+    for (int i = 0; i < 16; i++) sum += v[k][i];
+  }
+  float mean = warp_sum(sum) / h;
+  UNROLL
+  for (int k = 0; k < RUNS; k++) {
+    if ((k * 32 + lane) * 16 < h) {
+      UNROLL
+      for (int i = 0; i < 16; i++) v[k][i] -= mean, squares += v[k][i] * v[k][i];
+    }
+  }
+  float inverse = 1.f / sqrtf(warp_sum(squares) / h + eps);
+  UNROLL
+  for (int k = 0; k < RUNS; k++) {
+    UNROLL
+    for (int i = 0; i < 16; i++) v[k][i] *= inverse;
+  }
+  return inverse;
+}

@@ -6,19 +6,6 @@
 
 DEV i64 first_of_thread() { return ((i64)blockIdx.x * THREADS + threadIdx.x) * 4; }
 
-DEV float gelu(float x, bool tanh_form) {
-  if (tanh_form) return 0.5f * x * (1.f + tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x)));
-  return 0.5f * x * (1.f + erff(x * 0.7071067811865476f));
-}
-
-DEV float gelu_slope(float x, bool tanh_form) {
-  if (tanh_form) {
-    float t = tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x));
-    return 0.5f * (1.f + t) + 0.5f * x * (1.f - t * t) * 0.7978845608028654f * (1.f + 3 * 0.044715f * x * x);
-  }
-  return 0.5f * (1.f + erff(x * 0.7071067811865476f)) + x * 0.3989422804014327f * expf(-0.5f * x * x);
-}
-
 // u (rows, width) += bias and g = gelu(u), n = rows·width.
 KERNEL(THREADS) gelu_forward(elem* g, elem* u, const elem* bias, i64 n, int width, int tanh_form) {
   i64 at = first_of_thread();

@@ -1,23 +1,11 @@
 // What ModernBERT computes and BERT does not: rotary positions, the gated activation,
 // and LayerNorm without bias before each block of a residual stream, which is in
-// single precision. In kernels of LayerNorm a warp has a row; a lane owns runs of 16
-// elements, as in norm.cu: run k·32 + lane of the row. h is a multiple of 64 and at
-// most 1024.
+// single precision.
 #include "dev.cuh"
 
 #define D 64 // size of a head
-#define RUNS 2
 #define ROWS 4 // of a block
 #define THREADS (ROWS * 32)
-
-// Rows says where the rows of a matrix lie in the batch, as in norm.cu.
-struct Rows {
-  const int* sequence;  // (rows) sequence of each
-  const int* cu;        // (S+1) first row of each sequence
-  const i64* position;  // (S) global position of each sequence
-  const int* selected;  // not read here
-  int n;
-};
 
 DEV int row_of_warp() { return blockIdx.x * ROWS + (threadIdx.x >> 5); }
 
@@ -50,19 +38,6 @@ KERNEL(THREADS) rotate(elem* x, const float2* table, Rows rows, int heads, int b
 }
 
 // ---- the gated activation
-
-DEV float gelu(float x, bool tanh_form) {
-  if (tanh_form) return 0.5f * x * (1.f + tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x)));
-  return 0.5f * x * (1.f + erff(x * 0.7071067811865476f));
-}
-
-DEV float gelu_slope(float x, bool tanh_form) {
-  if (tanh_form) {
-    float t = tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x));
-    return 0.5f * (1.f + t) + 0.5f * x * (1.f - t * t) * 0.7978845608028654f * (1.f + 3 * 0.044715f * x * x);
-  }
-  return 0.5f * (1.f + erff(x * 0.7071067811865476f)) + x * 0.3989422804014327f * expf(-0.5f * x * x);
-}
 
 // kept4 returns the factors of dropout of four elements of a row. The first is a
 // multiple of four, so that they are of one block of Philox.
@@ -128,36 +103,20 @@ DEV void store_floats(float* p, const float* v) {
   for (int i = 0; i < 16; i += 4) *(float4*)(p + i) = make_float4(v[i], v[i + 1], v[i + 2], v[i + 3]);
 }
 
-// drop_run drops out run `run` of row `row` of width h.
-DEV void drop_run(float* v, Dropout d, Rows rows, int row, int run, int h) {
-  if (d.keep >= 256) return;
-  int s = rows.sequence[row];
-  drop16(v, d, rows.position[s], (u32)(row - rows.cu[s]) * h + run * 16);
+// drop_own is drop_run of rows of which none are selected.
+DEV void drop_own(float* v, Dropout d, Rows rows, int row, int run, int h) {
+  rows.selected = 0;
+  drop_run(v, d, rows, row, run, h);
 }
 
 // standardize turns the runs of a row into standardized values, which it stores in xhat
 // (n, h) unless it is null, and stores 1/σ in inverse (n). Runs behind the row are 0 and stay so.
 DEV void standardize(elem* xhat, float* inverse, float (*v)[16], int row, int h, float eps) {
   int lane = threadIdx.x & 31;
-  float sum = 0, squares = 0;
-  UNROLL
-  for (int k = 0; k < RUNS; k++) {
-    UNROLL
-    for (int i = 0; i < 16; i++) sum += v[k][i];
-  }
-  float mean = warp_sum(sum) / h;
-  UNROLL
-  for (int k = 0; k < RUNS; k++) {
-    if ((k * 32 + lane) * 16 >= h) continue;
-    UNROLL
-    for (int i = 0; i < 16; i++) v[k][i] -= mean, squares += v[k][i] * v[k][i];
-  }
-  float scale = 1.f / sqrtf(warp_sum(squares) / h + eps);
+  float scale = normalize(v, h, eps);
   UNROLL
   for (int k = 0; k < RUNS; k++) {
     int run = k * 32 + lane;
-    UNROLL
-    for (int i = 0; i < 16; i++) v[k][i] *= scale;
     if (xhat && run * 16 < h) store16(xhat + (i64)row * h + run * 16, v[k]);
   }
   if (lane == 0) inverse[row] = scale;
@@ -210,7 +169,7 @@ KERNEL(THREADS) words_forward(elem* y, elem* xhat, float* inverse, float* stream
     int run = k * 32 + lane;
     if (run * 16 >= h) continue;
     gain_run(v[k], gain, run);
-    drop_run(v[k], d, rows, row, run, h);
+    drop_own(v[k], d, rows, row, run, h);
     store16(y + (i64)row * h + run * 16, v[k]);
     store_floats(stream + (i64)row * h + run * 16, v[k]);
   }
@@ -231,7 +190,7 @@ KERNEL(THREADS) words_backward(elem* dz, elem* dy, const float* ds, const elem* 
     load16(x, dx + (i64)row * h + run * 16);
     UNROLL
     for (int i = 0; i < 16; i++) g[k][i] += x[i];
-    drop_run(g[k], d, rows, row, run, h);
+    drop_own(g[k], d, rows, row, run, h);
     store16(dy + (i64)row * h + run * 16, g[k]);
   }
   input_gradient(g, xhat, inverse, gain, row, h);
@@ -254,7 +213,7 @@ KERNEL(THREADS) stream_forward(elem* y, elem* xhat, float* inverse, float* to, c
     int run = k * 32 + lane;
     if (run * 16 >= h) continue;
     load16(v[k], x + (i64)row * h + run * 16);
-    drop_run(v[k], d, rows, row, run, h);
+    drop_own(v[k], d, rows, row, run, h);
     if (from) {
       float s[16];
       load_floats(s, from + (i64)(index ? index[row] : row) * h + run * 16);
@@ -297,7 +256,7 @@ KERNEL(THREADS) stream_backward(float* to, elem* dx, const elem* dy, const float
       for (int i = 0; i < 16; i++) g[k][i] += s[i];
     }
     if (to) store_floats(to + (i64)row * h + run * 16, g[k]);
-    drop_run(g[k], d, rows, row, run, h);
+    drop_own(g[k], d, rows, row, run, h);
     store16(dx + (i64)row * h + run * 16, g[k]);
   }
 }
@@ -307,4 +266,30 @@ KERNEL(THREADS) spread_stream(float* to, const float* from, const int* index, in
   u32 at = first_of_thread();
   if (at >= (u32)n * h) return;
   *(float4*)(to + (i64)index[at / h] * h + at % h) = *(const float4*)(from + at);
+}
+
+// ---- what a classifier reads of a sequence
+
+// y (sequences, width): the means of the rows of x (T, width) of each sequence. blockIdx.y is
+// the sequence, and a thread has a column.
+KERNEL(THREADS) mean_rows(elem* y, const elem* x, const int* cu, int width) {
+  int column = blockIdx.x * THREADS + threadIdx.x, s = blockIdx.y;
+  if (column >= width) return;
+  float sum = 0;
+  for (int i = cu[s]; i < cu[s + 1]; i++) sum += value(x[(i64)i * width + column]);
+  y[(i64)s * width + column] = rounded(sum / (cu[s + 1] - cu[s]));
+}
+
+// dx (T, width) from the gradient dy (sequences, width) of the means. Rows of later sequences,
+// which are padding, stay as they are.
+KERNEL(THREADS) mean_rows_backward(elem* dx, const elem* dy, Rows rows, int sequences, int width) {
+  u32 at = first_of_thread();
+  int row = at / (u32)width, column = at % (u32)width;
+  if (row >= rows.n || rows.sequence[row] >= sequences) return;
+  int s = rows.sequence[row];
+  float v[4], n = rows.cu[s + 1] - rows.cu[s];
+  load4(v, dy + (i64)s * width + column);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] /= n;
+  store4(dx + at, v);
 }

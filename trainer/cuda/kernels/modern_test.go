@@ -296,7 +296,41 @@ func checkWords(f *fixture) {
 	}
 }
 
+// checkMeans holds the means of the rows of sequences and their gradient: of no row of the
+// padding behind the sequences.
+func checkMeans(f *fixture) {
+	for _, width := range []int{64, 192} {
+		s := f.sequences(3, 1, 7, 2)
+		n, sequences := len(s.row), 3
+		xAt, x := f.elems("x", f.normal(n*width))
+		y := f.output("y", sequences*width)
+		f.launch("modern", "mean_rows", sim.Dim{X: blocks(width, 128), Y: sequences}, 128, y, xAt, s.cuAt, int32(width))
+		dyAt, dy := f.elems("dy", f.normal(sequences*width))
+		before := f.normal(n * width)
+		dxAt, dx := f.elems("dx", before)
+		f.launch("modern", "mean_rows_backward", sim.Dim{X: blocks(n*width, 512)}, 128, dxAt, dyAt, s.rows, int32(sequences), int32(width))
+		want, slack := make([]float64, sequences*width), make([]float64, sequences*width)
+		off := make([]float64, n*width)
+		for r := range n {
+			q := int(s.row[r])
+			if q == sequences {
+				continue
+			}
+			count := float64(s.cu[q+1] - s.cu[q])
+			for j := range width {
+				want[q*width+j] += x[r*width+j] / count
+				slack[q*width+j] += (count + 1) * u32 * math.Abs(x[r*width+j]) / count
+				dx[r*width+j] = dy[q*width+j] / count
+				off[r*width+j] = 2 * u32 * math.Abs(dy[q*width+j])
+			}
+		}
+		f.within("means", f.read(y, sequences*width), want, slack)
+		f.within("dx", f.read(dxAt, n*width), dx, off)
+	}
+}
+
 func TestRotate(t *testing.T) { eachType(t, kernels.BF16, checkRotate) }
 func TestGated(t *testing.T)  { eachType(t, kernels.F32, checkGated) }
 func TestStream(t *testing.T) { eachType(t, kernels.F32, checkStream) }
 func TestWords(t *testing.T)  { eachType(t, kernels.F32, checkWords) }
+func TestMeans(t *testing.T)  { eachType(t, kernels.F16, checkMeans) }

@@ -1,56 +1,11 @@
 // Embeddings and LayerNorm, forward and backward, with bias, dropout and
-// residual in the same pass. A warp a row; a lane owns runs of 16 elements, the
-// unit of a Philox block: run k·32 + lane of row r. The hidden size h is a
-// multiple of 64 and at most 1024.
+// residual in the same pass. A warp a row, in runs as dev.cuh says.
 #include "dev.cuh"
 
-#define RUNS 2
 #define ROWS 4 // of a block
 #define THREADS (ROWS * 32)
 
-// Rows says where the rows of a matrix lie in the batch.
-struct Rows {
-  const int* sequence;    // (rows) sequence of each
-  const int* cu;          // (S+1) first row of each sequence
-  const i64* position;    // (S) global position of each sequence
-  const int* selected;    // (n) row of the batch of each row here; null: the same
-  int n;
-};
-
 DEV int row_of_warp() { return blockIdx.x * ROWS + (threadIdx.x >> 5); }
-
-// drop drops out run `run` of row `row` of width h.
-DEV void drop_run(float* v, Dropout d, Rows rows, int row, int run, int h) {
-  if (d.keep >= 256) return;
-  int at = rows.selected ? rows.selected[row] : row, s = rows.sequence[at];
-  drop16(v, d, rows.position[s], (u32)(at - rows.cu[s]) * h + run * 16);
-}
-
-// normalize turns the runs of a row into standardized values and returns 1/σ.
-DEV float normalize(float (*v)[16], int h, float eps) {
-  int lane = threadIdx.x & 31;
-  float sum = 0, squares = 0;
-  UNROLL
-  for (int k = 0; k < RUNS; k++) {
-    UNROLL
-    for (int i = 0; i < 16; i++) sum += v[k][i];
-  }
-  float mean = warp_sum(sum) / h;
-  UNROLL
-  for (int k = 0; k < RUNS; k++) {
-    if ((k * 32 + lane) * 16 < h) {
-      UNROLL
-      for (int i = 0; i < 16; i++) v[k][i] -= mean, squares += v[k][i] * v[k][i];
-    }
-  }
-  float inverse = 1.f / sqrtf(warp_sum(squares) / h + eps);
-  UNROLL
-  for (int k = 0; k < RUNS; k++) {
-    UNROLL
-    for (int i = 0; i < 16; i++) v[k][i] *= inverse;
-  }
-  return inverse;
-}
 
 // The standardized values of a run are not stored where the backward pass can compute them
 // again from y = v·gain + bias: where no gain is so small, alone or beside its bias, that y has
