@@ -42,6 +42,9 @@ func settings(quick bool) []setting {
 	modern := base // a global and a local layer
 	modern.Activation, modern.Segments, modern.LayerNormEps = trainer.GELU, 0, 1e-5
 	modern.Modern = &trainer.Modern{Local: []bool{false, true}, Window: 21, GlobalTheta: 160000, LocalTheta: 10000, OutputDropout: 0.1, FeedForwardDropout: 0.1, Cutoff: 2}
+	mean := modern
+	kinds := *modern.Modern
+	kinds.MeanPooling, mean.Modern = true, &kinds
 	return []setting{
 		{name: "pretraining with dropout", config: base, heads: trainer.PretrainHeads(), lengths: lengths, small: true},
 		{name: "pretraining without dropout", config: still, heads: trainer.PretrainHeads(), lengths: lengths},
@@ -53,6 +56,9 @@ func settings(quick bool) []setting {
 		{name: "span", config: base, heads: trainer.Heads{Span: true}, lengths: lengths},
 		{name: "span with limited attention", config: one, heads: trainer.Heads{Span: true}, lengths: lengths, visible: true, small: true},
 		{name: "ModernBERT", config: modern, heads: trainer.Heads{MLM: true}, lengths: lengths, small: true},
+		{name: "ModernBERT: classification", config: modern, heads: trainer.Heads{Labels: 5}, lengths: lengths},
+		{name: "ModernBERT: regression from means", config: mean, heads: trainer.Heads{Regression: true}, lengths: lengths, small: true},
+		{name: "ModernBERT: span", config: modern, heads: trainer.Heads{Span: true}, lengths: lengths, small: true},
 		{name: "long sequences with limited attention", config: one, heads: trainer.PretrainHeads(), lengths: longer, visible: true},
 	}
 }

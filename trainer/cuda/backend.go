@@ -55,7 +55,7 @@ func (b *Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (tr
 	if err := errors.Join(c.Validate(), h.Validate(), c.CheckHeads(h), o.Validate()); err != nil {
 		return nil, fmt.Errorf("open cuda model: %w", err)
 	}
-	err := supported(c, h, o)
+	err := supported(c, o)
 	if err == nil && o.Precision == trainer.Float8 {
 		err = eightBitsSupported(b.device.Properties(), c)
 	}
@@ -83,8 +83,8 @@ var types = map[trainer.Precision]struct {
 
 // supported returns an error that lists every property of the model that the
 // kernels do not support; nil if there is none.
-func supported(c trainer.Config, h trainer.Heads, o trainer.Options) error {
-	errs := []error{supportedModern(c, h)}
+func supported(c trainer.Config, o trainer.Options) error {
+	var errs []error
 	if c.HeadSize() != headSize {
 		errs = append(errs, fmt.Errorf("head size %d (hidden_size / num_attention_heads): must be %d", c.HeadSize(), headSize))
 	}
@@ -105,9 +105,6 @@ func supported(c trainer.Config, h trainer.Heads, o trainer.Options) error {
 	}
 	return errors.Join(errs...)
 }
-
-// errNoModernHeads is the error for fine-tuning heads of ModernBERT.
-var errNoModernHeads = errors.New("the GPU has no kernels yet for the classifiers of ModernBERT: use the CPU")
 
 // Bounds of [Backend.AutoTokens]. Beyond 65,536 tokens matrix products do not
 // become faster.

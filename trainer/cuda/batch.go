@@ -160,6 +160,9 @@ func (p *packer) pack(s *slot, b *trainer.Batch, want trainer.Output, train bool
 	s.n = 0
 	d := batch{real: b.Sequences(), pooled: pooledRows{n: roundUp(b.Sequences(), p.shape.pooledRows)}, tokens: roundUp(b.Tokens(), p.shape.tokenQuantum)}
 	p.tokens(s, b, &d, train)
+	if m := p.c.Modern; m != nil && m.MeanPooling && p.h.ClassifierWidth() > 0 {
+		want |= trainer.OutputHidden // every row
+	}
 	p.choice.Choose(b, p.h, want)
 	p.selection(s, b, &d, train)
 	if p.h.MLM {

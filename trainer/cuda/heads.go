@@ -26,19 +26,36 @@ type heads struct {
 	sumsHost  []byte         // page-locked, for sums
 	loss, hit device.Pointer // float32: loss of each row, and 1 if its prediction is right; sized for the largest head
 	mlm       maskedBuffers
+	read      *transform // of what ModernBERT's other heads read; nil: BERT
 	pooler    poolerBuffers
 	raw       device.Pointer // float32: logits of all heads except masked LM; the heads run one after another
 	dlogits   device.Pointer // gradients of raw as elements; equals raw in fp32
 }
 
+// A transform is the memory of the block before a decoder, norm.y = LN(gelu(x·Wᵀ + b)), for
+// a number of rows (N). BERT has it before the masked-LM decoder, ModernBERT before every
+// head, without the bias.
+type transform struct {
+	x, u, g    device.Pointer // (N, H)
+	norm       normed         // (N, H)
+	do, dg, dx device.Pointer // (N, H)
+}
+
+// request requests the memory for n rows, without that of x; name begins the names of the
+// buffers.
+func (t *transform) request(r *requests, name string, n int) {
+	for part, at := range map[string]*device.Pointer{"u": &t.u, "g": &t.g, "do": &t.do, "dg": &t.dg, "dx": &t.dx} {
+		r.elements(name+" "+part, at, n*r.c.HiddenSize)
+	}
+	r.normed(name+" norm", &t.norm, n)
+}
+
 // maskedBuffers are the buffers of the masked-LM head for one chunk of masked
 // tokens.
 type maskedBuffers struct {
-	x, u, g    device.Pointer // (M, H)
-	norm       normed         // (M, H)
-	logits     device.Pointer // (M, V)
-	do, dg, dx device.Pointer // (M, H)
-	best       device.Pointer // int32 (M): most probable word of each masked token
+	transform
+	logits device.Pointer // (M, V)
+	best   device.Pointer // int32 (M): most probable word of each masked token
 }
 
 // poolerBuffers are the buffers of the pooler.
@@ -54,14 +71,20 @@ func (s *heads) request(r *requests) {
 	r.floats("losses", &s.loss, max(n, m, 2*r.s.sequences))
 	r.floats("hits", &s.hit, max(n, m, 2*r.s.sequences))
 	if p := &s.mlm; s.h.MLM {
-		for name, at := range map[string]*device.Pointer{"x": &p.x, "u": &p.u, "g": &p.g, "do": &p.do, "dg": &p.dg, "dx": &p.dx} {
-			r.elements("masked "+name, at, m*h)
-		}
-		r.normed("masked norm", &p.norm, m)
+		r.elements("masked x", &p.x, m*h)
+		p.request(r, "masked", m)
 		r.elements("masked logits", &p.logits, m*r.s.vocabulary)
 		r.floats("best", &p.best, m)
 	}
-	if p := &s.pooler; s.h.Pooled() {
+	switch p := &s.pooler; {
+	case r.c.Modern != nil && s.h.Span:
+		s.read = &transform{}
+		s.read.request(r, "read", r.s.tokens)
+	case r.c.Modern != nil && s.h.Pooled():
+		s.read = &transform{}
+		r.elements("read x", &s.read.x, n*h)
+		s.read.request(r, "read", n)
+	case s.h.Pooled():
 		for name, at := range map[string]*device.Pointer{"first": &p.first, "y": &p.y, "dropped": &p.dropped, "dy": &p.dy, "dx": &p.dx} {
 			r.elements("pooler "+name, at, n*h)
 		}
@@ -123,11 +146,16 @@ func (s *heads) forward(p pass) {
 	if s.h.MLM {
 		s.masked(p)
 	}
-	if s.h.Pooled() {
+	switch {
+	case s.read != nil:
+		s.modern(p)
+	case s.h.Pooled():
 		s.pool(p)
-	}
-	if s.h.Span {
-		s.span(p)
+		fallthrough
+	default:
+		if s.h.Span {
+			s.span(p, p.hidden, p.dy)
+		}
 	}
 }
 
@@ -210,10 +238,22 @@ func (s *heads) nsp(p pass) {
 // classify computes a classifier or a regression from the pooled output after
 // dropout.
 func (s *heads) classify(p pass) {
-	b, x, n, h, head := &s.pooler, s.raw, p.d.pooled.n, s.config.HiddenSize, s.p.Classifier
+	b, n, h := &s.pooler, p.d.pooled.n, s.config.HiddenSize
 	drop := s.dropping(s.config.PooledDropout(), dropout.Pooled, 0)
 	s.launch("dropout_rows", rowsGrid(n), b.dropped, b.y, p.d.pooled.rows, drop, int32(h))
-	s.logits(x, b.dropped, n, head)
+	s.labels(p, b.dropped, b.dx)
+	if !s.training {
+		return
+	}
+	s.launch("dropout_rows", rowsGrid(n), b.dx, b.dx, p.d.pooled.rows, drop, int32(h))
+	s.each("add", n*h, b.dy, b.dx, int64(n*h))
+}
+
+// labels computes a classifier or a regression from input, one row for each sequence. In
+// training, dinput becomes the gradient of input.
+func (s *heads) labels(p pass, input, dinput device.Pointer) {
+	x, n, head := s.raw, p.d.pooled.n, s.p.Classifier
+	s.logits(x, input, n, head)
 	if p.out.Want&trainer.OutputLogits != 0 {
 		p.out.Logits = s.appendLogits(p.out.Logits[:0], p.d.real, head)
 	}
@@ -223,20 +263,18 @@ func (s *heads) classify(p pass) {
 	} else {
 		s.crossEntropy(single, x, targets{bias: head.master, labels: p.d.pooled.labels, coef: p.coef.Label, sum: sumLabel}, n, head.out, head.out)
 	}
-	if !s.training {
-		return
+	if s.training {
+		s.logitsGrad(input, n, head)
+		s.inputGrad(dinput, s.dlogits, n, head, 0)
 	}
-	s.logitsGrad(b.dropped, n, head)
-	s.inputGrad(b.dx, s.dlogits, n, head, 0)
-	s.launch("dropout_rows", rowsGrid(n), b.dx, b.dx, p.d.pooled.rows, drop, int32(h))
-	s.each("add", n*h, b.dy, b.dx, int64(n*h))
 }
 
 // span computes start and end of an answer: two logits for each token, a softmax
-// over the tokens of each sequence, and the mean of both losses.
-func (s *heads) span(p pass) {
+// over the tokens of each sequence, and the mean of both losses. It reads input, one row
+// for each token, and in training adds its gradient to dinput.
+func (s *heads) span(p pass, input, dinput device.Pointer) {
 	x, t, n, head := s.raw, p.d.tokens, p.d.sequences, s.p.Spans
-	s.logits(x, p.hidden, t, head)
+	s.logits(x, input, t, head)
 	if p.out.Want&trainer.OutputSpans != 0 {
 		p.out.Spans = s.appendLogits(p.out.Spans[:0], p.tokens, head)
 	}
@@ -245,8 +283,8 @@ func (s *heads) span(p pass) {
 	s.sumLosses(sumLabel, s.hit, 0, p.d.spans, 2*n)
 	s.sumLosses(sumSpanHits, ends, s.hit, p.d.spans, n) // the product of both hits is 1 if both ends are right
 	if s.training {
-		s.logitsGrad(p.hidden, t, head)
-		s.inputGrad(p.dy, s.dlogits, t, head, 1)
+		s.logitsGrad(input, t, head)
+		s.inputGrad(dinput, s.dlogits, t, head, 1)
 	}
 }
 

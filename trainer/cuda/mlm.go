@@ -34,15 +34,9 @@ func (s *heads) decoder() dense {
 // maskedLoss computes logits and losses of a chunk: transform, LayerNorm and the
 // decoder, which is tied to the word embedding.
 func (s *heads) maskedLoss(c chunk, p pass) {
-	b, h, n := &s.mlm, s.config.HiddenSize, c.rows
+	b, n := &s.mlm, c.rows
 	s.gather(b.x, p.hidden, c.index, n)
-	if s.config.Modern != nil {
-		s.modernTransform(n)
-	} else {
-		s.linear(b.u, b.x, n, s.p.Transform)
-		s.gelu(b.g, b.u, s.p.Transform.b, n, h)
-		s.norm(b.norm, b.g, 0, 0, s.p.TransformNorm, kernels.Rows{N: int32(n)}, keepAll)
-	}
+	s.transform(&b.transform, n)
 	s.linear(b.logits, b.norm.y, n, s.decoder())
 	if p.out.Want&trainer.OutputMLMLogits != 0 {
 		p.out.MLMLogits = s.appendWords(p.out.MLMLogits, c)
@@ -62,18 +56,38 @@ func (s *heads) maskedLoss(c chunk, p pass) {
 // maskedGrad adds the gradients of the masked-LM head's parameters for a chunk, and
 // adds the gradient of the encoder's output to p.dy.
 func (s *heads) maskedGrad(c chunk, p pass) {
-	b, h, n := &s.mlm, s.config.HiddenSize, c.rows
+	b, n := &s.mlm, c.rows
 	s.denseGrad(b.logits, b.norm.y, n, s.decoder(), plain)
 	s.inputGrad(b.do, b.logits, n, s.decoder(), 0)
-	if s.config.Modern != nil {
-		s.extendGrad(b.dg, b.do, b.norm, stream{rows: kernels.Rows{N: int32(n)}}, s.p.TransformNorm, keepAll)
-	} else {
-		s.normGrad(b.dg, 0, b.do, b.norm, s.p.TransformNorm, kernels.Rows{N: int32(n)}, keepAll)
-	}
-	s.each("gelu_backward", n*h, b.dg, b.u, int64(n*h), s.tanh())
-	s.denseGrad(b.dg, b.x, n, s.p.Transform, plain)
-	s.inputGrad(b.dx, b.dg, n, s.p.Transform, 0)
+	s.transformGrad(&b.transform, n)
 	s.addRows("add_rows_elem", p.dy, b.dx, c.scattered)
+}
+
+// transform computes a.norm.y from the n rows of a.x.
+func (s *heads) transform(a *transform, n int) {
+	rows, size := kernels.Rows{N: int32(n)}, n*s.config.HiddenSize
+	s.linear(a.u, a.x, n, s.p.Transform)
+	if s.config.Modern != nil {
+		s.each("gelu_again", size, a.g, a.u, int64(size), s.tanh())
+		s.extend(a.norm, a.g, stream{rows: rows}, s.p.TransformNorm, keepAll)
+		return
+	}
+	s.gelu(a.g, a.u, s.p.Transform.b, n, s.config.HiddenSize)
+	s.norm(a.norm, a.g, 0, 0, s.p.TransformNorm, rows, keepAll)
+}
+
+// transformGrad computes a.dx, the gradient of a.x, from a.do, that of a.norm.y, and adds
+// those of the parameters.
+func (s *heads) transformGrad(a *transform, n int) {
+	rows, size := kernels.Rows{N: int32(n)}, n*s.config.HiddenSize
+	if s.config.Modern != nil {
+		s.extendGrad(a.dg, a.do, a.norm, stream{rows: rows}, s.p.TransformNorm, keepAll)
+	} else {
+		s.normGrad(a.dg, 0, a.do, a.norm, s.p.TransformNorm, rows, keepAll)
+	}
+	s.each("gelu_backward", size, a.dg, a.u, int64(size), s.tanh())
+	s.denseGrad(a.dg, a.x, n, s.p.Transform, plain)
+	s.inputGrad(a.dx, a.dg, n, s.p.Transform, 0)
 }
 
 // appendWords appends the logits of a chunk, VocabSize for each masked token. It

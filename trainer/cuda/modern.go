@@ -3,7 +3,6 @@ package cuda
 import (
 	"math"
 
-	"pretext/trainer"
 	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/kernels"
 	"pretext/trainer/dropout"
@@ -219,18 +218,43 @@ func (e *encoder) wordsGrad(d *batch) {
 	e.addRows("add_rows_f32", e.p.Word.dw, g.y, d.words)
 }
 
-// transform computes norm.y = LN(gelu(x·Wᵀ)) for n rows of the masked-LM head of ModernBERT.
-func (s *heads) modernTransform(n int) {
-	b, size := &s.mlm, n*s.config.HiddenSize
-	s.linear(b.u, b.x, n, s.p.Transform)
-	s.each("gelu_again", size, b.g, b.u, int64(size), s.tanh())
-	s.extend(b.norm, b.g, stream{rows: kernels.Rows{N: int32(n)}}, s.p.TransformNorm, keepAll)
-}
-
-// supportedModern returns an error for heads of ModernBERT that have no kernels.
-func supportedModern(c trainer.Config, h trainer.Heads) error {
-	if c.Modern != nil && h != c.PretrainHeads() && h != (trainer.Heads{}) {
-		return errNoModernHeads
+// modern computes a fine-tuning head of ModernBERT: the transform of what the head reads,
+// dropout, and the classifier. In training it sets p.dy.
+func (s *heads) modern(p pass) {
+	a, d, h, n := s.read, p.d, s.config.HiddenSize, p.d.pooled.n
+	rows, drop := d.pooled.rows, s.dropping(s.config.PooledDropout(), dropout.Pooled, 0)
+	switch {
+	case s.h.Span:
+		n, rows = d.tokens, d.all
+		a.x = p.hidden
+	case s.config.Modern.MeanPooling:
+		s.clear(a.x, n*h*s.element.Size())
+		s.launch("mean_rows", device.Dim{X: blocks(h, 128), Y: d.real}, a.x, p.hidden, d.all.Cu, int32(h))
+	default:
+		s.gather(a.x, p.hidden, d.pooled.first, n)
 	}
-	return nil
+	s.transform(a, n)
+	input := a.g // nothing reads the activation any more
+	s.launch("dropout_rows", rowsGrid(n), input, a.norm.y, rows, drop, int32(h))
+	if s.h.Span {
+		if s.training {
+			s.clear(a.do, n*h*s.element.Size())
+		}
+		s.span(p, input, a.do)
+	} else {
+		s.labels(p, input, a.do)
+	}
+	if !s.training {
+		return
+	}
+	s.launch("dropout_rows", rowsGrid(n), a.do, a.do, rows, drop, int32(h))
+	s.transformGrad(a, n)
+	switch {
+	case s.h.Span:
+		s.each("add", n*h, p.dy, a.dx, int64(n*h))
+	case s.config.Modern.MeanPooling:
+		s.launch("mean_rows_backward", device.Dim{X: blocks(d.tokens*h, 4*128)}, p.dy, a.dx, d.all, int32(d.real), int32(h))
+	default:
+		s.addRows("add_rows_elem", p.dy, a.dx, d.pooled.firsts)
+	}
 }

@@ -16,7 +16,8 @@ type module struct {
 
 var modules = []module{
 	{"norm", 128, []string{"embed_forward", "norm_forward", "norm_backward", "dropout_rows"}},
-	{"modern", 128, []string{"rotate", "geglu_forward", "geglu_backward", "words_forward", "words_backward", "stream_forward", "stream_backward", "spread_stream"}},
+	{"modern", 128, []string{"rotate", "geglu_forward", "geglu_backward", "words_forward", "words_backward", "stream_forward", "stream_backward", "spread_stream",
+		"mean_rows", "mean_rows_backward"}},
 	{"attention", 128, []string{"attention_forward", "attention_delta", "attention_backward_queries", "attention_backward_keys",
 		"attention_local_forward", "attention_local_backward_queries", "attention_local_backward_keys"}},
 	{"flash", 128, []string{"flash_forward", "flash_backward", "flash_queries_done", "flash_backward_queries", "flash_backward_keys",
