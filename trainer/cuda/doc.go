@@ -11,10 +11,9 @@
 //
 // # Supported models
 //
-// BERT, and ModernBERT with its masked-LM head: a head size of 64, a hidden size of up to
-// 1024, an intermediate size that is a
-// multiple of 8, sequences of up to 8,192 tokens, any vocabulary, both forms of
-// GELU. For other models Open returns an error with the reason.
+// BERT and ModernBERT, with all heads: a head size of 64, a hidden size of up to 1024, an
+// intermediate size that is a multiple of 8, sequences of up to 8,192 tokens, any vocabulary,
+// both forms of GELU. For other models Open returns an error with the reason.
 //
 // # Types
 //

@@ -88,9 +88,10 @@ func rounded(p trainer.Precision, v float32) float32 {
 // precision, with those of the simulator: of heads of 64, which the kernels support.
 //
 // In 16 bits the rounding of the weights alone, with all else exact, moves the median
-// gradient of this model by more than the tolerance for models of representable weights. So
-// the simulator's distance from the exact gradients of the rounded weights is compared with
-// that.
+// gradient of this model by more than the tolerance of the median. newOracleStep measures
+// this effect with the CPU backend in each run. The median distance of the simulator's
+// gradients from the exact ones of the rounded weights may be 1.5 times the effect, or the
+// tolerance if that is larger. The worst gradient and the loss keep their tolerances.
 func TestModernOracleHead64(t *testing.T) {
 	dir := realdata.Path(t, "oracle-modern/head64")
 	raw, err := os.ReadFile(dir + "/losses.json")

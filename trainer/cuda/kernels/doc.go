@@ -13,7 +13,7 @@
 //	norm.cu         embeddings, LayerNorm with bias, dropout and residual
 //	attention.cu    attention over sequences of any length, with a window or without, one warp per row
 //	flash.cu        the same on tensor cores, for the 16-bit types only
-//	modern.cu       rotary positions, gated activation, and LayerNorm of ModernBERT
+//	modern.cu       rotary positions, gated activation, LayerNorm and means of sequences of ModernBERT
 //	elementwise.cu  GELU, tanh, biases, casts, sums of columns, gathering and adding rows
 //	loss.cu         cross entropy, spans, regression
 //	fp8.cu          8-bit operands: sizes, conversion with transposition; of bfloat16 only
