@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pretext/trainer"
+	"pretext/trainer/backendtest"
 )
 
 // modernConfig is a small ModernBERT: a global layer, then local ones with a window of the
@@ -64,6 +65,33 @@ func TestModernIn16BitsIsThatOfTheCPU(t *testing.T) {
 			} else {
 				t.Logf("the median gradient is off by %.2g", median)
 			}
+		})
+	}
+}
+
+// TestLongModernSequences computes gradients of sequences of several tiles, with windows that
+// bite, of the token alone, odd, and longer than the sequence.
+func TestLongModernSequences(t *testing.T) {
+	type long struct {
+		tokens, window int
+		precision      trainer.Precision
+	}
+	for i, l := range share([]long{{512, 128, trainer.BFloat16}}, []long{
+		{512, 128, trainer.BFloat16}, {512, 21, trainer.Float16}, {1000, 128, trainer.BFloat16}, {1000, 0, trainer.Float32}, {1000, 333, trainer.Float32},
+		{1000, 3000, trainer.Float16}, {8192, 128, trainer.BFloat16},
+	}) {
+		t.Run(fmt.Sprintf("%d, ±%d, %s", l.tokens, l.window/2, l.precision), func(t *testing.T) {
+			c, limit := modernConfig(64, 2, l.window), backendtest.Tolerances(l.precision)
+			c.MaxPositions = l.tokens
+			o := tinyOptions
+			o.Tokens, o.Masked, o.Precision = l.tokens+72, l.tokens/4+30, l.precision
+			p := openPair(t, simulated(uint64(20+i)), c, c.PretrainHeads(), o)
+			got, want := p.gradients(t, ragged(rand.New(rand.NewPCG(3, 4)), c, 65, l.tokens), c.PretrainHeads())
+			median := compareGradients(t, got, want, limit.Gradient)
+			if !(median <= limit.Median) {
+				t.Errorf("the median gradient is off by %.2g, allowed %.2g", median, limit.Median)
+			}
+			t.Logf("the median gradient is off by %.2g", median)
 		})
 	}
 }

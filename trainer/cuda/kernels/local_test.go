@@ -94,57 +94,99 @@ func TestHardLocalFlash(t *testing.T) {
 	inTypes(t, kernels.F16, []kernels.Type{kernels.BF16, kernels.F16}, checkHardLocalFlash)
 }
 
-// checkBand counts the sectors that are copied into tiles: of a band of ±64, three tiles of
-// keys for a tile of queries, or two at the ends of the sequence.
-func checkBand(f *fixture) { f.band(64, 3*bandTiles-2) }
+// checkBand counts what is read of a band of ±64.
+func checkBand(f *fixture) { f.band(64, 5*tile) }
 
-// bandTiles are the tiles of checkBand's sequence.
-const bandTiles = 5
+const tile = 64 // rows of a tile of flash.cu
 
-// band fails unless pairs of tiles, of queries and keys, are read.
-func (f *fixture) band(reach, pairs int) {
-	const tiles, sectors = bandTiles, headSize * headSize * 2 / 32 // of a tile
-	a := f.unsolved(f.normal(tiles*64*3*headSize), 1, 0, []int{tiles * 64}, nil)
-	a.reach, a.delta = reach, make([]float64, tiles*64)
+// band fails unless the kernels read, of n tokens, the pairs of tiles that have a query and a
+// key within reach, and no other one.
+func (f *fixture) band(reach, n int) {
+	a := f.unsolved(f.normal(n*3*headSize), 1, 0, []int{n}, nil)
+	a.reach, a.delta = reach, make([]float64, n)
 	f.flashAttention(a, false)
 	f.flashAttention(a, true)
+	const sectors = tile * headSize * 2 / 32 // of a tile; the last row of a sequence stands for those behind it
+	tiles, pairs := blocks(n, tile), 0
+	for q := range tiles {
+		for k := range tiles {
+			if d := max(q, k) - min(q, k); (d-1)*tile < reach { // the nearest rows are (d-1)·64 + 1 apart
+				pairs++
+			}
+		}
+	}
 	for name, want := range map[string]int{
 		"forward":  2 * (tiles + 2*pairs), // runs twice: queries, then keys and values
 		"backward": 2*tiles + 2*pairs, "backward_keys": 2*tiles + 2*pairs, "backward_queries": 2*tiles + 2*pairs,
 	} {
-		got, err := copied(f.kernel("flash", "flash_local_"+name))
+		got, err := sectorsOf(f.kernel("flash", "flash_local_"+name), "flash.cu", "DEV void copy_async(")
 		f.must(err)
 		if want *= sectors; got != want {
-			f.must(fmt.Errorf("reach %d: flash_local_%s copied %d sectors, want %d", reach, name, got, want))
+			f.must(fmt.Errorf("reach %d, %d tokens: flash_local_%s copied %d sectors, want %d", reach, n, name, got, want))
 		}
 	}
 }
 
+// TestLocalFlashReadsTheBandAlone has windows of the token alone, odd ones, those that end at
+// a tile's edge and beside it, and one that is longer than the sequence.
 func TestLocalFlashReadsTheBandAlone(t *testing.T) {
 	if gpu != nil {
 		t.Skip("the simulator counts")
 	}
-	bands := map[int]int{0: bandTiles, 64: 3*bandTiles - 2, 65: 5*bandTiles - 6}
+	type band struct{ reach, tokens int }
+	bands := []band{{0, 320}, {64, 320}, {65, 200}}
 	if all() {
-		bands[1], bands[63], bands[1000] = bands[64], bands[64], bandTiles*bandTiles
+		for _, reach := range []int{0, 1, 10, 63, 64, 65, 128, 3000} {
+			bands = append(bands, band{reach, 512})
+		}
+		bands = append(bands, band{0, 1000}, band{10, 1000}, band{64, 1000}, band{64, 8192})
 	}
-	for reach, pairs := range bands {
-		if err := newFixture(kernels.BF16, 1).run(func(f *fixture) { f.band(reach, pairs) }); err != nil {
+	for _, b := range bands {
+		if err := newFixture(kernels.BF16, 1).run(func(f *fixture) { f.band(b.reach, b.tokens) }); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// copied returns the sectors that a kernel's asynchronous copies have read.
-func copied(k *sim.Kernel) (int, error) {
-	text, err := os.ReadFile("flash.cu")
+// TestLocalAttentionReadsTheBandAlone counts the keys that the plain kernels read for each
+// query, and the queries for each key: those that one of a block of four reaches.
+func TestLocalAttentionReadsTheBandAlone(t *testing.T) {
+	if gpu != nil {
+		t.Skip("the simulator counts")
+	}
+	const n, sectors = 101, headSize * 4 / 32 // of a row
+	for _, reach := range []int{0, 7, 1000} {
+		err := newFixture(kernels.F32, 1).run(func(f *fixture) {
+			f.plainAttention(f.local(reach, 1, 0, n))
+			rows := 0
+			for r := range n {
+				first := r / 4 * 4
+				rows += min(n, first+4+reach) - max(0, first-reach)
+			}
+			for name, line := range map[string]string{"forward": "o0 += pj * value(v[lane])", "backward_queries": "dq0 += x * value(key[lane])", "backward_keys": "dk0 += x * value(query[lane])"} {
+				got, err := sectorsOf(f.kernel("attention", "attention_local_"+name), "attention.cu", line)
+				f.must(err)
+				if want := rows * sectors; got != want {
+					f.must(fmt.Errorf("reach %d: attention_local_%s read %d sectors, want %d", reach, name, got, want))
+				}
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// sectorsOf returns the sectors that a source line of a kernel has read.
+func sectorsOf(k *sim.Kernel, file, part string) (int, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, err
 	}
 	for i, line := range strings.Split(string(text), "\n") {
-		if strings.HasPrefix(line, "DEV void copy_async(") {
-			return int(k.CountsByLine()[fmt.Sprintf("flash.cu:%d", i+1)].Sectors), nil
+		if strings.Contains(line, part) {
+			return int(k.CountsByLine()[fmt.Sprintf("%s:%d", file, i+1)].Sectors), nil
 		}
 	}
-	return 0, fmt.Errorf("flash.cu has no copy_async")
+	return 0, fmt.Errorf("%s has no line with %q", file, part)
 }
