@@ -167,6 +167,16 @@ var wrong = []mutant{
 	{"a key at the window's end is left out", "attention", kernels.F32, "attention_local_forward", "!LOCAL || abs(r - k) <= reach", limitMoved, checkLocal},
 	{"a query at the window's end is left out", "attention", kernels.F32, "attention_local_backward_keys", "!LOCAL || abs(r - k) <= reach", limitMoved, checkLocal},
 	{"the window ends with the block's first query", "attention", kernels.F32, "attention_local_backward_queries", "return Reached{max(0, first", constant("add.s32", 4, 1), checkLocal},
+	{"positions do not restart at a sequence", "modern", kernels.F16, "rotate", "int place = row - rows.cu", first("sub.s32"), checkRotate},
+	{"the second of a pair is turned the other way", "modern", kernels.F32, "rotate", "b[j] = b[j] * c + first * s;", exchanged("sub.f32", "add.f32"), checkRotate},
+	{"dropout of the activation keeps a byte at the limit", "modern", kernels.F32, "geglu_backward", "byte_of(r, at % 16 + i) < d.keep", limitMoved, checkGated},
+	{"the gate's gradient lacks the activation", "modern", kernels.F32, "geglu_backward", "gate[i] = by * y;", first("mul.f32"), checkGated},
+	{"the residual is subtracted", "modern", kernels.BF16, "stream_forward", "v[k][i] += s[i];", exchanged("add.f32", "sub.f32"), checkStream},
+	{"rows of the stream are those of the batch", "modern", kernels.F32, "stream_forward", "index[row] : row", exchanged("setp.eq.s64", "setp.ne.s64"), checkStream},
+	{"the mean is added to the gradient of the stream", "modern", kernels.F32, "stream_backward", "g[k][i] - sum - x[k][i] * dot", exchanged("sub.f32", "add.f32"), checkStream},
+	{"the words' gradient lacks that of the stream", "modern", kernels.F16, "words_backward", "g[k][i] += x[i];", first("add.f32"), checkWords},
+	{"a mean is a sum", "modern", kernels.F32, "mean_rows", "rounded(sum / (cu[s + 1] - cu[s]))", first("div.rn.f32"), checkMeans},
+	{"rows of padding have a gradient", "modern", kernels.F32, "mean_rows_backward", "rows.sequence[row] >= sequences", limitMoved, checkMeans},
 	{"a skipped step moves weights", "optim", kernels.F32, "adamw", "if (skip) continue;", without("bra"), checkUpdates},
 }
 

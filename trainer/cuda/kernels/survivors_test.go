@@ -57,6 +57,8 @@ var numericFaults = []numericFault{
 			return false
 		})
 	}, checkHardEntropy},
+	{"the halves of the gated product are swapped", "modern", "geglu_forward", kernels.F32, swappedLoads, checkGated},
+	{"the halves are swapped in the gradient", "modern", "geglu_backward", kernels.F32, swappedLoads, checkGated},
 	{"1/σ has 8 bits in the forward pass", "norm", "norm_forward", kernels.BF16, func(k *ptx.Kernel) int { return eightBits(k, "rcp.rn.f32") }, checkHardNorm},
 	{"1/σ has 8 bits in the backward pass", "norm", "norm_backward", kernels.BF16, func(k *ptx.Kernel) int { return eightBits(k, "ld.global.f32") }, checkNorm},
 }
@@ -85,6 +87,17 @@ func maximumStarts(k *ptx.Kernel, v float32) int {
 		in.Args = []ptx.Operand{in.Args[0], float(v)}
 		return true
 	})
+}
+
+// swappedLoads exchanges the addresses of a kernel's first two loads of four elements.
+func swappedLoads(k *ptx.Kernel) int {
+	var loads []*ptx.Instruction
+	eachOp(k, "ld.global.v4.f32", func(in *ptx.Instruction) bool { loads = append(loads, in); return false })
+	if len(loads) < 2 {
+		return 0
+	}
+	loads[0].Args[0], loads[1].Args[0] = loads[1].Args[0], loads[0].Args[0]
+	return 2
 }
 
 // sets returns the instructions that set a register.
