@@ -3,7 +3,7 @@ package pipeline
 import "context"
 
 // abandon returns the result of do, or the error of ctx as soon as that is done; do then
-// goes on in the background until it ends or the process does. It is for work that takes
+// continues in the background until it ends or the process does. It is for work that takes
 // seconds to minutes, cannot look at ctx, and only reads.
 func abandon[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type result struct {

@@ -190,6 +190,42 @@ func TestAutoTokensFitTheDevice(t *testing.T) {
 	}
 }
 
+// TestThePlanHasRoomForAPaddedVocabulary holds that the bytes which AutoTokens counts are those
+// that Open allocates. A vocabulary of 50,280 is one of 50,304 on the device, and a model that
+// is padded to 50,368, as ModernBERT's, has all these rows.
+func TestThePlanHasRoomForAPaddedVocabulary(t *testing.T) {
+	plan := func(vocabulary int) (trainer.Config, int) {
+		c := modernConfig(64, 1, 8)
+		c.VocabSize = vocabulary
+		return c, newModel(c, c.PretrainHeads(), tinyOptions, newShape(c, tinyOptions, defaultLimits)).requests().size()
+	}
+	_, rounded := plan(50304)
+	_, most := plan(50368)
+	// A word has 64 weights and a bias, their gradients and both moments, and 24 logits: as
+	// many as masked tokens, with padding.
+	if row := 4*4*(64+1) + 4*24; most-rounded < 64*row {
+		t.Errorf("64 more words need %d bytes, want %d at least", most-rounded, 64*row)
+	}
+	for _, vocabulary := range []int{50280, 50304, 50368} {
+		c, size := plan(vocabulary)
+		if vocabulary < 50304 && size != rounded {
+			t.Errorf("vocabulary of %d: %d bytes, want those of 50304: %d", vocabulary, size, rounded)
+		}
+		for _, missing := range []int64{0, 256} {
+			m, err := New(sim.NewGPU(sim.Options{Memory: int64(size) - missing})).Open(c, c.PretrainHeads(), tinyOptions)
+			if (err == nil) != (missing == 0) {
+				t.Errorf("vocabulary of %d on a device of its %d bytes less %d: %v", vocabulary, size, missing, err)
+			}
+			if err == nil {
+				err = m.Close()
+			}
+			if missing == 0 && err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestMaskedTokensInSeveralChunks compares chunks of eight masked tokens with
 // the CPU: gradients, outputs, a token that is masked twice.
 func TestMaskedTokensInSeveralChunks(t *testing.T) {

@@ -126,7 +126,7 @@ func learningOptions(t *testing.T) Options {
 
 // TestLearningOnRealShards is the experiment of docs/learning.md, hours of it:
 // PRETEXT_LEARNING names the folder of its shards and config.json, where the runs
-// are kept too, so that a test that was stopped goes on.
+// are kept too, so that a test that was stopped resumes.
 func TestLearningOnRealShards(t *testing.T) {
 	dir := realdata.Variable(t, "PRETEXT_LEARNING", "hours, see docs/learning.md")
 	o := DefaultOptions()
@@ -193,7 +193,7 @@ func TestLearningOfRecipes(t *testing.T) {
 // TestLearningOfArchitectures is the comparison of docs/learning.md, hours of it: BERT and
 // a ModernBERT of fewer parameters learn from the same examples in the same order, masked
 // LM alone. In the folder that PRETEXT_LEARNING names are the shards, data; the runs are
-// kept there, so a test that was stopped goes on. ModernBERT must be 0.3 nats below the
+// kept there, so a test that was stopped resumes. ModernBERT must be 0.3 nats below the
 // unigram baseline after at most two thirds of BERT's steps and at step 3,000 at most 0.02
 // above BERT's loss. Without labels, attention or positions it must learn nothing.
 func TestLearningOfArchitectures(t *testing.T) {

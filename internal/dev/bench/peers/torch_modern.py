@@ -2,9 +2,7 @@
 
     python torch_modern.py TRAIN_BERT [--lengths 128,512] [--threads 1] [--rounds 5] [--seconds 2]
 
-In each round every work runs once for some seconds, one after the other, and ratios are taken within the
-round; the median of the rounds is printed. Speeds are tokens a second of processor time (user and system,
-all threads), which other programs at work disturb less than the clock.
+turns.py says how speeds are measured.
 
 The model is train-bert's modern-mini with a vocabulary of 8,000, on full sequences, 4,096 tokens a step, 15 %
 of them predicted. PyTorch's has no padding: the dense layers and norms run over the rows of all sequences, scaled_dot_product_attention over
@@ -12,21 +10,9 @@ all sequences at once, with the band as a mask in local layers, and the head ove
 AdamW is fused; train-bert's has the dropout of the preset.
 """
 
-import argparse
-import json
-import os
-import statistics
-import subprocess
-import time
+import turns
 
-parser = argparse.ArgumentParser()
-parser.add_argument("train_bert")
-parser.add_argument("--lengths", default="128,512")
-parser.add_argument("--threads", type=int, default=1)
-parser.add_argument("--rounds", type=int, default=5)
-parser.add_argument("--seconds", type=float, default=2)
-args = parser.parse_args()
-os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(args.threads)
+args = turns.flags(lengths="128,512")
 
 import torch  # noqa: E402  (reads the variables)
 from torch.nn import functional  # noqa: E402
@@ -36,7 +22,7 @@ TOKENS, VOCAB, LAYERS, HIDDEN, HEADS, WIDE, REACH, EPS = 4096, 8000, 4, 256, 4, 
 SIZE = HIDDEN // HEADS
 
 
-class Torch:
+class Torch(turns.Peer):
     def __init__(self, length):
         torch.manual_seed(1)
         self.length, self.sequences = length, TOKENS // length
@@ -79,32 +65,17 @@ class Torch:
         x = norm(functional.gelu(functional.linear(norm(x[self.masked], self.final), self.dense)), self.head)
         return functional.cross_entropy(functional.linear(x, self.words, self.bias), self.ids[self.masked])
 
-    def round(self):
-        start, clock, tokens = time.process_time(), time.perf_counter(), 0
-        while tokens == 0 or time.perf_counter() - clock < args.seconds:
-            self.optimizer.zero_grad(set_to_none=True)
-            self.loss().backward()
-            self.optimizer.step()
-            tokens += TOKENS
-        return tokens / (time.process_time() - start)
-
-
-class Ours:
-    def __init__(self, length):
-        self.command = [args.train_bert, "bench", "--json", "--rounds", "1", "--seconds", str(args.seconds), "--threads", str(args.threads), "--model", "modern-mini",
-                        "--vocab-size", str(VOCAB), "--max-seq-length", str(length), "--train-batch-size", str(TOKENS // length)]
-
-    def round(self):
-        return json.loads(subprocess.run(self.command, check=True, capture_output=True, text=True).stdout)["tokens_per_cpu_second"]
+    def step(self):
+        self.optimizer.zero_grad(set_to_none=True)
+        self.loss().backward()
+        self.optimizer.step()
+        return TOKENS
 
 
 print(f"torch {torch.__version__}, {args.threads} thread(s), {args.rounds} rounds\n")
 print("| tokens a sequence | train-bert, tokens/s | PyTorch | ratio (least to greatest) |")
 print("|---:|---:|---:|---:|")
 for length in map(int, args.lengths.split(",")):
-    works = [Ours(length), Torch(length)]
-    works[1].round()
-    rounds = [[w.round() for w in works] for _ in range(args.rounds)]
-    ours, theirs = (statistics.median(r[i] for r in rounds) for i in range(2))
-    ratio = sorted(r[0] / r[1] for r in rounds)
-    print(f"| {length} | {ours:,.0f} | {theirs:,.0f} | {statistics.median(ratio):.2f} ({ratio[0]:.2f} to {ratio[-1]:.2f}) |", flush=True)
+    ours = turns.Ours(args, "--model", "modern-mini", "--vocab-size", VOCAB, "--max-seq-length", length, "--train-batch-size", TOKENS // length)
+    ours, theirs, ratio = turns.measure(args, ours, Torch(length))
+    print(f"| {length} | {ours:,.0f} | {theirs:,.0f} | {ratio} |", flush=True)

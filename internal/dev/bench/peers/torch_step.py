@@ -2,10 +2,8 @@
 
     python torch_step.py TRAIN_BERT SHARDS RECORDS.jsonl [--models tiny,mini] [--threads 1] [--rounds 5] [--seconds 2]
 
-RECORDS is what `prepare-data head SHARDS --json -n 0` says. In each round every work runs once for some
-seconds, one after the other, and ratios are taken within the round; the median of the rounds is printed.
-Speeds are real tokens a second of processor time (user and system, all threads), which other programs at
-work disturb less than the clock.
+RECORDS is the output of `prepare-data head SHARDS --json -n 0`. turns.py says how speeds are measured; tokens of
+padding do not count.
 
 PyTorch's model is transformers' BertForPreTraining with dropout, clipping and AdamW: with the head on all
 positions, as transformers computes it, and with the head on the masked positions alone. Batches are 8
@@ -13,24 +11,13 @@ examples: full ones of 128 tokens with 20 masked each, made up, and those of SHA
 to 128 and train-bert does not.
 """
 
-import argparse
 import json
 import os
 import random
-import statistics
-import subprocess
-import time
 
-parser = argparse.ArgumentParser()
-parser.add_argument("train_bert")
-parser.add_argument("shards")
-parser.add_argument("records")
-parser.add_argument("--models", default="tiny,mini")
-parser.add_argument("--threads", type=int, default=1)
-parser.add_argument("--rounds", type=int, default=5)
-parser.add_argument("--seconds", type=float, default=2)
-args = parser.parse_args()
-os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(args.threads)
+import turns
+
+args = turns.flags("shards", "records", models="tiny,mini")
 
 import torch  # noqa: E402  (reads the variables)
 from transformers import BertConfig, BertForPreTraining  # noqa: E402
@@ -79,7 +66,7 @@ def batches(examples):
     return out
 
 
-class Torch:
+class Torch(turns.Peer):
     def __init__(self, size, data, masked):
         layers, hidden = SIZES[size]
         torch.manual_seed(1)
@@ -110,23 +97,6 @@ class Torch:
         self.optimizer.zero_grad(set_to_none=True)
         return b["tokens"]
 
-    def round(self):
-        start, clock, tokens = time.process_time(), time.perf_counter(), 0
-        while tokens == 0 or time.perf_counter() - clock < args.seconds:
-            tokens += self.step()
-        return tokens / (time.process_time() - start)
-
-
-class Ours:
-    def __init__(self, size, shards):
-        self.command = [args.train_bert, "bench", "--json", "--rounds", "1", "--seconds", str(args.seconds), "--threads", str(args.threads),
-                        "--train-batch-size", str(BATCH), "--model", size]
-        if shards:
-            self.command += ["--data", shards]
-
-    def round(self):
-        return json.loads(subprocess.run(self.command, check=True, capture_output=True, text=True).stdout)["tokens_per_cpu_second"]
-
 
 def main():
     random.seed(1)
@@ -141,14 +111,9 @@ def main():
     for size in args.models.split(","):
         for what, shards, data in (("full", None, full(None)), ("of the shards", args.shards, lengths)):
             VOCAB = vocab if shards else 30522
-            works = [Ours(size, shards), Torch(size, data, True), Torch(size, data, False)]
-            for w in works[1:]:
-                w.step()
-            rounds = [[w.round() for w in works] for _ in range(args.rounds)]
-            ours, masked, everywhere = (statistics.median(r[i] for r in rounds) for i in range(3))
-            ratio = sorted(r[0] / r[1] for r in rounds)
-            other = statistics.median(r[0] / r[2] for r in rounds)
-            print(f"| {size} | {what} | {ours:,.0f} | {masked:,.0f} | {statistics.median(ratio):.2f} ({ratio[0]:.2f} to {ratio[-1]:.2f}) | {everywhere:,.0f} | {other:.2f} |", flush=True)
+            ours = turns.Ours(args, "--train-batch-size", BATCH, "--model", size, *(["--data", shards] if shards else []))
+            ours, masked, ratio, everywhere, other = turns.measure(args, ours, Torch(size, data, True), Torch(size, data, False))
+            print(f"| {size} | {what} | {ours:,.0f} | {masked:,.0f} | {ratio} | {everywhere:,.0f} | {other.split()[0]} |", flush=True)
 
 
 main()
