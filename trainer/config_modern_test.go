@@ -230,6 +230,9 @@ func TestModernInitialDeviationsAreThoseOfTruncatedNormals(t *testing.T) {
 			if s.Random {
 				want, limit = 0.8796*s.Value, 2*s.Value
 			}
+			if s.Random {
+				t.Logf("%s: %.4f of the deviation, the largest value at %.3f", x.Name, got/s.Value, most/s.Value)
+			}
 			if math.Abs(got-want) > 0.01*want || most > limit*(1+1e-6) || s.Random && most < 1.9*s.Value {
 				t.Errorf("%s: deviation %v and largest %v, want %v and %v", x.Name, got, most, want, limit)
 			}

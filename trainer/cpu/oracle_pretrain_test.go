@@ -67,7 +67,7 @@ func TestOracleGradientsThatAreWrongByAThousandthFail(t *testing.T) {
 			if norm(want.floats(e.Name)) < 1e-8 {
 				continue // a thousandth of nothing
 			}
-			wrong, _ := wrongGradients(t, m, want, w, func(g trainer.Tensor) {
+			wrong, _, _ := wrongGradients(t, m, want, w, func(g trainer.Tensor) {
 				for i := range g.Data {
 					if g.Name == e.Name {
 						g.Data[i] *= 1.001

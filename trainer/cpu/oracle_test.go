@@ -169,11 +169,13 @@ func eachOracleWay(t *testing.T, f func(t *testing.T, root string, w way)) {
 }
 
 // near compares numbers by their relative difference.
-func near(t *testing.T, name string, got, want, tolerance float64) {
+func near(t *testing.T, name string, got, want, tolerance float64) float64 {
 	t.Helper()
-	if d := math.Abs(got-want) / math.Abs(want); !(d <= tolerance) {
+	d := math.Abs(got-want) / math.Abs(want)
+	if !(d <= tolerance) {
 		t.Errorf("%s: got %.17g, want %.17g, apart by %.3g of allowed %.3g", name, got, want, d, tolerance)
 	}
+	return d
 }
 
 func norm(x []float32) float64 {
@@ -194,21 +196,24 @@ func distance(a, b []float32) float64 {
 
 // closeTo compares tensors by the norm of their difference, as a fraction of
 // the norm of want.
-func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) {
+func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) float64 {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: got %d elements, want %d", name, len(got), len(want))
-		return
+		return math.Inf(1)
 	}
-	if d := distance(got, want) / norm(want); !(d <= tolerance) {
+	d := distance(got, want) / norm(want)
+	if !(d <= tolerance) {
 		t.Errorf("%s: apart by %.3g of allowed %.3g", name, d, tolerance)
 	}
+	return d
 }
 
 // checkGradients compares all gradients with a file.
 func checkGradients(t *testing.T, m trainer.Model, want oracleFile, w way) {
 	t.Helper()
-	wrong, n := wrongGradients(t, m, want, w, func(trainer.Tensor) {})
+	wrong, n, worst := wrongGradients(t, m, want, w, func(trainer.Tensor) {})
+	t.Logf("%d gradients, the worst apart by %.2g of allowed %.2g", n, worst, tolerances[w.precision].gradient)
 	for name, reason := range wrong {
 		t.Errorf("%s: %s", name, reason)
 	}
@@ -218,9 +223,9 @@ func checkGradients(t *testing.T, m trainer.Model, want oracleFile, w way) {
 }
 
 // wrongGradients compares the n gradients, after change has modified them, and
-// returns the errors by tensor name. If the true gradient is zero (key biases;
+// returns the errors by tensor name, and the largest relative one. If the true gradient is zero (key biases;
 // parameters that only shift all span logits), it compares absolute sizes.
-func wrongGradients(t *testing.T, m trainer.Model, want oracleFile, w way, change func(g trainer.Tensor)) (wrong map[string]string, n int) {
+func wrongGradients(t *testing.T, m trainer.Model, want oracleFile, w way, change func(g trainer.Tensor)) (wrong map[string]string, n int, worst float64) {
 	t.Helper()
 	tol := tolerances[w.precision]
 	wrong = map[string]string{}
@@ -240,11 +245,12 @@ func wrongGradients(t *testing.T, m trainer.Model, want oracleFile, w way, chang
 		if g.Name == wordEmbedding && norm(golden[:g.Shape[1]]) == 0 {
 			clear(g.Data[:g.Shape[1]])
 		}
-		if d := distance(g.Data, golden) / norm(golden); !(d <= tol.gradient) {
+		d := distance(g.Data, golden) / norm(golden)
+		if worst = max(worst, d); !(d <= tol.gradient) {
 			wrong[g.Name] = fmt.Sprintf("apart by %.3g of allowed %.3g", d, tol.gradient)
 		}
 	}
-	return wrong, n
+	return wrong, n, worst
 }
 
 // wordEmbedding's first row, of [PAD], has no gradient in transformers
