@@ -120,13 +120,26 @@ func (e *encoder[T]) attend(b *trainer.Batch, layer int) {
 		ctx, lse := k.ctx[h.first*width+h.number*h.size:], k.lse[h.number*e.o.Tokens+h.first:]
 		e.eachBlock(worker, h, func(b rowBlock[T]) {
 			e.scores(gemm, h, b)
-			for r := range b.n {
-				row, own := b.row(b.p, r, h.reach)
-				lse[b.first+r] = e.softmax(own, h.scale)
-				clearBeside(row, own)
+			var sums []T
+			if e.lower != nil {
+				sums = e.weigh(h, b, lse)
+			} else {
+				for r := range b.n {
+					row, own := b.row(b.p, r, h.reach)
+					lse[b.first+r] = e.softmax(own, h.scale)
+					clearBeside(row, own)
+				}
 			}
 			e.dropScores(b.p, h, b, layer)
+			if e.lower != nil {
+				round(b.p)
+			}
 			gemm.Mul(b.n, h.size, b.keys, kernel.Rows(b.p, b.keys), kernel.Rows(h.v[b.from*3*width:], 3*width), ctx[b.first*width:], width, false)
+			for r, sum := range sums {
+				row := ctx[(b.first+r)*width : (b.first+r)*width+h.size]
+				e.set.Scale(row, 1/sum)
+				round(row)
+			}
 		})
 	})
 }
@@ -173,11 +186,20 @@ func (e *encoder[T]) attendBlockGrad(gemm *kernel.Gemm[T], h head[T], b rowBlock
 	}
 	copy(b.dp, p)
 	e.dropScores(b.dp, h, b, layer)
+	if e.lower != nil {
+		round(b.dp)
+	}
 	gemm.Mul(b.keys, h.size, b.n, dp.T(), dctx, dv, stride, more)
 	gemm.Mul(b.n, b.keys, h.size, dctx, v.T(), b.dp, b.keys, false)
 	e.dropScores(b.dp, h, b, layer)
-	for r := range b.n {
-		e.set.SoftmaxGrad(b.dp[r*b.keys:(r+1)*b.keys], p[r*b.keys:(r+1)*b.keys], h.scale)
+	if e.lower != nil {
+		at := h.first*width + h.number*h.size
+		e.scoresGrad(h, b, e.layers[layer].ctx[at:], e.d.z[at:])
+		round(b.dp)
+	} else {
+		for r := range b.n {
+			e.set.SoftmaxGrad(b.dp[r*b.keys:(r+1)*b.keys], p[r*b.keys:(r+1)*b.keys], h.scale)
+		}
 	}
 	gemm.Mul(b.n, h.size, b.keys, dp, k, d.q[b.first*stride:], stride, false)
 	gemm.Mul(b.keys, h.size, b.n, dp.T(), q, dk, stride, more)

@@ -20,8 +20,8 @@ var _ trainer.Backend = Backend{}
 // ErrClosed is returned by the methods of a closed model.
 var ErrClosed = errors.New("model is closed")
 
-// Open creates a model. The precision is fp32, or fp64 for tests. If the
-// machine lacks the instruction set, the error wraps [trainer.ErrUnavailable].
+// Open creates a model. The precision is fp32, or for tests and experiments fp64, or bf16 or
+// fp8 with the roundings of a GPU. If the machine lacks the instruction set, the error wraps [trainer.ErrUnavailable].
 func (b Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
 	if err := errors.Join(c.Validate(), h.Validate(), c.CheckHeads(h), o.Validate()); err != nil {
 		return nil, fmt.Errorf("open cpu model: %w", err)
@@ -31,6 +31,11 @@ func (b Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (tra
 		return open[float32](b, c, h, o)
 	case trainer.Float64:
 		return open[float64](b, c, h, o)
+	case trainer.BFloat16, trainer.Float8:
+		if err := lowerSupported(c, h, o); err != nil {
+			return nil, fmt.Errorf("open cpu model: %w", err)
+		}
+		return open[float32](b, c, h, o)
 	}
 	return nil, fmt.Errorf("open cpu model: precision %q: must be %q or %q", o.Precision, trainer.Float32, trainer.Float64)
 }

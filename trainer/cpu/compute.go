@@ -14,6 +14,7 @@ type compute[T kernel.Float] struct {
 	set    *kernel.Set[T]
 	pool   *kernel.Pool
 	gemm   *kernel.Gemm[T]
+	lower  *lower[T] // nil: what is computed is not rounded further
 }
 
 // grain is the approximate number of elements in a thread's unit of work.
@@ -25,22 +26,33 @@ func (c *compute[T]) rows(n, width int, f func(lo, hi int)) {
 	c.pool.Ranges(n, max(1, grain/width), f)
 }
 
+// product computes y = x·Wᵀ, without the bias, and does not round it. y is (rows, out), x is
+// (rows, in).
+func (c *compute[T]) product(y, x []T, rows int, d *dense[T]) {
+	w := d.w
+	if d.eight != nil {
+		w, x = d.eight.w, c.eightBits(d.eight.x, x[:rows*d.in], &d.eight.input, e4m3)
+	}
+	c.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(w, d.in).T(), y, d.out, false)
+}
+
 // linear computes y = x·Wᵀ, without the bias. y is (rows, out), x is (rows, in).
 func (c *compute[T]) linear(y, x []T, rows int, d *dense[T]) {
-	c.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(d.w, d.in).T(), y, d.out, false)
+	c.product(y, x, rows, d)
+	c.round(y[:rows*d.out])
 }
 
 // affine computes y = x·Wᵀ + b, without b if d has none. y is (rows, out), x is (rows, in).
 func (c *compute[T]) affine(y, x []T, rows int, d *dense[T]) {
-	c.linear(y, x, rows, d)
-	if d.b == nil {
-		return
+	c.product(y, x, rows, d)
+	if d.b != nil {
+		c.rows(rows, d.out, func(lo, hi int) {
+			for r := lo; r < hi; r++ {
+				c.set.Add(y[r*d.out:(r+1)*d.out], d.b)
+			}
+		})
 	}
-	c.rows(rows, d.out, func(lo, hi int) {
-		for r := lo; r < hi; r++ {
-			c.set.Add(y[r*d.out:(r+1)*d.out], d.b)
-		}
-	})
+	c.round(y[:rows*d.out])
 }
 
 // denseGrad adds the gradients of W and b to d. Then it computes the gradient of x: it adds
@@ -49,8 +61,14 @@ func (c *compute[T]) denseGrad(dy, x []T, rows int, d *dense[T], dx []T, add boo
 	if d.db != nil {
 		c.columns(d.out, func(lo, hi int) { c.addColumns(d.db, dy, nil, rows, lo, hi) })
 	}
+	c.round(dy[:rows*d.out])
+	w := d.w
+	if d.eight != nil {
+		w, x, dy = d.eight.w, d.eight.x, c.eightBits(d.eight.dy, dy[:rows*d.out], &d.eight.gradient, e5m2)
+	}
 	c.gemm.Mul(d.out, d.in, rows, kernel.Rows(dy, d.out).T(), kernel.Rows(x, d.in), d.dw, d.in, true)
-	c.gemm.Mul(rows, d.in, d.out, kernel.Rows(dy, d.out), kernel.Rows(d.w, d.in), dx, d.in, add)
+	c.gemm.Mul(rows, d.in, d.out, kernel.Rows(dy, d.out), kernel.Rows(w, d.in), dx, d.in, add)
+	c.round(dx[:rows*d.in])
 }
 
 // gelu computes g, the activation of u; both have rows of n elements. If bias is not nil,
@@ -60,14 +78,19 @@ func (c *compute[T]) gelu(g, u []T, rows, n int, bias []T) {
 		for r := lo; r < hi && bias != nil; r++ {
 			c.set.Add(u[r*n:(r+1)*n], bias)
 		}
+		if c.lower != nil {
+			round(u[lo*n : hi*n])
+		}
 		c.set.GELU(g[lo*n:hi*n], u[lo*n:hi*n], c.config.Activation.Tanh())
 	})
+	c.round(g[:rows*n])
 }
 
 // geluGrad replaces du, the gradient of the activation's output, by the gradient of its
 // input u; both have rows of n elements.
 func (c *compute[T]) geluGrad(du, u []T, rows, n int) {
 	c.rows(rows, n, func(lo, hi int) { c.set.GELUGrad(du[lo*n:hi*n], u[lo*n:hi*n], c.config.Activation.Tanh()) })
+	c.round(du[:rows*n])
 }
 
 // normRow applies LayerNorm to x, row r of a matrix, and stores the result in

@@ -155,6 +155,10 @@ func (e *encoder[T]) embed(b *trainer.Batch) {
 			copy(x, e.embedded.y[r*h:(r+1)*h])
 			e.drop(b, x, r, dropout.At(dropout.Embeddings, 0))
 		}
+		if e.lower != nil {
+			round(e.layers[0].x[lo*h : hi*h])
+			round(e.embedded.xhat[lo*h : hi*h])
+		}
 	})
 }
 
@@ -167,7 +171,7 @@ func (e *encoder[T]) postNorm(b *trainer.Batch, i int) {
 	gather(k.ctx, s, e.config.HiddenSize)
 	e.linear(e.out, k.ctx, s.n, &p.Attended)
 	e.addNorm(b, s, addend[T]{p.Attended.b, k.x, s, dropout.At(dropout.AttentionOutput, i)}, &p.Norm1, &k.mid)
-	e.linear(k.u, k.mid.y, s.n, &p.Up)
+	e.product(k.u, k.mid.y, s.n, &p.Up)
 	e.gelu(e.g, k.u, s.n, p.Up.out, p.Up.b)
 	e.linear(e.out, e.g, s.n, &p.Down)
 	e.addNorm(b, s, addend[T]{p.Down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.Norm2, &k.final)
@@ -192,6 +196,7 @@ func (e *encoder[T]) addNorm(b *trainer.Batch, s rowset, with addend[T], p *norm
 			e.drop(b, row, s.row(r), with.site)
 			e.set.Add(row, with.residual[from*h:(from+1)*h])
 			e.normRow(r, row, p, y)
+			e.roundNorm(r, p, y)
 		}
 	})
 }
@@ -233,6 +238,7 @@ func (e *encoder[T]) postNormGrad(b *trainer.Batch, i int) {
 	// of the residual.
 	e.normGrad(d.z, d.y, s.n, &p.Norm2, &k.final)
 	e.dropGrad(b, s, d.z, dropout.At(dropout.FeedForward, i))
+	e.round(d.z[:s.n*h])
 	e.gelu(e.g, k.u, s.n, wide, nil) // recomputed, because the forward pass does not store it
 	e.denseGrad(d.o, e.g, s.n, &p.Down, d.u, false)
 	e.geluGrad(d.u, k.u, s.n, wide)
@@ -241,10 +247,15 @@ func (e *encoder[T]) postNormGrad(b *trainer.Batch, i int) {
 	// Attention block.
 	e.normGrad(d.y, d.z, s.n, &p.Norm1, &k.mid)
 	e.dropGrad(b, s, d.y, dropout.At(dropout.AttentionOutput, i))
+	e.round(d.y[:s.n*h])
 	e.denseGrad(d.o, k.ctx, s.n, &p.Attended, d.z, false)
 	spread(d.z, s, t, h)
 	spread(d.y, s, t, h)
+	if e.lower != nil {
+		spread(k.ctx, s, t, h)
+	}
 	e.attendGrad(b, i)
+	e.round(d.qkv[:3*t*h])
 	e.denseGrad(d.qkv, k.x, t, &p.QKV, d.y, true)
 }
 
@@ -266,7 +277,9 @@ func (e *encoder[T]) dropGrad(b *trainer.Batch, s rowset, dz []T, site dropout.S
 func (e *encoder[T]) embedGrad(b *trainer.Batch) {
 	h, p, t := e.config.HiddenSize, e.p, b.Tokens()
 	e.dropGrad(b, rowset{n: t}, e.d.y, dropout.At(dropout.Embeddings, 0))
+	e.round(e.d.o[:t*h])
 	e.normGrad(e.d.z, e.d.o, t, &p.EmbedNorm, &e.embedded)
+	e.round(e.d.z[:t*h])
 	e.columns(h, func(lo, hi int) {
 		for r := range t {
 			d := e.d.z[r*h+lo : r*h+hi]

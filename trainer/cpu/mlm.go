@@ -64,6 +64,7 @@ func (s *heads[T]) masked(p pass[T]) {
 	for i, row := range b.MaskedIndex {
 		s.set.Add(p.dy[p.rows.At(row)*h:], a.dy[i*h:(i+1)*h])
 	}
+	s.round(p.dy)
 }
 
 // mlmChunk computes logits and losses of the masked tokens [lo, hi). When training it also
@@ -101,6 +102,7 @@ func (s *heads[T]) mlmChunk(p pass[T], lo, hi int) {
 		s.gemm.Pack(&a.rows, y, n, h)
 		s.mlmWordGrad(b.MaskedIDs[lo:hi], func(j int) T { return T(p.coef.MLM * float64(b.MaskedWeights[lo+j])) })
 		s.gemm.Mul(n, h, s.config.VocabSize, kernel.Rows(a.logits, a.width).T(), kernel.Rows(s.p.Word.w, h), a.dy[lo*h:], h, false)
+		s.round(a.dy[lo*h : hi*h])
 	}
 }
 
@@ -122,6 +124,9 @@ func (s *heads[T]) mlmLogits() {
 	s.eachPart(func(worker, part, first, n int) {
 		logits, top, sum := a.logits[first*w:(first+n)*w], a.top[part*w:(part+1)*w], a.sum[part*w:(part+1)*w]
 		s.gemm.MulPacked(worker, n, w, kernel.Rows(s.p.Word.w[first*h:], h), &a.columns, logits, w, false)
+		if s.lower != nil {
+			round(logits)
+		}
 		for j := range top {
 			top[j] = T(math.Inf(-1))
 		}
@@ -166,13 +171,21 @@ func (s *heads[T]) mlmWordGrad(labels []int32, coef func(j int) T) {
 	db := s.p.DecoderBias.dw
 	s.eachPart(func(worker, _, first, n int) {
 		for i := first; i < first+n; i++ {
-			db[i] += s.set.ExpScale(a.logits[i*w:(i+1)*w], a.shift, a.scale)
+			sum := s.set.ExpScale(a.logits[i*w:(i+1)*w], a.shift, a.scale)
+			if s.lower == nil {
+				db[i] += sum
+			}
 		}
 		for j, label := range labels {
 			if i := int(label); i >= first && i < first+n {
 				a.logits[i*w+j] -= coef(j)
-				db[i] -= coef(j)
+				if s.lower == nil {
+					db[i] -= coef(j)
+				}
 			}
+		}
+		if s.lower != nil {
+			s.roundLogits(db, first, n)
 		}
 		s.gemm.MulPacked(worker, n, h, kernel.Rows(a.logits[first*w:], w), &a.rows, s.p.Word.dw[first*h:], h, true)
 	})

@@ -30,8 +30,10 @@ func newModel[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Optio
 	m := &model[T]{c: c, h: h, o: o}
 	l := bert.NewLayout(c, h, bert.NoPadding(c))
 	m.ranks = newRanks[T](o, l.Buckets)
-	m.params = newParameters(c, h, l, m.ranks)
-	ops := &compute[T]{config: c, set: s, pool: p, gemm: kernel.NewGemm(s, p)}
+	low := newLower[T](o, l.Size)
+	m.params = newParameters(c, h, l, m.ranks, low)
+	low.attach(&m.params.views, o)
+	ops := &compute[T]{config: c, set: s, pool: p, gemm: kernel.NewGemm(s, p), lower: low}
 	m.encoder = newEncoder(ops, h, o, &m.params.views)
 	m.heads = newHeads(ops, h, o, &m.params.views)
 	m.update = update[T]{compute: ops, optimizer: o.Optimizer, params: m.params, ranks: m.ranks, state: trainer.State{LossScale: 1}}
@@ -47,6 +49,7 @@ func (m *model[T]) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums
 	if out == nil {
 		out = &trainer.Outputs{}
 	}
+	m.params.lower.begin(m.params, false)
 	m.encoder.forward(b, out.Want, false)
 	return m.heads.forward(m.pass(b, out)), nil
 }
@@ -71,6 +74,7 @@ func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) er
 	if err != nil {
 		return fmt.Errorf("accumulate: %w", err)
 	}
+	m.params.lower.begin(m.params, true)
 	m.encoder.forward(b, 0, true)
 	if last && m.ranks.comm.Size() > 1 {
 		m.ranks.start(m.params.g)
@@ -122,6 +126,7 @@ func (m *model[T]) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]
 		return trainer.LoadReport{}, fmt.Errorf("load %v: %w", k, ErrClosed)
 	}
 	r, err := m.transfer.load(k, tensors)
+	m.params.lower.changed()
 	if err != nil {
 		return r, fmt.Errorf("load %v: %w", k, err)
 	}

@@ -16,12 +16,13 @@ type parameters[T kernel.Float] struct {
 	m, v   []T            // moments of parts, in their order; nil without training
 	shared []*snapshot[T] // open snapshots, which may share w, m and v
 	zeros  []T            // bias of every LayerNorm that has none
+	lower  *lower[T]      // nil: the views of weights are w
 }
 
 // newParameters allocates the weights. For training it also allocates the gradients, and the
 // moments of the parameters that this rank updates.
-func newParameters[T kernel.Float](c trainer.Config, h trainer.Heads, l bert.Layout, r *ranks[T]) *parameters[T] {
-	p := &parameters[T]{layout: l, w: make([]T, l.Size), zeros: make([]T, c.HiddenSize)}
+func newParameters[T kernel.Float](c trainer.Config, h trainer.Heads, l bert.Layout, r *ranks[T], low *lower[T]) *parameters[T] {
+	p := &parameters[T]{layout: l, w: make([]T, l.Size), zeros: make([]T, c.HiddenSize), lower: low}
 	if r.train {
 		own := 0
 		for _, b := range l.Buckets {
@@ -86,8 +87,9 @@ func appendParts(parts []part, l *bert.Layout, lo, hi int) []part {
 // dense is y = x·Wᵀ + b with its gradients (nil without training).
 type dense[T kernel.Float] struct {
 	out, in int
-	w, dw   []T // (out, in)
-	b, db   []T // (out); nil: no bias
+	w, dw   []T            // (out, in)
+	b, db   []T            // (out); nil: no bias
+	eight   *eightDense[T] // nil: operands have the type of the model
 }
 
 // norm holds the parameters of a LayerNorm and their gradients.
@@ -102,10 +104,14 @@ type table[T kernel.Float] struct{ w, dw []T }
 // from returns n weights from the start of a tensor, and their gradients.
 func (p *parameters[T]) from(name string, n int) table[T] {
 	at := p.layout.Offset[p.layout.Index(name)]
-	if p.g == nil {
-		return table[T]{w: p.w[at : at+n]}
+	w := p.w
+	if p.lower != nil {
+		w = p.lower.weights
 	}
-	return table[T]{p.w[at : at+n], p.g[at : at+n]}
+	if p.g == nil {
+		return table[T]{w: w[at : at+n]}
+	}
+	return table[T]{w[at : at+n], p.g[at : at+n]}
 }
 
 // Table implements bert.Viewer.
@@ -119,7 +125,7 @@ func (p *parameters[T]) Dense(name string, out, in int) dense[T] {
 	if p.layout.Has(name + ".bias") {
 		b = p.from(name+".bias", out)
 	}
-	return dense[T]{out, in, w.w, w.dw, b.w, b.dw}
+	return dense[T]{out: out, in: in, w: w.w, dw: w.dw, b: b.w, db: b.dw}
 }
 
 // Norm implements bert.Viewer.

@@ -22,7 +22,7 @@ func apart(t *testing.T, c trainer.Config, h trainer.Heads, o trainer.Options) (
 	pool := kernel.NewPool(2)
 	l := bert.NewLayout(c, h, bert.NoPadding(c))
 	r := newRanks[float64](o, l.Buckets)
-	p := newParameters(c, h, l, r)
+	p := newParameters(c, h, l, r, nil)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range p.w {
 		p.w[i] = 0.3 * random.NormFloat64()

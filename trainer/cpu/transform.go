@@ -34,6 +34,7 @@ func (s *heads[T]) transform(a *transform[T], n int) {
 	s.rows(n, h, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			s.normRow(r, a.g[r*h:(r+1)*h], &s.p.TransformNorm, &a.norm)
+			s.roundNorm(r, &s.p.TransformNorm, &a.norm)
 		}
 	})
 }
@@ -41,6 +42,7 @@ func (s *heads[T]) transform(a *transform[T], n int) {
 // transformGrad replaces a.dy, the gradient of a.norm.y, by the gradient of a.x.
 func (s *heads[T]) transformGrad(a *transform[T], n int) {
 	s.normGrad(a.dx, a.dy, n, &s.p.TransformNorm, &a.norm)
+	s.round(a.dx[:n*s.config.HiddenSize])
 	s.geluGrad(a.dx, a.u, n, s.config.HiddenSize)
 	s.denseGrad(a.dx, a.x, n, &s.p.Transform, a.dy, false)
 }

@@ -47,6 +47,7 @@ func (u *update[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 		}
 	}
 	clear(u.params.g)
+	info.Saturated = u.lower.roll()
 	u.sums = trainer.Sums{}
 	return info, nil
 }

@@ -14,6 +14,7 @@ import (
 	"pretext/internal/dev/tinydata"
 	"pretext/trainer"
 	"pretext/trainer/comm"
+	"pretext/trainer/cpu"
 )
 
 // Each control removes something that is necessary to learn from context. A
@@ -240,6 +241,64 @@ func TestLearningOfArchitectures(t *testing.T) {
 			t.Errorf("%s: ModernBERT learned all the same", control)
 		}
 	}
+}
+
+// TestLearningInEightBits is the comparison of docs/learning.md, an hour of it: a small BERT
+// learns masked LM in fp8, bf16 and fp32 from the same weights and examples, with the
+// roundings of a GPU ([cpu.Backend]). In the folder that PRETEXT_LEARNING names are the
+// shards, data; the runs are kept there, so a test that was stopped goes on. Over the last 200
+// of 2,000 steps the mean loss in fp8 must be within 0.5 % of that in bf16.
+func TestLearningInEightBits(t *testing.T) {
+	dir := realdata.Variable(t, "PRETEXT_LEARNING", "an hour, see docs/learning.md")
+	learn := func(p trainer.Precision, seed uint64) float64 {
+		o := DefaultOptions()
+		o.Data, o.Out, o.Model, o.NoNSP, o.Seed = filepath.Join(dir, "data"), filepath.Join(dir, fmt.Sprintf("%s-%d", p, seed)), filepath.Join(dir, "eight.json"), true, seed
+		o.TrainBatchSize, o.LearningRate, o.NumTrainSteps, o.NumWarmupSteps, o.SaveCheckpointsSteps = 64, 2e-3, 2000, 200, 500
+		o.AdamBeta2, o.BiasCorrection, o.Keep, o.Brief, o.Log, o.EvalExamples = 0.98, new(true), 1, true, os.Stderr, 2048
+		if err := os.WriteFile(o.Model, []byte(learningBERT), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		trainOn(t, o, lowered(p), 0)
+		loss := lastLoss(t, o.Out, 200)
+		t.Logf("%s, seed %d: %.4f", p, seed, loss)
+		return loss
+	}
+	for _, seed := range []uint64{1, 2} {
+		if ratio := learn(trainer.Float8, seed) / learn(trainer.BFloat16, seed); !(math.Abs(ratio-1) <= 0.005) {
+			t.Errorf("seed %d: the loss in fp8 is %.4f of that in bf16", seed, ratio)
+		}
+	}
+	for _, seed := range []uint64{1, 2} {
+		learn(trainer.Float32, seed)
+	}
+}
+
+// learningBERT is the BERT of TestLearningInEightBits.
+const learningBERT = `{"vocab_size": 200, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 1, "intermediate_size": 256,
+"max_position_embeddings": 64, "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0, "initializer_range": 0.05}`
+
+// lowered opens the CPU with the roundings of a precision.
+func lowered(p trainer.Precision) *Opened {
+	return &Opened{Kind: deviceCPU, Precision: p, backend: cpu.Backend{}, close: func() error { return nil }}
+}
+
+// lastLoss returns the mean loss of the last n steps of a run.
+func lastLoss(t *testing.T, out string, n int) float64 {
+	t.Helper()
+	var losses []float64
+	for _, line := range steady(t, out) {
+		if loss, ok := line["mlm_loss"].(float64); ok && line["grad_norm"] != nil {
+			losses = append(losses, loss)
+		}
+	}
+	if len(losses) < n {
+		t.Fatalf("%d steps with a loss, want %d", len(losses), n)
+	}
+	sum := 0.0
+	for _, l := range losses[len(losses)-n:] {
+		sum += l
+	}
+	return sum / float64(n)
 }
 
 // learning is what a run has learned, by its evaluations.
