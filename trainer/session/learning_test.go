@@ -243,33 +243,40 @@ func TestLearningOfArchitectures(t *testing.T) {
 	}
 }
 
-// TestLearningInEightBits is the comparison of docs/learning.md, an hour of it: a small BERT
-// learns masked LM in fp8, bf16 and fp32 from the same weights and examples, with the
-// roundings of a GPU ([cpu.Backend]). In the folder that PRETEXT_LEARNING names are the
-// shards, data; the runs are kept there, so a test that was stopped goes on. Over the last 200
-// of 2,000 steps the mean loss in fp8 must be within 0.5 % of that in bf16.
+// TestLearningInEightBits is the comparison of docs/learning.md, half an hour of it: a small
+// BERT learns masked LM in fp8 and bf16 from the same weights and examples, with the roundings
+// of a GPU ([cpu.Backend]): from random weights, and on from what fp32 has learned. In the
+// folder that PRETEXT_LEARNING names are the shards, data; the runs are kept there, so a test
+// that was stopped goes on. Over the last 200 of 2,000 steps the mean loss in fp8 must be at
+// most 0.5 % above that in bf16, and from trained weights within 0.5 %: how long random ones
+// stay on the plateau at the beginning is chance, and differs between two precisions.
 func TestLearningInEightBits(t *testing.T) {
-	dir := realdata.Variable(t, "PRETEXT_LEARNING", "an hour, see docs/learning.md")
-	learn := func(p trainer.Precision, seed uint64) float64 {
+	dir := realdata.Variable(t, "PRETEXT_LEARNING", "half an hour, see docs/learning.md")
+	learn := func(name, from string, p trainer.Precision, seed uint64) float64 {
 		o := DefaultOptions()
-		o.Data, o.Out, o.Model, o.NoNSP, o.Seed = filepath.Join(dir, "data"), filepath.Join(dir, fmt.Sprintf("%s-%d", p, seed)), filepath.Join(dir, "eight.json"), true, seed
+		o.Data, o.Out, o.Model, o.NoNSP, o.Seed = filepath.Join(dir, "data"), filepath.Join(dir, fmt.Sprintf("%s%s-%d", name, p, seed)), filepath.Join(dir, "eight.json"), true, seed
 		o.TrainBatchSize, o.LearningRate, o.NumTrainSteps, o.NumWarmupSteps, o.SaveCheckpointsSteps = 64, 2e-3, 2000, 200, 500
 		o.AdamBeta2, o.BiasCorrection, o.Keep, o.Brief, o.Log, o.EvalExamples = 0.98, new(true), 1, true, os.Stderr, 2048
 		if err := os.WriteFile(o.Model, []byte(learningBERT), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		trainOn(t, o, lowered(p), 0)
+		if from != "" {
+			o.Model, o.Init, o.Seed = "", from, seed+100
+		}
+		end := trainOn(t, o, lowered(p), 0)
 		loss := lastLoss(t, o.Out, 200)
-		t.Logf("%s, seed %d: %.4f", p, seed, loss)
+		t.Logf("%s%s, seed %d: training %.4f, held out %.4f", name, p, seed, loss, end.Eval.All.MLM())
 		return loss
 	}
 	for _, seed := range []uint64{1, 2} {
-		if ratio := learn(trainer.Float8, seed) / learn(trainer.BFloat16, seed); !(math.Abs(ratio-1) <= 0.005) {
-			t.Errorf("seed %d: the loss in fp8 is %.4f of that in bf16", seed, ratio)
+		learn("", "", trainer.Float32, seed)
+		start := filepath.Join(dir, fmt.Sprintf("fp32-%d", seed), "step-00002000")
+		scratch := learn("", "", trainer.Float8, seed) / learn("", "", trainer.BFloat16, seed)
+		on := learn("on-", start, trainer.Float8, seed) / learn("on-", start, trainer.BFloat16, seed)
+		learn("on-", start, trainer.Float32, seed)
+		if !(scratch <= 1.005) || !(math.Abs(on-1) <= 0.005) {
+			t.Errorf("seed %d: the loss in fp8 is %.4f of that in bf16, and %.4f from trained weights", seed, scratch, on)
 		}
-	}
-	for _, seed := range []uint64{1, 2} {
-		learn(trainer.Float32, seed)
 	}
 }
 
