@@ -39,6 +39,12 @@ type Model interface {
 	// the device is done. Apply returns the sums and any error.
 	Accumulate(b *Batch, coef Coef, last bool) error
 
+	// Prepare announces b as the batch of the next Accumulate, so that a backend may send
+	// it to its device while that computes earlier ones. b must not change before Accumulate
+	// gets it. It changes no result: Accumulate may get another batch, and Forward may come
+	// before. nil takes the announcement back. Errors are those of Accumulate.
+	Prepare(b *Batch)
+
 	// Apply ends a step: it sums the gradients over the ranks, clips them,
 	// updates the weights and clears the gradients. The learning rate is the one of
 	// schedule s at the model's own step counter. If a gradient is not finite on

@@ -28,6 +28,10 @@ type Share struct {
 	// Batches yields the micro-batches in order. A batch is valid until the
 	// next one.
 	Batches iter.Seq2[*Batch, error]
+
+	// Begin, if not nil, is called when the step begins: [Train] reads a step while the
+	// device computes the one before, and may end without it. All ranks call it.
+	Begin func() error
 }
 
 // A Saver writes checkpoints. Save is called on every rank; rank 0 writes. It
@@ -98,6 +102,7 @@ func Train(ctx context.Context, l Loop) (Progress, error) {
 
 // steps runs the steps of the schedule, until its end or until ctx is done.
 func (r *run) steps(ctx context.Context) error {
+	defer r.forget()
 	for r.at.Step < r.Schedule.Steps && !r.ended {
 		stop, err := r.step(ctx)
 		if err != nil {
@@ -144,22 +149,98 @@ type run struct {
 	skipped int        // consecutive steps without an update
 	rate    float64    // of the step, if Rate is set
 	ended   bool       // Rate has ended the run
+	next    *upcoming  // the next step; nil: not read yet
+}
+
+// An upcoming step is one that is read. Its batches are taken one after another.
+type upcoming struct {
+	share Share
+	err   error // of reading it: the error of the step, once it begins
+	pull  func() (*Batch, error, bool)
+	stop  func()
+
+	taken    bool // the first batch is taken from pull
+	first    *Batch
+	firstErr error
+	any      bool // there is a first batch
+}
+
+// read reads the step at a position.
+func (r *run) read(position int64) *upcoming {
+	u := &upcoming{stop: func() {}}
+	if u.share, u.err = r.Source.Step(position, r.Batch); u.err == nil {
+		u.pull, u.stop = iter.Pull2(u.share.Batches)
+	}
+	return u
+}
+
+// peek returns the first batch, which stays the next one.
+func (u *upcoming) peek() *Batch {
+	u.first, u.firstErr, u.any = u.pull()
+	u.taken = true
+	if !u.any || u.firstErr != nil {
+		return nil
+	}
+	return u.first
+}
+
+// batch returns the next batch.
+func (u *upcoming) batch() (b *Batch, err error, ok bool) { //nolint:staticcheck // the results of iter.Pull2
+	if u.taken {
+		u.taken = false
+		return u.first, u.firstErr, u.any
+	}
+	return u.pull()
+}
+
+// prepare reads the step after the present one and announces its first batch, unless the
+// present one is the last.
+func (r *run) prepare() {
+	if r.at.Step+1 >= r.Schedule.Steps {
+		return
+	}
+	r.next = r.read(r.at.Position + int64(r.Batch))
+	if r.next.err == nil && r.next.share.MicroBatches > 0 {
+		r.Model.Prepare(r.next.peek())
+	}
+}
+
+// forget drops the step that was read.
+func (r *run) forget() {
+	if r.next != nil {
+		r.next.stop()
+		r.Model.Prepare(nil)
+	}
+}
+
+// begin begins the step.
+func (u *upcoming) begin() error {
+	if u.err != nil || u.share.Begin == nil {
+		return u.err
+	}
+	return u.share.Begin()
 }
 
 // step runs one step. If ctx is done on any rank, it changes nothing and stop
 // is true.
 func (r *run) step(ctx context.Context) (stop bool, err error) {
-	share, err := r.Source.Step(r.at.Position, r.Batch)
-	if err != nil {
+	if r.next == nil {
+		r.next = r.read(r.at.Position)
+	}
+	if err := r.next.begin(); err != nil {
 		return false, err
 	}
-	total, stop, err := r.agree(share.Counts, ctx.Err() != nil)
+	total, stop, err := r.agree(r.next.share.Counts, ctx.Err() != nil)
 	if err != nil || stop || r.ended {
 		return stop, err
 	}
-	if err := r.accumulate(share, total.Coef()); err != nil {
+	err = r.accumulate(r.next, total.Coef())
+	r.next.stop()
+	r.next = nil
+	if err != nil {
 		return false, err
 	}
+	r.prepare() // while the device computes
 	schedule := r.Schedule
 	if r.Rate != nil {
 		schedule = Schedule{Kind: Constant, Peak: r.rate, Steps: r.Schedule.Steps}
@@ -199,10 +280,10 @@ func (r *run) agree(c Counts, done bool) (total Counts, stop bool, err error) {
 	return Counts{MaskedWeight: v[0], NSP: v[1], Labels: v[2]}, v[3] > 0, nil
 }
 
-func (r *run) accumulate(share Share, coef Coef) error {
+func (r *run) accumulate(u *upcoming, coef Coef) error {
 	var seen Counts
-	n := 0
-	for b, err := range share.Batches {
+	share, n := u.share, 0
+	for b, err, ok := u.batch(); ok; b, err, ok = u.batch() {
 		if err != nil {
 			return err
 		}

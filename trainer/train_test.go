@@ -200,6 +200,63 @@ func TestTrainTakesItsStepsAndSaves(t *testing.T) {
 
 // A step has one checkpoint, whatever asks for it: the interval, the end of the
 // run, a signal or a resume at that step.
+// told notes when a batch is announced and when a step ends.
+type told struct {
+	trainer.Model
+	notes []string
+}
+
+func (m *told) Prepare(b *trainer.Batch) {
+	note := "forget"
+	if b != nil {
+		note = fmt.Sprintf("prepare %d", b.Sequence[0])
+	}
+	m.notes = append(m.notes, note)
+	m.Model.Prepare(b)
+}
+
+func (m *told) Apply(s trainer.Schedule) (trainer.StepInfo, error) {
+	m.notes = append(m.notes, "apply")
+	return m.Model.Apply(s)
+}
+
+// The first batch of a step is announced before the step before ends, and none after the last
+// step. An error of a step that is read early is that of the step: those before it are
+// complete. A step that was read and does not begin is forgotten.
+func TestTheNextBatchIsAnnouncedBeforeAStepEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail int64
+		stop int64
+		want string
+	}{
+		"to the end": {-1, -1, "prepare 6, apply, observe, prepare 12, apply, observe, apply, observe"},
+		"an error":   {13, -1, "prepare 6, apply, observe, apply, observe, forget"},
+		"stopped":    {-1, 1, "prepare 6, apply, observe, forget"},
+	} {
+		source := newMemory(40, 500)
+		source.fail = c.fail
+		l := newLoop(t, source)
+		m := &told{Model: l.Model}
+		l.Model, l.Schedule.Steps = m, 3
+		ctx, cancel := context.WithCancel(context.Background())
+		l.Observe = func(r trainer.Report) error {
+			m.notes = append(m.notes, "observe")
+			if r.Progress.Step == c.stop {
+				cancel()
+			}
+			return nil
+		}
+		at, err := trainer.Train(ctx, l)
+		cancel()
+		if got := strings.Join(m.notes, ", "); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if (err != nil) != (name != "to the end") || c.fail >= 0 && (!errors.Is(err, errDisk) || at.Step != 2 || !strings.Contains(err.Error(), "step 2")) {
+			t.Errorf("%s: step %d, %v", name, at.Step, err)
+		}
+	}
+}
+
 func TestNoStepIsSavedTwice(t *testing.T) {
 	at := func(steps ...int64) (all []trainer.Progress) {
 		for _, step := range steps {

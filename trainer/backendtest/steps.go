@@ -12,10 +12,16 @@ import (
 func (s Suite) updates(t *testing.T, c setting, o trainer.OptimizerName) {
 	got, want := s.model(t, c, o), c.reference(t, o)
 	start := tensors(t, want, trainer.Weights)
+	next := c.batch(10)
 	for step := range uint64(3) {
-		b := c.batch(10 + step)
+		b := next
+		next = c.batch(10 + step + 1)
+		if step == 1 { // another batch than the one announced
+			b = c.batch(11)
+		}
 		c.accumulate(t, got, b)
 		c.accumulate(t, want, b)
+		got.Prepare(next)
 		g, w := apply(t, got, schedule()), apply(t, want, schedule())
 		if g.Rate != w.Rate || g.Skipped || !near(g.GradNorm, w.GradNorm, 10*s.Tolerance.Loss) {
 			t.Errorf("step %d: %+v, want %+v", step, g, w)

@@ -87,6 +87,9 @@ func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) er
 	return nil
 }
 
+// Prepare implements trainer.Model: there is nothing to send.
+func (m *model[T]) Prepare(*trainer.Batch) {}
+
 // check returns an error if the model is closed or cannot compute the batch.
 func (m *model[T]) check(b *trainer.Batch) error {
 	if m.closed {

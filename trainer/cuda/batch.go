@@ -36,6 +36,9 @@ type uploads struct {
 	packer packer
 	slots  [2]slot
 	next   int // slot of the next batch
+
+	ready    *trainer.Batch // in the slot before next, for the next training pass; nil: none
+	prepared batch          // ready, as it is packed
 }
 
 // request requests the slots' memory on the device.
@@ -45,10 +48,10 @@ func (u *uploads) request(r *requests) {
 	}
 }
 
-// send queues the copy of a batch to the device, and makes the stream main wait for it.
-// Before send writes to the slot, it waits until the slot's previous batch is copied. The
-// device starts the copy only when main has computed that previous batch.
-func (u *uploads) send(main *queue, b *trainer.Batch, want trainer.Output, train bool) (batch, error) {
+// copy packs a batch into the next slot and queues its copy to the device. Before it writes
+// to the slot, it waits until the slot's previous batch is copied. The device starts the copy
+// only when it has computed that previous batch.
+func (u *uploads) copy(b *trainer.Batch, want trainer.Output, train bool) (batch, error) {
 	s := &u.slots[u.next]
 	u.next = 1 - u.next
 	if err := u.device.SyncEvent(s.uploaded); err != nil {
@@ -58,8 +61,27 @@ func (u *uploads) send(main *queue, b *trainer.Batch, want trainer.Output, train
 	u.wait(s.consumed)
 	u.toDevice(s.base, s.host[:s.n])
 	u.record(s.uploaded)
-	main.wait(s.uploaded)
 	return d, u.err
+}
+
+// prepare copies the batch of the next training pass.
+func (u *uploads) prepare(b *trainer.Batch) {
+	d, err := u.copy(b, 0, true)
+	if err == nil { // else the device is lost, and send says so
+		u.ready, u.prepared = b, d
+	}
+}
+
+// send makes the stream main wait for the copy of a batch, which it queues unless b is ready.
+func (u *uploads) send(main *queue, b *trainer.Batch, want trainer.Output, train bool) (d batch, err error) {
+	if d = u.prepared; !train || b != u.ready {
+		d, err = u.copy(b, want, train)
+	}
+	u.ready = nil
+	if err == nil {
+		main.wait(u.slots[1-u.next].uploaded)
+	}
+	return d, err
 }
 
 // done marks the end of main's work on the latest batch: call it when all work that reads

@@ -217,6 +217,14 @@ func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) error
 	return nil
 }
 
+// Prepare implements trainer.Model: it packs b, and queues the copy to the device.
+func (m *model) Prepare(b *trainer.Batch) {
+	m.uploads.ready = nil
+	if b != nil && m.o.Train && m.check(b) == nil {
+		m.uploads.prepare(b)
+	}
+}
+
 func (m *model) accumulate(b *trainer.Batch, coef trainer.Coef) error {
 	d, err := m.begin(b, 0, true)
 	if err != nil {

@@ -17,8 +17,8 @@ func (r *run) loop(ctx context.Context) trainer.Loop {
 		Batch: r.state.Batch, Start: r.first, SaveEvery: r.o.SaveCheckpointsSteps,
 		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
 	}
-	if r.damage != nil && r.group.Size() > 1 {
-		loop.Source = agreeingSource{r}
+	if r.damage != nil {
+		loop.Source = damagedSource{r}
 	}
 	if r.pace != nil {
 		loop.Rate = r.pace.rate
@@ -59,8 +59,6 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 		if err := r.logStep(report); err != nil {
 			return err
 		}
-	} else if r.damage != nil {
-		r.damage.take()
 	}
 	step := report.Progress.Step
 	if !r.due(step) {
@@ -79,8 +77,8 @@ func (r *run) logStep(report trainer.Report) error {
 		line.Spent = r.pace.elapsed().Seconds()
 	}
 	if r.damage != nil {
-		var places []Damage
-		if places, line.LeftOut = r.damage.take(); report.Progress.Position-int64(r.state.Batch) >= r.source.Len() {
+		places := r.skipping.places
+		if line.LeftOut = r.skipping.n; report.Progress.Position-int64(r.state.Batch) >= r.source.Len() {
 			places = nil
 		}
 		for _, place := range places {

@@ -193,15 +193,31 @@ func (r *run) inTurn(f func() error) error {
 	return nil
 }
 
-// An agreeingSource checks that all ranks skip the same corrupt examples: a rank may
-// have a bad copy of the data.
-type agreeingSource struct{ *run }
+// A damagedSource notes the corrupt examples that a step skips once the step begins. It
+// checks that all ranks skip the same ones: a rank may have a bad copy of the data.
+type damagedSource struct{ *run }
+
+// skipping are the corrupt examples of a step: their number, and the first of them.
+type skipping struct {
+	places []Damage
+	n      int64
+}
 
 // Step implements [trainer.Source].
-func (s agreeingSource) Step(position int64, sequences int) (trainer.Share, error) {
+func (s damagedSource) Step(position int64, sequences int) (trainer.Share, error) {
 	share, err := s.source.Step(position, sequences)
 	if err != nil {
 		return share, err
 	}
-	return share, s.group.Agree(map[string]string{"corrupt examples so far": fmt.Sprintf("%d, hash %x", s.damage.n, s.damage.hash.Sum64())})
+	var of skipping
+	of.places, of.n = s.damage.take()
+	all := s.damage.hash.Sum64()
+	share.Begin = func() error {
+		s.skipping = of
+		if s.group.Size() == 1 {
+			return nil
+		}
+		return s.group.Agree(map[string]string{"corrupt examples so far": fmt.Sprintf("%d, hash %x", of.n, all)})
+	}
+	return share, nil
 }

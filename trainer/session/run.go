@@ -34,13 +34,14 @@ type run struct {
 	device *Opened
 	inputs
 	origin
-	config  trainer.Config
-	state   checkpoint.State // without progress
-	model   trainer.Model
-	last    *Evaluation
-	step    int64 // step of the evaluation in last
-	stopped bool  // all ranks stop by agreement
-	pace    *pace // nil: the schedule gives the rates
+	config   trainer.Config
+	state    checkpoint.State // without progress
+	model    trainer.Model
+	last     *Evaluation
+	step     int64    // step of the evaluation in last
+	stopped  bool     // all ranks stop by agreement
+	skipping skipping // of the step that runs
+	pace     *pace    // nil: the schedule gives the rates
 	runLog
 }
 
