@@ -166,7 +166,7 @@ func (s *Shard) Close(ctx context.Context) error {
 	index := entry(s.name.IndexFile(), s.records.Index())
 	car := s.records.SideCar(s.file, index)
 	car.FormatVersion, car.Stage, car.Fingerprint = FormatVersion, StageExamples, s.w.plan.Fingerprint
-	raw := Compact(car)
+	raw := car.Compact()
 	proof := entry(s.name.SideCar(), raw)
 	proof.Task = car.Task
 	for name, data := range map[string][]byte{index.Name: s.records.Index(), proof.Name: raw} {

@@ -203,6 +203,21 @@ func Compact(v any) []byte {
 	return buf.Bytes()
 }
 
+// Compact returns the side-car as [Compact] does, but takes its body as it is, since a
+// table of records has megabytes: the body must be JSON without white space.
+func (c SideCar) Compact() []byte {
+	body := c.Body
+	c.Body = nil
+	line := Compact(c)
+	if len(body) == 0 {
+		return line
+	}
+	const end = "}\n"
+	out := make([]byte, 0, len(line)+len(`,"body":`)+len(body))
+	out = append(append(out, line[:len(line)-len(end)]...), `,"body":`...)
+	return append(append(out, body...), end...)
+}
+
 // ReadManifest reads and validates the manifest of a folder. If the manifest does not
 // exist or does not belong to the folder's plan, the error matches [ErrUnfinished].
 func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {

@@ -2,7 +2,6 @@ package sharding
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 
@@ -118,10 +117,7 @@ func (s *ShardWriter) Index() []byte { return s.frames.Index() }
 // SideCar returns the side-car of the shard. file and index are the manifest entries of
 // its records file and index. The caller must set the stage and the fingerprint.
 func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
-	raw, err := json.Marshal(s.body)
-	if err != nil {
-		panic("BUG: cannot be marshalled: " + err.Error())
-	}
+	raw := s.body.compact()
 	file.Counts = s.counts()
 	file.Counts.Add(s.sources)
 	keepSpelled(file.Counts)

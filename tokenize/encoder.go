@@ -2,6 +2,8 @@ package tokenize
 
 import (
 	"unicode/utf8"
+
+	"pretext/internal/hugepages"
 )
 
 // An Encoder turns text into token ids. Its caches of words take 8 MiB. An Encoder must not
@@ -23,6 +25,7 @@ type Encoder struct {
 func (t *Tokenizer) NewEncoder() *Encoder {
 	t.built.Do(t.build)
 	e := &Encoder{Tokenizer: t, words: *newWordSplitter(t.options, t.rules), cache: new(wordCache), pieces: new(pieceCache)}
+	hugepages.Advise(e.cache[:])
 	if t.options.DoLowerCase {
 		e.lower = bytes20
 	}

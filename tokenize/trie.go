@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"pretext/internal/hugepages"
 )
 
 // A trie finds the longest vocabulary piece at the beginning of a word. It is a
@@ -227,6 +229,8 @@ func (b *trieBuilder) finish() *trie {
 // pack replaces t.nodes by t.packed and t.ids.
 func (t *trie) pack() {
 	t.packed, t.ids = make([]uint32, len(t.nodes)), make([]int32, len(t.nodes))
+	hugepages.Advise(t.packed)
+	hugepages.Advise(t.ids)
 	for state, node := range t.nodes {
 		packed := uint32(node.base) << baseShift
 		if node.parent >= 0 {

@@ -1,5 +1,7 @@
 package bzip2
 
+import "pretext/internal/hugepages"
+
 // pieceSize is the maximum number of bytes that one call of [Reader.Next]
 // returns. A block of 900 kB may expand to 46 MB.
 const pieceSize = 4 << 20
@@ -23,6 +25,8 @@ type decoder struct {
 
 func newDecoder() *decoder {
 	d := &decoder{crcs: newCRCTables()}
+	hugepages.Advise(d.table[:]) // read in a random order, as text is written
+	hugepages.Advise(d.text[:])
 	d.column.level, d.runs.vector = bestLevel, hasChunks
 	return d
 }

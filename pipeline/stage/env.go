@@ -173,7 +173,7 @@ func (s *Env) Publish(ctx context.Context, outs []*Output, more []Small, name st
 		files = append(files, unsettled{o.name, o.w})
 	}
 	car = s.proof(car)
-	proof := Small{name, sharding.Compact(car)}
+	proof := Small{name, car.Compact()}
 	for _, f := range append(slices.Clone(more), proof) {
 		w, err := s.create(ctx, f)
 		if err != nil {
@@ -257,7 +257,7 @@ func (s *Env) WriteTokenizer(ctx context.Context, o sharding.ExamplesOptions, ra
 // returns the result of the task.
 func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Result, error) {
 	car = s.proof(car)
-	e, err := s.Write(ctx, name, sharding.Compact(car))
+	e, err := s.Write(ctx, name, car.Compact())
 	return newResult(e, car), err
 }
 

@@ -3,24 +3,25 @@ package stage
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
-	"hash"
 	"runtime"
 
 	"pretext/internal/store"
+	"pretext/internal/sumpair"
 	"pretext/sharding"
 )
 
 // An Output is a file under construction that is hashed as it is written.
 type Output struct {
-	name string
-	w    store.Writer
-	buf  *bufio.Writer
-	sum  hash.Hash
-	n    int64
-	back *background // nil unless the file is written in the background
-	idle func() bool // reports whether a processor is free
+	name   string
+	w      store.Writer
+	buf    *bufio.Writer
+	sum    *sumpair.Sum
+	n      int64
+	back   *background // nil unless the file is written in the background
+	idle   func() bool // reports whether a processor is free
+	others func() bool // reports whether other tasks are running
+	spare  []byte      // the buffer that was passed to sum.Share last; nil before
 }
 
 // Create creates a file. [Env.Commit] makes the file visible; [Output.Abort] discards it.
@@ -29,7 +30,7 @@ func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Output{name: name, w: w, sum: sha256.New(), idle: s.job.idle}
+	o := &Output{name: name, w: w, sum: s.job.sums.New(), idle: s.job.idle, others: s.job.several}
 	o.buf = bufio.NewWriterSize(hashed{o}, 64<<10) // larger pieces bypass the buffer
 	return o, nil
 }
@@ -38,6 +39,9 @@ func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
 // may run at once, and fewer than the process has processors. So a job with one worker
 // uses only one processor.
 func (j *job) idle() bool { return len(j.gate) < min(cap(j.gate), runtime.GOMAXPROCS(0)) }
+
+// several reports whether several tasks are running.
+func (j *job) several() bool { return len(j.gate) > 1 }
 
 // hashed is the writer to which an Output's buffer is flushed. It writes and hashes the
 // data.
@@ -64,23 +68,40 @@ func (o *Output) Write(p []byte) (int, error) {
 // error of the last buffer.
 func (o *Output) Exchange(full []byte) (empty []byte, err error) {
 	if o.back == nil {
-		if !o.idle() {
+		idle, others := o.idle(), o.others()
+		if !idle && !others {
 			_, err := o.buf.Write(full)
 			return full[:0], err
 		}
 		if err := o.buf.Flush(); err != nil {
 			return full[:0], err
 		}
+		if !idle {
+			return o.share(full)
+		}
 		o.back = newBackground(o, cap(full))
 	}
 	return o.back.exchange(full)
 }
 
-// Wait waits until all buffers are written and returns the first error.
+// share appends full to the file at once, and lets the sum wait for that of another task.
+func (o *Output) share(full []byte) (empty []byte, err error) {
+	n, err := o.w.Write(full)
+	o.n += int64(n)
+	o.sum.Share(full[:n])
+	if empty = o.spare; empty == nil {
+		empty = make([]byte, 0, cap(full))
+	}
+	o.spare = full
+	return empty[:0], err
+}
+
+// Wait waits until all buffers are written and hashed, and returns the first error.
 func (o *Output) Wait() error {
 	if err := o.end(); err != nil {
 		return err
 	}
+	o.sum.Settle()
 	return o.buf.Flush()
 }
 
@@ -98,6 +119,7 @@ func (o *Output) end() error {
 func (o *Output) Abort() {
 	defer o.w.Abort() // also if end panics
 	_ = o.end()       // the goroutines use the file
+	o.sum.Settle()    // another task may read a buffer
 }
 
 // Entry returns the manifest entry of a committed file.

@@ -38,7 +38,8 @@ func output(t *testing.T, folder store.Folder, limit int, free func() bool) *Out
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.idle, o.w = free, &limitedWriter{o.w, limit}
+	turn := 0
+	o.idle, o.w, o.others = free, &limitedWriter{o.w, limit}, func() bool { turn++; return turn%5 > 0 }
 	return o
 }
 

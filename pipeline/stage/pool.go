@@ -9,6 +9,7 @@ import (
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
+	"pretext/internal/sumpair"
 	"pretext/sharding"
 )
 
@@ -22,7 +23,8 @@ type job struct {
 	mu     sync.Mutex    // guards spares; hold it while adding work to wg
 	wg     sync.WaitGroup
 	meter  *Meter
-	spares []any // buffers of finished tasks, to be reused
+	spares []any           // buffers of finished tasks, to be reused
+	sums   sumpair.Meeting // of the files that the tasks write
 
 	once      sync.Once
 	shared    any // data that all tasks read, loaded once

@@ -3,6 +3,8 @@ package pretrain
 import (
 	"fmt"
 	"io"
+
+	"pretext/internal/hugepages"
 )
 
 // Scratch configures where examples are stored until the final shuffle. The zero value
@@ -83,7 +85,9 @@ func (s *store) inMemory(chunk int) bool { return s.limit < 0 || chunk < s.limit
 func (s *store) current() ([]byte, error) {
 	if s.inMemory(s.chunk) {
 		if s.chunk == len(s.chunks) {
-			s.chunks = append(s.chunks, make([]byte, chunkBytes))
+			chunk := make([]byte, chunkBytes)
+			hugepages.Advise(chunk) // read in a random order
+			s.chunks = append(s.chunks, chunk)
 		}
 		return s.chunks[s.chunk], nil
 	}

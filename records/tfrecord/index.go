@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -18,11 +19,37 @@ type Span struct {
 
 // AppendIndex appends the index line of a frame to dst.
 func AppendIndex(dst []byte, s Span) []byte {
-	dst = strconv.AppendInt(dst, s.Offset, 10)
-	dst = append(dst, ' ')
-	dst = strconv.AppendInt(dst, s.Length, 10)
-	return append(dst, '\n')
+	if s.Offset < 0 || s.Length < 0 { // no frame
+		dst = append(strconv.AppendInt(dst, s.Offset, 10), ' ')
+		return append(strconv.AppendInt(dst, s.Length, 10), '\n')
+	}
+	dst = slices.Grow(dst, maxIndexLine)
+	n := len(dst)
+	line := dst[n : n+maxIndexLine]
+	at := putDecimal(line, maxIndexLine-1, uint64(s.Length))
+	line[maxIndexLine-1], line[at-1] = '\n', ' '
+	at = putDecimal(line, at-1, uint64(s.Offset))
+	return dst[:n+copy(line, line[at:])]
 }
+
+// putDecimal writes v into buf, in front of end, and returns where it begins.
+func putDecimal(buf []byte, end int, v uint64) int {
+	for v >= 100 {
+		end -= 2
+		copy(buf[end:end+2], pairs[2*(v%100):])
+		v /= 100
+	}
+	if v >= 10 {
+		end -= 2
+		copy(buf[end:end+2], pairs[2*v:])
+		return end
+	}
+	buf[end-1] = '0' + byte(v)
+	return end - 1
+}
+
+// pairs has the decimal digits of all numbers below 100.
+const pairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
 // maxIndexLine is the maximum length of an index line in bytes. Two int64 in decimal with a
 // separator and a line end are shorter.

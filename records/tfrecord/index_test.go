@@ -3,8 +3,10 @@ package tfrecord
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -167,4 +169,24 @@ func FuzzIndexReader(f *testing.F) {
 			t.Fatalf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestLinesOfAnIndexAreDecimal(t *testing.T) {
+	var got, want []byte
+	add := func(s Span) {
+		got = AppendIndex(got, s)
+		want = fmt.Appendf(want, "%d %d\n", s.Offset, s.Length)
+	}
+	for _, n := range []int64{-1, math.MinInt64, 0, 9, 10, 99, 100, 101, 999, 1000, 12345, math.MaxInt64} {
+		for _, m := range []int64{-7, 0, 5, 42, 100, 987, math.MaxInt64} {
+			add(Span{n, m})
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1_000_000 {
+		add(Span{r.Int64() >> r.IntN(63), r.Int64() >> r.IntN(63)})
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("other lines")
+	}
 }

@@ -36,7 +36,7 @@ var levels = []level{
 // compared with other programs.
 var packages = []string{
 	"extract/bzip2", "extract/wiki/wikitext",
-	"internal/pyrandom", "internal/utf8scan", "tokenize",
+	"internal/pyrandom", "internal/sumpair", "internal/utf8scan", "tokenize",
 	"records", "records/pretrain", "records/tfrecord",
 	"trainer/backendtest", "trainer/cpu", "trainer/cpu/internal/kernel", "trainer/dropout",
 }
