@@ -143,7 +143,7 @@ func FuzzParse(f *testing.F) {
 
 func TestNamesAreInTheLanguageOfTheWiki(t *testing.T) {
 	for _, c := range []struct{ lang, german, usa string }{
-		{"en", "German", "United States"}, {"uk", "німецька", "Сполучені Штати"}, {"zh", "德语", "美国"}, {"zh-Hant", "德文", "美國"},
+		{"en", "German", "United States"}, {"uk", "німецька", "США"}, {"zh", "德语", "美国"}, {"zh-Hant", "德文", "美國"},
 		{"nb", "tysk", "USA"}, {"no", "tysk", "USA"}, {"fr", "allemand", "États-Unis"},
 		// CLDR would offer French, Italian and nothing.
 		{"oc", "", ""}, {"la", "", ""}, {"ba", "", ""}, {"simple", "", ""}, {"", "German", "United States"},
