@@ -27,6 +27,7 @@ var (
 	Card        = Kind{"a card of prepare-data", isCard}
 	Definitions = Kind{"a list of templates collect", begins("# Source: the templates of ")}
 	Learned     = Kind{"a list of templates learn", begins("# Source: learned from ")}
+	Checked     = Kind{"a list of templates check", begins("# Source: checked with ")}
 	Pairs       = Kind{"a list of uses of templates learn", begins(`{"wiki":"`)}
 	Curve       = Kind{"a curve of train-bert", titled("train-bert: loss by step")}
 	CurveSVG    = Kind{"a curve of train-bert", begins(`<svg xmlns="http://www.w3.org/2000/svg" class="chart`)}

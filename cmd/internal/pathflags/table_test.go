@@ -71,6 +71,7 @@ var commands = []command{
 	{"prepare-data", "man --out NEW", []pathFlag{outDir("out", "a folder of a data set")}},
 	{"prepare-data", "templates", []pathFlag{in("templates")}},
 	{"prepare-data", "templates collect --wiki-dump DUMP --out NEW", []pathFlag{out("out"), in("wiki-dump")}},
+	{"prepare-data", "templates check --wiki-html HTML --out NEW", []pathFlag{out("out"), in("templates"), in("wiki-html")}},
 	{"prepare-data", "templates learn --wiki-html HTML --out NEW", []pathFlag{out("out"), out("pairs"), in("templates"), in("wiki-html")}},
 	{"prepare-data", "text", []pathFlag{in("templates")}},
 	{"prepare-data", "tokenize --vocab VOCAB", tokens},

@@ -38,7 +38,8 @@ with their scope ([all], [LANGUAGE] or [WIKI]):
   label circa | "um "
 
 templates collect writes such a file with the definitions of a wiki's own templates;
-templates learn proposes lines, from pages of the wiki as HTML.`,
+templates learn proposes lines, from pages of the wiki as HTML; templates check
+compares the known ones with such pages.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parsed, err := readTemplates(cmd.Context(), files)
@@ -73,7 +74,7 @@ templates learn proposes lines, from pages of the wiki as HTML.`,
 	cmd.Flags().StringVar(&wiki, "wiki-name", "", "name of the wiki, such as dewiktionary")
 	addTemplates(cmd.Flags(), &files)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the list as JSON")
-	cmd.AddCommand(newCollect(), newLearn())
+	cmd.AddCommand(newCollect(), newLearn(), newCheck())
 	return cmd
 }
 

@@ -6,30 +6,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
 	"pretext/cmd/internal/onefile"
-	"pretext/extract"
 	"pretext/extract/wiki/learn"
-	"pretext/internal/failure"
 	"pretext/internal/humanize"
 	"pretext/internal/store"
-	"pretext/pipeline"
 )
 
 // learnFlags are the flags of templates learn.
 type learnFlags struct {
-	html       []string
-	templates  []string
+	pages      htmlPages
 	out, pairs onefile.Output
 	options    learn.Options
-	workers    int
 	json       bool
 }
 
@@ -61,30 +54,28 @@ it: a line holds for the pages that were read.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringArrayVar(&f.html, "wiki-html", nil, "pages of a wiki as HTML: a snapshot of Wikimedia Enterprise (.tar.gz, .ndjson), or a directory or pattern of them, or of .html files; may be repeated")
-	addTemplates(fs, &f.templates)
+	f.pages.addTo(fs)
 	addOutFile(fs, &f.out, "file to write")
 	fs.StringVar(&f.pairs.Path, "pairs", "", "`file` for the uses that were compared, as JSON lines")
 	fs.Int64Var(&f.options.MinUses, "min-uses", f.options.MinUses, "uses that a template must have")
 	fs.Float64Var(&f.options.MinExplained, "min-explained", f.options.MinExplained, "fraction of its uses that a line must explain, over 0.5 to 1")
-	fs.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "files read at once; does not affect the output's bytes")
 	fs.BoolVar(&f.json, "json", false, "write counts, lines and templates without a line as JSON")
 	return cmd
 }
 
 func (f *learnFlags) check(ctx context.Context) error {
-	if len(f.html) == 0 || f.out.Path == "" {
+	if len(f.pages.html) == 0 || f.out.Path == "" {
 		return usagef("give --wiki-html PATH and --out FILE")
 	}
-	if f.workers < 1 {
-		return usagef("--workers %d: must be at least 1", f.workers)
+	if err := f.pages.check(); err != nil {
+		return err
 	}
 	if err := f.options.Validate(); err != nil {
 		return misuse(err)
 	}
 	f.pairs.Overwrite = f.out.Overwrite
 	for _, out := range []*onefile.Output{&f.out, &f.pairs} {
-		out.Inputs = slices.Concat(f.html, f.templates)
+		out.Inputs = slices.Concat(f.pages.html, f.pages.templates)
 		if out.Path == "" {
 			continue
 		}
@@ -105,31 +96,14 @@ type learned struct {
 	*learn.Result
 }
 
-func (f *learnFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	if f.options.Known, err = readTemplates(ctx, f.templates); err != nil {
-		return err
-	}
-	inputs, err := pipeline.HTMLInputs(ctx, f.html, func(note string) { fmt.Fprintf(stderr, "prepare-data: %s\n", note) })
+func (f *learnFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	known, table, counts, err := f.pages.read(ctx, stderr)
 	if err != nil {
 		return err
 	}
-	table := learn.NewTable()
-	counts, err := table.Read(ctx, inputs, f.workers)
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, path := range f.html {
-		names = append(names, store.Base(path))
-	}
-	if counts.Articles == 0 {
-		return failure.Damaged(fmt.Sprintf("no article in %s: %d of %d pages are malformed", strings.Join(names, ", "), counts.Rejects[extract.RejectMalformed], counts.Pages))
-	}
-	if err := checkEffect(f.options.Known, table.HasWikiOf, "the wikis of the pages"); err != nil {
-		return err
-	}
+	f.options.Known = known
 	res := table.Propose(f.options)
-	if err := f.out.Write(ctx, res.AppendFile(nil, strings.Join(names, ", "))); err != nil {
+	if err := f.out.Write(ctx, res.AppendFile(nil, f.pages.names())); err != nil {
 		return err
 	}
 	if f.pairs.Path != "" {
