@@ -22,7 +22,13 @@ const creditBytes = 8 << 10
 // brackets are the words, in lower case, that begin a note in square brackets which is
 // not the author's text.
 var brackets = [][]byte{[]byte("illustration"), []byte("footnote"), []byte("transcriber"), []byte("transcription note"), []byte("frontispiece"),
-	[]byte("decoration"), []byte("blank page"), []byte("sidenote"), []byte("page "), []byte("pg "), []byte("pg. ")}
+	[]byte("decoration"), []byte("blank page"), []byte("sidenote"), []byte("page "), []byte("pg "), []byte("pg. "), []byte("* ")}
+
+// pictures are the ends of names of image files, in lower case.
+var pictures = [][]byte{[]byte(".jpg"), []byte(".jpeg"), []byte(".png"), []byte(".gif")}
+
+// maxCaptionLines is the maximum number of lines of a caption in braces.
+const maxCaptionLines = 8
 
 // credits are the beginnings, in lower case, of paragraphs that name transcribers.
 var credits = [][]byte{[]byte("produced by "), []byte("e-text prepared by "), []byte("etext prepared by "), []byte("this etext was "), []byte("this e-text was "),
@@ -42,7 +48,11 @@ func dropApparatus(lines []byte) (_ []byte, removed int64) {
 			at, blank = after, true
 			continue
 		}
-		if end, n := bracketed(lines, at); n > 0 {
+		end, n := bracketed(lines, at)
+		if n == 0 && blank {
+			end, n = captioned(lines, at)
+		}
+		if n > 0 {
 			removed += n
 			out = appendBlank(out)
 			at, blank = end, true
@@ -61,6 +71,9 @@ func dropApparatus(lines []byte) (_ []byte, removed int64) {
 			removed++
 			at = after // blank lines around it remain: a page ends inside a paragraph
 			continue
+		}
+		if blank && isDropCap(v.bytes) {
+			v.bytes = v.bytes[1:]
 		}
 		begin := len(out)
 		out = append(out, lines[at])
@@ -123,6 +136,40 @@ func bracketed(lines []byte, at int) (end int, n int64) {
 		}
 	}
 	return 0, 0
+}
+
+// captioned returns the end of the paragraph at lines[at:] that is the caption of an image
+// file, such as "{A portrait: p12.jpg}", and its number of lines; n is 0 if it is none.
+func captioned(lines []byte, at int) (end int, n int64) {
+	if v, _ := nextView(lines[at:]); len(v.bytes) == 0 || v.bytes[0] != '{' {
+		return 0, 0
+	}
+	for at < len(lines) && n < maxCaptionLines {
+		v, rest := nextView(lines[at:])
+		at = len(lines) - len(rest)
+		n++
+		inner, closed := bytes.CutSuffix(v.bytes, []byte("}"))
+		if !closed {
+			continue
+		}
+		for _, picture := range pictures {
+			if bytes.HasSuffix(bytes.ToLower(inner), picture) {
+				return at, n
+			}
+		}
+		return 0, 0
+	}
+	return 0, 0
+}
+
+// isDropCap reports whether the first line of a paragraph begins with "|", by which
+// transcribers mark a large initial. Rows of tables have more than one.
+func isDropCap(line []byte) bool {
+	if len(line) < 2 || line[0] != '|' || bytes.IndexByte(line[1:], '|') >= 0 {
+		return false
+	}
+	first, _ := utf8.DecodeRune(line[1:])
+	return unicode.IsUpper(first)
 }
 
 // isOrnament reports whether a line consists of at least three stars, dashes or similar
