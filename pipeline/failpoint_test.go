@@ -205,6 +205,12 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			_, err := Filter(ctx, oneWorker, c)
 			return err
 		}},
+		{name: "filter of repeated lines", do: func(base, out string) error {
+			c := filterConfig(filepath.Join(base, sharding.DocumentsFolder), out)
+			c.Filter.LineDocuments = 1
+			_, err := Filter(ctx, oneWorker, c)
+			return err
+		}},
 		{name: "vocab", do: func(base, out string) error { return vocab(base, out, "") }},
 		{name: "vocab given", do: func(base, out string) error {
 			return vocab(base, out, filepath.Join(base, VocabFolder, sharding.VocabName))

@@ -17,6 +17,7 @@ import (
 
 	"pretext/extract"
 	"pretext/internal/dev/torture"
+	"pretext/sharding"
 )
 
 // A planted corpus contains copies, nearly equal documents, and documents that are
@@ -191,16 +192,19 @@ func TestHundredsOfThousandsOfDocumentsAreComparedInTheMemoryAllowed(t *testing.
 func TestAFilterThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	c := plant(t, 500, 2)
 	documents := t.TempDir()
-	for i := range 3 { // of several files
-		prepareData(t, "filter", c.path, "--rule=min-words=1", "--quiet", "--out", filepath.Join(documents, fmt.Sprint(i))).succeed(t)
+	for i := range 3 { // of several files; long documents are in all of them
+		prepareData(t, "filter", c.path, fmt.Sprint("--rule=min-words=", 1+i/2*250), "--quiet", "--out", filepath.Join(documents, fmt.Sprint(i))).succeed(t)
 	}
 	args := func(out string) []string {
 		return []string{"filter", filepath.Join(documents, "0"), filepath.Join(documents, "1"), filepath.Join(documents, "2"), "--quiet", "--workers=2",
-			"--dedup=minhash", "--quality=c4", "--rule=min-sentences=off", "--out", out}
+			"--dedup=minhash", "--quality=c4", "--rule=min-sentences=off", "--line-documents=2", "--out", out} // the stages lines, signatures and filter
 	}
 	whole := t.TempDir()
 	prepareData(t, args(whole)...).succeed(t)
 	want := readTree(t, whole)
+	if m, err := os.ReadFile(filepath.Join(whole, sharding.ManifestName)); err != nil || !strings.Contains(string(m), `"removed_lines"`) {
+		t.Errorf("no line is removed: %v", err)
+	}
 	k := &killer{random: torture.Random(t), kills: max(1, torture.Times(t, "PRETEXT_KILLS", 5, 1000)/10), files: len(want)}
 	for round := 0; k.kills > 0; round++ {
 		out := t.TempDir()
