@@ -208,7 +208,7 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	if err := c.Extract.Validate(); err != nil {
 		return nil, failure.Usage(err)
 	}
-	files, err := c.readTemplates(ctx, c.Sources, nil)
+	files, err := c.checkEffect(ctx, c.Sources, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func planRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	if err := errors.Join(c.Run.Examples.Validate(), c.Run.Filter.WithDefaults().Validate()); err != nil {
 		return nil, failure.Usage(err)
 	}
-	if _, err := c.Run.readTemplates(ctx, c.Run.Sources, c.Run.Download); err != nil {
+	if _, err := c.Run.checkEffect(ctx, c.Run.Sources, c.Run.Download); err != nil {
 		return nil, err
 	}
 	p := &Plan{}

@@ -69,7 +69,7 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 	if err := c.checkMix(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := c.readTemplates(ctx, c.Sources, c.Download); err != nil {
+	if _, err := c.checkEffect(ctx, c.Sources, c.Download); err != nil {
 		return nil, err // checked before a download
 	}
 	if c.given() {

@@ -39,6 +39,17 @@ func (w planWiki) holds(f templateFile) bool {
 	})
 }
 
+// checkEffect reads the user's files of rendering data, and returns a usage error for options
+// that have no effect on any of the sources. d is as for readTemplates.
+func (r Reading) checkEffect(ctx context.Context, sources []Source, d *DownloadConfig) ([]templateFile, error) {
+	isBooks := func(s Source) bool { return s.Kind == KindBooks }
+	mayBeBooks := func(q download.Request) bool { return q.Kind == download.Gutenberg || q.Kind == download.URL }
+	if r.Extract.Books.Encoding != "" && !slices.ContainsFunc(sources, isBooks) && (d == nil || !slices.ContainsFunc(d.Requests, mayBeBooks)) {
+		return nil, failure.Usagef("--set encoding=%s: the setting has no effect, because no source is books: omit it, or give --books", r.Extract.Books.Encoding)
+	}
+	return r.readTemplates(ctx, sources, d)
+}
+
 // readTemplates reads the user's files of rendering data. If no line of a file applies to
 // any dump of the run, this is a usage error, because the file would have no effect. Only
 // dumps are checked, because HTML pages contain the results of templates. d describes the

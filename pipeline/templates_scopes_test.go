@@ -73,3 +73,25 @@ func TestTemplatesMayBeForAWikiThatIsDownloaded(t *testing.T) {
 		}
 	}
 }
+
+// An encoding of books has no effect on other sources.
+func TestAnEncodingWithoutBooksIsRefused(t *testing.T) {
+	r := Reading{Extract: DefaultExtractOptions()}
+	r.Extract.Books.Encoding = "shift_jis"
+	wiki := []Source{{KindWiki, writeFile(t, t.TempDir(), "x.xml", dump(1))}}
+	for _, c := range []struct {
+		sources  []Source
+		download *DownloadConfig
+		ok       bool
+	}{
+		{wiki, nil, false},
+		{append(wiki, Source{KindBooks, "books"}), nil, true},
+		{wiki, &DownloadConfig{Requests: []download.Request{{Kind: download.Wiki, Wiki: "frwiki"}}}, false},
+		{nil, &DownloadConfig{Requests: []download.Request{{Kind: download.Gutenberg}}}, true},
+		{nil, &DownloadConfig{Requests: []download.Request{{Kind: download.URL, URL: "https://example.org/x.zip"}}}, true},
+	} {
+		if _, err := r.checkEffect(t.Context(), c.sources, c.download); (err == nil) != c.ok || err != nil && !strings.Contains(err.Error(), "no source is books") {
+			t.Errorf("%v, %v: got error %v, want one: %v", c.sources, c.download, err, !c.ok)
+		}
+	}
+}

@@ -2,10 +2,12 @@ package sharding
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
+	"pretext/counts"
 	"pretext/extract"
 	"pretext/extract/wiki/facts"
 	"pretext/internal/store"
@@ -33,7 +35,7 @@ func (k Known) Warnings(ctx context.Context, folder Folder, m *Manifest) (list [
 	case "extract":
 		list = append(sameInputs(m), sourceWarnings(m, notArticles)...)
 	case "filter":
-		list = append(sameInputs(m), sourceWarnings(m, copyReasons)...)
+		list = append(append(sameInputs(m), unusedLimits(m)...), sourceWarnings(m, copyReasons)...)
 	case "vocab":
 		list = sameInputs(m)
 	case "examples":
@@ -41,6 +43,32 @@ func (k Known) Warnings(ctx context.Context, folder Folder, m *Manifest) (list [
 	}
 	return list, nil
 }
+
+// LimitedDocuments counts the documents that the filter read in each language that has limits
+// of its own.
+var LimitedDocuments = counts.DeclareFamily[string]("limited", counts.About{Sparse: true, Meaning: "documents in a language with limits of its own"})
+
+// unusedLimits returns a warning for each language with a limit in which the filter read no
+// document.
+func unusedLimits(m *Manifest) (list []Warning) {
+	var o struct {
+		Limits map[string]float64 `json:"limits"`
+	}
+	if json.Unmarshal(m.Options, &o) != nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.Limits)) {
+		lang, _, ok := strings.Cut(key, ":")
+		same := func(w Warning) bool { return w.Subject == lang }
+		if ok && lang != noSpaces && m.Counts[LimitedDocuments.Member(lang)] == 0 && !slices.ContainsFunc(list, same) {
+			list = append(list, Warning{Code: warnUnusedLimit, Subject: lang, Of: m.Counts[counts.KeyOf("read")]})
+		}
+	}
+	return list
+}
+
+// noSpaces is the prefix of limits for scripts without spaces, which is not a language.
+const noSpaces = "no-spaces"
 
 // sameInputs returns a warning if two inputs have equal content.
 func sameInputs(m *Manifest) (list []Warning) {

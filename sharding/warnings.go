@@ -33,6 +33,7 @@ const (
 	warnHTML           = "html"               // documents of books that look like HTML / documents of the source
 	warnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump / dumps
 	WarnSameInput      = "same-input"         // inputs with the content of another input / all inputs
+	warnUnusedLimit    = "unused-limit"       // documents in a language with limits of the filter / all
 	WarnUnknownTokens  = "unknown-tokens"     // [UNK] / all tokens
 	WarnSpelled        = "spelled-out"        // tokens of one letter, in scripts without longer tokens / all tokens
 	WarnCasedVocab     = "cased-vocabulary"   // entries with capitals / entries with ASCII letters, with lower-casing
@@ -109,6 +110,9 @@ func (m *Manifest) warningText(w Warning) string {
 		return fmt.Sprintf("%s: the dump does not end with </mediawiki>: it was probably truncated: get it again", w.Subject)
 	case WarnSameInput:
 		return fmt.Sprintf("%s: %d of %d inputs have the same content as another one: their documents are there twice: give each input once", w.Subject, w.Count, w.Of)
+	case warnUnusedLimit:
+		return fmt.Sprintf("--rule %s:…: none of the %s documents is in this language, so its limits had no effect: "+
+			"prepare-data stats lists the languages of the documents", w.Subject, humanize.Count(w.Of))
 	case WarnUnknownTokens:
 		return fmt.Sprintf("[UNK] is %s: %s", figure("tokens"), m.unknownText())
 	case WarnSpelled:

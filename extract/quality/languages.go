@@ -54,11 +54,13 @@ func isPrefix(lang string) bool {
 	return lang == NoSpaces || len(lang) >= 2 && len(lang) <= 8 && strings.Trim(lang, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// baseLang returns the language of the document without script and country.
-func (p *profile) baseLang() string {
-	lang, _, _ := strings.Cut(strings.ToLower(p.doc.Lang), "-")
+// BaseLang returns a document's language without script and country, as in limits.
+func BaseLang(lang string) string {
+	lang, _, _ = strings.Cut(strings.ToLower(lang), "-")
 	return lang
 }
+
+func (p *profile) baseLang() string { return BaseLang(p.doc.Lang) }
 
 // noSpaces reports whether the document is in a script without spaces.
 func (p *profile) noSpaces() bool { return 2*p.wordFacts().spaced < p.words.words }

@@ -25,6 +25,7 @@ type worker struct {
 // tools are the buffers of a running task. The next task reuses them.
 type tools struct {
 	rules    *quality.Filter
+	limited  map[string]bool // languages with limits of their own
 	sketcher *dedup.Sketcher // nil if the filter does not search for duplicates
 	blocks   *extract.Writer // nil before the first documents file
 }
@@ -37,7 +38,12 @@ func (w *work) tools(env *stage.Env) (*tools, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tools{rules: rules}
+	t := &tools{rules: rules, limited: map[string]bool{}}
+	for key := range w.Options.Limits {
+		if lang, _ := quality.SplitLimit(key); lang != "" && lang != quality.NoSpaces {
+			t.limited[lang] = true
+		}
+	}
 	if w.Options.Dedup != DedupNone {
 		var o dedup.Options
 		if w.Options.Nearly != nil {
@@ -104,6 +110,9 @@ func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]
 			return nil, err
 		}
 		read.Add(counts, 1)
+		if lang := quality.BaseLang(doc.Lang); j.limited[lang] {
+			counts[sharding.LimitedDocuments.Member(lang)]++
+		}
 		if line != nil {
 			counts[extract.Rejects.Member(line.Reason)]++
 			out.Reject(*line)
