@@ -57,11 +57,15 @@ func unusedLimits(m *Manifest) (list []Warning) {
 	if json.Unmarshal(m.Options, &o) != nil {
 		return nil
 	}
+	read := extract.Documents.Of(m.Counts)
+	for _, n := range extract.Rejects.Members(m.Counts) {
+		read += n
+	}
 	for _, key := range slices.Sorted(maps.Keys(o.Limits)) {
 		lang, _, ok := strings.Cut(key, ":")
 		same := func(w Warning) bool { return w.Subject == lang }
 		if ok && lang != noSpaces && m.Counts[LimitedDocuments.Member(lang)] == 0 && !slices.ContainsFunc(list, same) {
-			list = append(list, Warning{Code: warnUnusedLimit, Subject: lang, Of: m.Counts[counts.KeyOf("read")]})
+			list = append(list, Warning{Code: warnUnusedLimit, Subject: lang, Of: read})
 		}
 	}
 	return list

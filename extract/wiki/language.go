@@ -5,6 +5,8 @@ import (
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+
+	"pretext/extract/wiki/wikitext"
 )
 
 // projects are the suffixes of database names, after the language code.
@@ -29,6 +31,9 @@ func LanguageOf(dbname string) string {
 			return lang
 		}
 		base, err := language.ParseBase(code)
+		if err == nil && len(code) <= 3 && wikitext.IsLanguageCode(code) {
+			return code // also those without a name in CLDR, such as azb
+		}
 		if err == nil && len(code) <= 3 && display.English.Languages().Name(base) != "" {
 			return code
 		}

@@ -12,6 +12,7 @@ func TestLanguageIsThatOfTheHeadUnlessTheFileIsOfAnotherWiki(t *testing.T) {
 		{"frwiki.xml.bz2", "", "en", "en"},         // nothing speaks against the head
 		{"birds.xml", "shintowiki", "en", "en"},    // not a wiki's name
 		{"mywiki.xml", "enwiki", "en", "my"},       // Burmese
+		{"azbwiki.xml", "enwiki", "en", "azb"},     // CLDR has no name
 		{"teamwiki.xml", "enwiki", "en", "en"},     // not a language
 		{"frwiki.xml.bz2", "teamwiki", "en", "en"}, // a private wiki's head
 		{"simplewiki.xml", "simplewiki", "en", "en"},

@@ -74,6 +74,7 @@ const (
 	OpWord                // {{m}} of Wiktionary: the form shown for a word, argument n + 1 or alt, else the word, argument n
 	OpMorphemes           // {{suffix}} of Wiktionary: parts of a word; the text is the kind: affix, suffix, prefix or confix
 	OpEtymon              // {{cog}} of Wiktionary: language with the code in argument n, then argument n + 1 unless there is a text
+	OpElse                // positional argument n, else the text: {{esd}} of the Spanish Wikipedia is a space
 	OpVariable            // a variable of MediaWiki: function n; files cannot use it
 )
 
@@ -88,7 +89,7 @@ var opNames = [...]string{
 	OpAbsolute: "absolute", OpOldStyle: "old-style-date", OpDates: "dates", OpFreeDate: "free-date", OpAthlete: "athlete",
 	OpVerse: "verse", OpNuclide: "nuclide", OpStacked: "stacked", OpBraKet: "bra-ket", OpAmount: "amount", OpSterling: "sterling",
 	OpGauge: "gauge", OpListing: "listing", OpMeasure: "measure", OpIncise: "incise", OpEtCetera: "et-cetera", OpEraName: "era-name",
-	OpSiglo: "siglo", OpTitle: "title", OpElevation: "elevation", OpEtymon: "etymon", OpWord: "word", OpMorphemes: "morphemes",
+	OpSiglo: "siglo", OpTitle: "title", OpElevation: "elevation", OpEtymon: "etymon", OpWord: "word", OpMorphemes: "morphemes", OpElse: "arg-else",
 }
 
 // opOf maps the names of operations in files to operations.
@@ -102,11 +103,11 @@ var opOf = func() map[string]Op {
 
 // needsNumber lists the operations that render the positional argument n.
 var needsNumber = map[Op]bool{OpArg: true, OpArgAfter: true, OpQuoted: true, OpLastOf: true, OpJoin: true, OpAlt: true,
-	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true, OpEtymon: true, OpWord: true}
+	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true, OpEtymon: true, OpWord: true, OpElse: true}
 
 // needsText maps each operation that needs a text to whether this text must have two
 // halves.
-var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpMorphemes: false, OpQuoted: true, OpPair: true}
+var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpMorphemes: false, OpElse: false, OpQuoted: true, OpPair: true}
 
 // A Rule is the way to render a template: an operation with the parameters N and Text.
 type Rule struct {

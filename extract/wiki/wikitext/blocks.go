@@ -130,10 +130,57 @@ func (b *blocks) indented(i, e int) int {
 	if b.in.src[i] != ' ' {
 		return b.paragraph(j, e)
 	}
+	if !b.opt.Code && !b.tags.pre {
+		if end := sourceCode(b.in.src[:e], i); end > i {
+			b.w.endLine()
+			return end
+		}
+	}
 	b.w.endLine()
 	next := b.paragraphLine(j, e)
 	b.w.endLine()
 	return next
+}
+
+// sourceCode returns the end of the lines at src[i] that begin with a space if they are
+// source code, else i. At least two of them, and half of all, must look like it.
+func sourceCode(src []byte, i int) int {
+	lines, code, end := 0, 0, i
+	for end < len(src) && src[end] == ' ' {
+		line, _, _ := bytes.Cut(src[end:], []byte("\n"))
+		end = min(end+len(line)+1, len(src))
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			break
+		}
+		lines++
+		if looksLikeCode(line) {
+			code++
+		}
+	}
+	if code < 2 || 2*code < lines {
+		return i
+	}
+	return end
+}
+
+// codeMarks are parts of lines of source code that text hardly has.
+var codeMarks = [][]byte{[]byte("();"), []byte(" := "), []byte(" == "), []byte(" != "), []byte(" += "), []byte("#include")}
+
+// looksLikeCode reports whether a line ends like a statement or block of source code, or
+// has one of codeMarks. Lines with markup of MediaWiki do not.
+func looksLikeCode(line []byte) bool {
+	if bytes.Contains(line, []byte("{{")) || bytes.Contains(line, []byte("}}")) || bytes.Contains(line, []byte("[[")) {
+		return false
+	}
+	if last := line[len(line)-1]; last == ';' || last == '{' || last == '}' {
+		return true
+	}
+	for _, mark := range codeMarks {
+		if bytes.Contains(line, mark) {
+			return true
+		}
+	}
+	return false
 }
 
 // table drops the table at src[i], renders the text after it on its last line, and

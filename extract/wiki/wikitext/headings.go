@@ -98,14 +98,21 @@ func (b *blocks) heading(i, e int) (next int, ok bool) {
 	saved := b.w.divert()
 	b.inline.render(h.start, h.end, modeArgument)
 	text := bytes.TrimSpace(b.w.resume(saved))
-	backMatter := !b.opt.BackMatter && h.level <= maxBackMatterLevel && isBackMatter(text, &b.name)
+	backMatter, end := false, h.next
+	if !b.opt.BackMatter && h.level <= maxBackMatterLevel {
+		var mayBeSubject bool
+		if backMatter, mayBeSubject = isBackMatter(text, &b.name); backMatter {
+			end = b.in.sectionEnd(h.next, e, h.level)
+			backMatter = !mayBeSubject || !isProse(b.in.src[h.next:end])
+		}
+	}
 	if !b.opt.Headings || backMatter {
 		text = nil
 	}
 	b.w.heads.push(h.level, text)
 	b.w.quotes.reset(len(b.w.out))
 	if backMatter {
-		return b.in.sectionEnd(h.next, e, h.level), true
+		return end, true
 	}
 	return h.next, true
 }

@@ -13,6 +13,7 @@ func operations() [rendering.OpVariable + 1]func(call) {
 	return [...]func(call){
 		rendering.OpText:      func(c call) { c.spaced(c.rule.Text) },
 		rendering.OpArg:       func(c call) { c.affixed(c.rule.Text, c.arg(c.rule.N), "") },
+		rendering.OpElse:      opElse,
 		rendering.OpArgAfter:  func(c call) { c.affixed("", c.arg(c.rule.N), c.rule.Text) },
 		rendering.OpQuoted:    func(c call) { c.quoted(c.arg(c.rule.N)) },
 		rendering.OpLast:      func(c call) { c.quoted(c.lastArgument(c.rule.N)) },

@@ -63,7 +63,10 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	s.templates.reset()
 	s.blocks.render(0, len(s.in.src))
 	s.in.src, s.wiki.page = nil, Page{} // keep no reference to the caller's memory
-	return s.w.finish()
+	if s.blocks.opt.Code {
+		return s.w.finish() // spaces of source code stay
+	}
+	return singleSpaces(s.w.finish(), len(dst))
 }
 
 // Dropped yields the names of the templates that were dropped because the scanner has

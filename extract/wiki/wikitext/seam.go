@@ -41,6 +41,21 @@ func (w *writer) finish() []byte {
 	return out
 }
 
+// singleSpaces replaces runs of spaces in text[from:] by one, as a browser shows them.
+func singleSpaces(text []byte, from int) []byte {
+	first := bytes.Index(text[from:], []byte("  "))
+	if first < 0 {
+		return text // most pages
+	}
+	out := text[:from+first+1]
+	for _, c := range text[from+first+1:] {
+		if c != ' ' || out[len(out)-1] != ' ' {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // removed marks the end of the output as a place where markup was removed.
 func (w *writer) removed() { w.seam = true }
 

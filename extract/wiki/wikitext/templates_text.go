@@ -24,6 +24,15 @@ func opLink(c call) {
 	c.put(either(p, c.arg(1))) // {{нп5|Anna}}: no label
 }
 
+// opElse renders argument n, or the text of the rule if it is empty.
+func opElse(c call) {
+	if p := c.arg(c.rule.N); !p.empty() {
+		c.put(p)
+		return
+	}
+	c.str(c.rule.Text)
+}
+
 // opHarvard renders an author-date reference inside a sentence:
 // {{harvtxt|Smith|Jones|2001}} as "Smith & Jones (2001)".
 func opHarvard(c call) {

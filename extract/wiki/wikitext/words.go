@@ -153,6 +153,7 @@ var backMatter = makeSet(
 	"referenties", "externe links", "externe link", "zie ook", "literatuur", "bronnen", "noten", "bronnen, noten en/of referenties",
 	"referenser", "externa länkar", "se även", "källor", "noter", "litteratur",
 	"referanser", "eksterne lenker", "se også", "kilder", "fotnoter", "eksterne henvisninger",
+	"vanjske poveznice", "vanjski linkovi", "također pogledajte", "reference i bilješke", // hr, bs
 	"lähteet", "aiheesta muualla", "katso myös", "viitteet", "kirjallisuutta",
 	"przypisy", "linki zewnętrzne", "zobacz też", "bibliografia", "uwagi",
 	"odkazy", "externí odkazy", "související články", "literatura", "reference", "poznámky",
@@ -173,6 +174,15 @@ var backMatter = makeSet(
 	"같이 보기", "각주", "외부 링크", "참고 문헌", "참고 자료", "주석", "함께 보기",
 )
 
+// subjects are the headings in backMatter that may also name what an article is about: a
+// section of prose about literature, not a list of books.
+var subjects = makeSet("literatur", "literature", "litteratur", "literatuur", "literatura", "literatūra", "kirjallisuutta",
+	"литература", "література", "gallery", "sources", "källor", "quellen", "works")
+
+// minSubjectProse is the minimum size, in bytes, of the prose in a section that is not back matter
+// although its heading is in subjects: about three sentences.
+const minSubjectProse = 300
+
 func makeSet(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))
 	for _, w := range words {
@@ -185,11 +195,34 @@ func makeSet(words ...string) map[string]bool {
 // backMatter.
 const maxHeading = 64
 
-func isBackMatter(heading []byte, scratch *[]byte) bool {
+// isBackMatter reports whether a heading is that of a section without prose at the end of an
+// article. mayBeSubject reports that it is a word for a subject, too.
+func isBackMatter(heading []byte, scratch *[]byte) (ok, mayBeSubject bool) {
 	if len(heading) > maxHeading {
-		return false
+		return false, false
 	}
-	return backMatter[string(bytes.TrimRight(fold(scratch, heading), ": "))]
+	name := bytes.TrimRight(fold(scratch, heading), ": ")
+	return backMatter[string(name)], subjects[string(name)]
+}
+
+// IsLanguageCode reports whether links to the same page in another language begin with the
+// code.
+func IsLanguageCode(code string) bool { return languageCodes[code] }
+
+// isProse reports whether a section, given as source, is text rather than a list: the
+// lines that begin with a letter or a link have at least minSubjectProse bytes, and more than the
+// other lines.
+func isProse(section []byte) bool {
+	prose, other := 0, 0
+	for line := range bytes.Lines(section) {
+		first, _ := utf8.DecodeRune(line)
+		if unicode.IsLetter(first) || first == '[' || first == '\'' {
+			prose += len(line)
+		} else {
+			other += len(line)
+		}
+	}
+	return prose >= minSubjectProse && prose > other
 }
 
 // TemplateName returns a template's name without its namespace, in the form that
