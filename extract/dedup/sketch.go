@@ -159,19 +159,24 @@ const (
 	gatherSize = 1 << 18 // hashes with duplicates, before they are sorted
 )
 
+// EachShingle calls do with the hash of each shingle of a text, in order.
+func (s *Sketcher) EachShingle(text string, do func(hash uint64)) {
+	s.shingles.reset()
+	s.word = eachWord(text, s.word, func(word []byte) {
+		if shingle, ok := s.shingles.add(words.Hash(word)); ok {
+			do(shingle)
+		}
+	})
+	if shingle, ok := s.shingles.rest(); ok {
+		do(shingle)
+	}
+}
+
 // Shingles returns the set of a text's shingles. It reuses the memory of spare,
 // a set that is no longer needed, or the zero Set.
 func (s *Sketcher) Shingles(text string, spare Set) Set {
 	set := Set{hashes: spare.hashes[:0]}
-	s.shingles.reset()
-	s.word = eachWord(text, s.word, func(word []byte) {
-		if shingle, ok := s.shingles.add(words.Hash(word)); ok {
-			set.add(shingle)
-		}
-	})
-	if shingle, ok := s.shingles.rest(); ok {
-		set.add(shingle)
-	}
+	s.EachShingle(text, set.add)
 	s.trim()
 	set.settle()
 	return set

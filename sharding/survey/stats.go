@@ -43,6 +43,7 @@ type Stats struct {
 	Stages    []Stage          `json:"stages,omitempty"`    // stages of the run or folder
 	Documents []*DocumentStats `json:"documents,omitempty"` // one for each folder of documents
 	Records   *RecordStats     `json:"records,omitempty"`
+	HeldOut   *HeldOut         `json:"held_out,omitempty"` // nil if no documents of the shards are held out, or none are there
 }
 
 // A Stage describes a stage, using its manifest and run.json.
@@ -124,6 +125,7 @@ func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 	}
 	s := &Stats{Path: path}
 	var converted []stage
+	var documents *stage // those that the shards were made of
 	for _, f := range stages {
 		if f.manifest.Stage == sharding.StageConvert {
 			converted = append(converted, f)
@@ -139,6 +141,12 @@ func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 				return nil, err
 			}
 			s.Documents = append(s.Documents, d)
+			documents = &f
+		}
+		if o, ok := described.Examples(); ok && f.manifest.Stage == "examples" && o.Fraction > 0 && documents != nil {
+			if s.HeldOut, err = collectHeldOut(ctx, *documents, o.Split, opts); err != nil {
+				return nil, err
+			}
 		}
 		if len(f.manifest.RecordFiles()) > 0 && f.manifest.Stage != sharding.StageConvert {
 			if s.Records, err = collectShards(ctx, f, opts); err != nil {

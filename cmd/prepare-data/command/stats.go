@@ -62,7 +62,9 @@ func newStats() *cobra.Command {
 		Long: `Reads everything at PATH (a run, a stage's folder, one TFRecord file or a folder of
 them, also from other tools). For records it prints lengths and padding, masked
 tokens and what replaced them, labels, tokens, sizes of shards and duplicates. For
-documents it prints lengths, languages, sources and rejects.
+documents it prints lengths, languages, sources and rejects. Of a run with an eval
+split it also prints how many held-out documents are mostly in training documents:
+over 60 % of their runs of eight words.
 
 If a manifest has the options of the records, fractions are printed with their
 expected ranges. ! marks a fraction outside its range; chance alone causes that once
@@ -156,6 +158,10 @@ func printStats(w io.Writer, s *survey.Stats) error {
 	}
 	if s.Records != nil {
 		printRecordStats(t, s.Records)
+	}
+	if h := s.HeldOut; h != nil {
+		fmt.Fprintf(t, "held-out documents\t%s\n", humanize.Count(h.Documents))
+		fmt.Fprintf(t, "  mostly in training documents\t%s\tover 60 %% of their runs of 8 words\n", humanize.Count(h.Similar))
 	}
 	if len(s.Documents) == 0 && s.Records == nil {
 		for _, stage := range s.Stages {

@@ -101,7 +101,7 @@ var allowed = map[string][]string{
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},
-	"sharding/survey":           {"counts", "extract/wiki/facts", "extract", "records/columns", "records/columns/consumers", "records/columns/formats", "records", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "tokenize/hf", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
+	"sharding/survey":           {"counts", "extract/wiki/facts", "extract", "extract/dedup", "records/columns", "records/columns/consumers", "records/columns/formats", "records", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "tokenize/hf", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
 	"internal/extsort":          {},
 	"internal/config":           {},
 	"internal/doctor":           {"internal/store", "internal/humanize"},
