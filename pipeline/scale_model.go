@@ -44,9 +44,9 @@ const (
 	// Seconds of overhead for a job on a Flink cluster, measured with an empty job.
 	clusterJob = 6.7
 
-	// Requests of a task to an object store, besides those for its content: two fences;
-	// on a cluster also its plan and the side-car that would prove it.
-	fenceGets   = 2
+	// Requests of a task to an object store, besides those for its content: the fence
+	// after its commits; on a cluster also its plan and the side-car that would prove it.
+	fenceGets   = 1
 	clusterGets = 2
 	// Requests of a stage, whatever its size: claims, lock, plan, manifest, listings. A
 	// listing has a thousand names.

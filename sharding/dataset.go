@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -60,17 +61,40 @@ type Stage struct {
 	Name  string // directory relative to the dataset's path, with slashes; "." for the path itself
 	Stage string // name of the stage: from the manifest or plan, else guessed from Name; "" if unknown
 
-	isStage bool // it has a manifest or plan
+	isStage  bool   // it has a manifest or plan
+	manifest []byte // content of the manifest when [Open] found the stage; nil if it is large
 }
 
 // Path returns the path of a file of the stage.
 func (s *Stage) Path(name string) string { return store.Join(s.String(), name) }
 
+// keptManifest is the size of the largest manifest that a [Stage] keeps in memory: of a few
+// thousand shards.
+const keptManifest = 1 << 20
+
+// Open opens a file of the stage. The manifest has the content that it had when the
+// [Dataset] was opened: a stage has found its manifest with a request, which need not be
+// repeated.
+func (s *Stage) Open(ctx context.Context, name string) (File, error) {
+	if name == ManifestName && s.manifest != nil {
+		return keptFile{bytes.NewReader(s.manifest)}, nil
+	}
+	return s.Folder.Open(ctx, name)
+}
+
 // OpenAt opens a file of the stage of which the n bytes from off on are read next, in order.
 // With an object store it takes one request less than Open.
 func (s *Stage) OpenAt(ctx context.Context, name string, off, n int64) (File, error) {
+	if name == ManifestName && s.manifest != nil {
+		return s.Open(ctx, name)
+	}
 	return store.OpenAt(ctx, s.Folder, name, off, n)
 }
+
+// A keptFile is a file in memory.
+type keptFile struct{ *bytes.Reader }
+
+func (keptFile) Close() error { return nil }
 
 // Open returns the data set at a path. Every command finds its input this way:
 //
@@ -210,14 +234,14 @@ const looks = 16
 func look(ctx context.Context, folder store.Folder, name string) (*Stage, error) {
 	s := &Stage{Folder: folder, Name: name}
 	for _, file := range []string{ManifestName, PlanName} {
-		f, err := folder.Open(ctx, file)
+		f, err := store.OpenAt(ctx, folder, file, 0, keptManifest)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 			continue
 		case err == nil:
-			s.Stage = stageOf(io.NewSectionReader(f, 0, f.Size()))
+			s.learn(f, file)
 			f.Close()
 		}
 		s.isStage = true
@@ -229,6 +253,20 @@ func look(ctx context.Context, folder store.Folder, name string) (*Stage, error)
 		s.Stage = map[string]string{"sources": "download", DocumentsFolder: "extract", "vocab": "vocab", ShardsFolder: StageExamples}[path.Base(name)]
 	}
 	return s, nil
+}
+
+// learn takes the name of the stage from its open manifest or plan, and keeps a small
+// manifest.
+func (s *Stage) learn(f File, name string) {
+	all := io.NewSectionReader(f, 0, f.Size())
+	if name == ManifestName && f.Size() <= keptManifest {
+		if b, err := io.ReadAll(all); err == nil {
+			s.manifest = b
+			s.Stage = stageOf(bytes.NewReader(b))
+			return
+		}
+	}
+	s.Stage = stageOf(all)
 }
 
 // stageOf returns the name of the stage in a manifest or plan, or "". The name is among the

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"pretext/extract"
 	"pretext/internal/store"
@@ -88,6 +89,7 @@ func (s *Env) Fence(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	asked := time.Now()
 	plan, err := sharding.ReadPlan(ctx, s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", errNoPlan, err)
@@ -98,7 +100,26 @@ func (s *Env) Fence(ctx context.Context) error {
 	if plan.Fingerprint != s.spec.Fingerprint {
 		return fmt.Errorf("%w: %s", ErrFenced, s.Folder)
 	}
+	if s.job != nil {
+		s.job.fenced.Store(&asked)
+	}
 	return nil
+}
+
+// fenceLife is the time for which the result of a fence counts for other tasks of the
+// process.
+const fenceLife = 30 * time.Second
+
+// recentFence is [Env.Fence], but makes no request if any task of this process has passed
+// a fence lately. So most tasks make one request less. A worker that was suspended for
+// longer makes the request before it writes anything.
+func (s *Env) recentFence(ctx context.Context) error {
+	if s.job != nil {
+		if last := s.job.fenced.Load(); last != nil && time.Since(*last) < fenceLife {
+			return ctx.Err()
+		}
+	}
+	return s.Fence(ctx)
 }
 
 // Commit completes an output file and gives it its final name, see [Env.Settle].
@@ -116,6 +137,9 @@ func (s *Env) Commit(ctx context.Context, o *Output) error {
 // this call. After the commit Settle calls Fence once more. If the directory then belongs
 // to another plan, Settle removes its file.
 func (s *Env) Settle(ctx context.Context, name string, file store.Committer) error {
+	if err := s.Fence(ctx); err != nil {
+		return err
+	}
 	return s.settle(ctx, unsettled{name, file})
 }
 
@@ -125,13 +149,10 @@ type unsettled struct {
 	file store.Committer
 }
 
-// settle is Settle for several files, which get their names in the order given. Fence is
-// called once before and once after all of them, because each call is a request to an
-// object store.
+// settle is Settle for several files after the first fence. The files get their names in
+// the order given. Fence is called once after all of them, because each call is a request
+// to an object store.
 func (s *Env) settle(ctx context.Context, files ...unsettled) error {
-	if err := s.Fence(ctx); err != nil {
-		return err
-	}
 	for _, f := range files {
 		err := f.file.Commit()
 		for errors.Is(err, fs.ErrExist) {
@@ -163,7 +184,8 @@ func (f Small) Entry() sharding.FileEntry {
 
 // Publish commits the output of a task: its files, small files, and last the side-car car
 // with the given name, which proves that the others are complete. It returns the result of
-// the task. See [Env.Settle].
+// the task. See [Env.Settle]; the first fence may be that of another task, because a
+// worker of another plan can tell by the fingerprint in the side-car that it proves nothing.
 func (s *Env) Publish(ctx context.Context, outs []*Output, more []Small, name string, car sharding.SideCar) (Result, error) {
 	var files []unsettled
 	for _, o := range outs {
@@ -181,6 +203,9 @@ func (s *Env) Publish(ctx context.Context, outs []*Output, more []Small, name st
 		}
 		defer w.Abort()
 		files = append(files, unsettled{f.Name, w})
+	}
+	if err := s.recentFence(ctx); err != nil {
+		return Result{}, err
 	}
 	return newResult(proof.Entry(), car), s.settle(ctx, files...)
 }
@@ -273,12 +298,12 @@ func newResult(e sharding.FileEntry, car sharding.SideCar) Result {
 	if car.Facts != nil {
 		car.Body = sharding.Compact(car.Facts)
 	}
-	return Result{Task: car.Task, SideCar: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Head: sharding.Compact(car)}
+	return Result{Task: car.Task, SideCar: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Head: string(sharding.Compact(car))}
 }
 
 // Car returns the side-car in a result, with its Facts but without its Body.
 func (r Result) Car() (car sharding.SideCar, err error) {
-	if err = json.Unmarshal(r.Head, &car); err == nil && car.Body != nil {
+	if err = json.Unmarshal([]byte(r.Head), &car); err == nil && car.Body != nil {
 		err = json.Unmarshal(car.Body, &car.Facts)
 	}
 	car.Body = nil

@@ -27,8 +27,10 @@ type Result struct {
 	SideCar string // file name; "" for none
 	Bytes   int64  // size of the side-car
 	SHA256  string // hash of the side-car
-	// Head is the side-car as JSON. Its body contains only [sharding.SideCar.Facts].
-	Head []byte
+	// Head is the side-car as JSON. Its body contains only [sharding.SideCar.Facts]. It is
+	// a string because no field of an element may be nil: Beam's Java coder drops the mark
+	// of a missing field when it sorts elements, and then reads bytes of other elements.
+	Head string
 }
 
 // same reports whether two results come from two runs of the same task.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -31,6 +33,8 @@ type job struct {
 	sharedErr error
 	loaded    any  // data loaded by the driver; nil in other processes
 	fresh     bool // no task had finished when the job started; false in other processes
+
+	fenced atomic.Pointer[time.Time] // when the last fence began that found this job's plan
 
 	hands hands // running tasks, in a worker process of a cluster
 

@@ -106,7 +106,7 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	car := sharding.SideCar{FormatVersion: sharding.FormatVersion, Stage: stageName, Fingerprint: sharding.Hash(nil), Task: index, Index: entry(name.IndexFile(), nil),
 		File: entry(name.Records(false), sharding.Counts{extract.Documents.Key: t.Blocks.CountDocuments(), sharding.Sentences.Key: 4_000_000, sharding.Tokens.Key: 60_000_000, sharding.UnknownTokens.Key: 9_000,
 			sharding.Records.Key: 600_000, sharding.RecordTokens.Key: 70_000_000, sharding.Masked.Key: 11_000_000, sharding.RandomNext.Key: 300_000, sharding.WithoutPredictions.Key: 0})}
-	return []stage.Result{{Task: index, SideCar: name.SideCar(), SHA256: sharding.Hash(nil), Head: sharding.Compact(car)}}, nil
+	return []stage.Result{{Task: index, SideCar: name.SideCar(), SHA256: sharding.Hash(nil), Head: string(sharding.Compact(car))}}, nil
 }
 
 func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
