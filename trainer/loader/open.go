@@ -26,9 +26,11 @@ type Options struct {
 	// manifest, which takes about a second for each GB.
 	Verify bool `json:"verify"`
 
-	// Unchecked makes Open not look at the listed files. Without it, Open compares the
-	// size of each with the manifest. The size of a file is also compared when it is read.
-	Unchecked bool `json:"unchecked,omitempty"`
+	// First, if above 0, is the number of examples that will be read. Open then reads the
+	// manifest only as far as these need, returns no other files, and does not look at the
+	// files themselves. Without it, Open compares the size of each listed file with the
+	// manifest. The size of a file is also compared when it is read.
+	First int `json:"first,omitempty"`
 }
 
 // Validate returns an error if an option is invalid.
@@ -97,6 +99,33 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 	return s, s.sniff(ctx)
 }
 
+// manifest reads the manifest of a folder of shards, as far as it is needed.
+func (o Options) manifest(ctx context.Context, folder sharding.Folder) (*sharding.Manifest, error) {
+	if o.First == 0 {
+		return sharding.ReadManifest(ctx, folder)
+	}
+	m, err := sharding.ReadManifestHead(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	var needed []sharding.FileEntry
+	var have int64
+	for e, err := range m.EachFile(ctx, folder) {
+		if err != nil {
+			return nil, err
+		}
+		needed = append(needed, e)
+		if n, ok := sharding.ParseShardName(e.Name); ok && (o.Split == "" || o.Split == n.Split) {
+			have += sharding.Records.Of(e.Counts) // only files of records have these counts
+		}
+		if have >= int64(o.First) {
+			break
+		}
+	}
+	m.Files = needed
+	return m, nil
+}
+
 // openFile opens a single records file.
 func openFile(ctx context.Context, path string) (*Shards, error) {
 	folder, err := store.Open(store.Dir(path))
@@ -113,7 +142,7 @@ func openFile(ctx context.Context, path string) (*Shards, error) {
 
 // openFolder opens a folder of shards by its manifest.
 func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Shards, error) {
-	m, err := sharding.ReadManifest(ctx, folder)
+	m, err := opts.manifest(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +153,7 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 	if err := s.readOptions(m.Options); err != nil {
 		return nil, fmt.Errorf("read %s in %s: %w: %w", sharding.ManifestName, folder, sharding.ErrFormat, err)
 	}
-	if !opts.Unchecked {
+	if opts.First == 0 {
 		if err := s.check(ctx, opts.Verify); err != nil {
 			return nil, err
 		}

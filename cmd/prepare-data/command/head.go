@@ -55,7 +55,7 @@ func (o *headOptions) run(cmd *cobra.Command, path string) error {
 	if o.examples < 0 {
 		return usagef("-n %d: must be at least 1, or 0 for all", o.examples)
 	}
-	shards, err := openShards(cmd, path, loader.Options{Unchecked: o.examples > 0})
+	shards, err := openShards(cmd, path, loader.Options{First: o.examples})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pretext/internal/dev/storetest"
@@ -16,6 +17,7 @@ import (
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
+	"pretext/trainer/loader"
 )
 
 // A countedStore is a bucket that counts requests and delays each.
@@ -104,22 +106,83 @@ func TestCommandsMakeOneRequestAFile(t *testing.T) {
 	}
 }
 
-// The requests of head do not depend on the number of shards. The log has its time with a
-// store that answers after 30 ms.
+// storeLatency is the time of a request in the tests of waiting.
+const storeLatency = 30 * time.Millisecond
+
+// waits returns the requests of a command, and the time that it takes if each needs
+// storeLatency and computing takes none.
+func (s *countedStore) waits(t *testing.T, args ...string) (requests int, took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s.latency = storeLatency
+		requests, took = s.count(t, args...)
+		s.latency = 0
+	})
+	return requests, took
+}
+
+// The requests of head do not depend on the number of shards, and it waits at most half a
+// second for a store that answers after 30 ms.
 func TestHeadOfManyShardsIsQuick(t *testing.T) {
-	shards := 2000
-	if testing.Short() {
-		shards = 200
+	for _, c := range []struct{ shards, listed int }{{64, 0}, {1000, 0}, {8, 100_000}} {
+		s, location := newCountedStore(t)
+		if err := tinydata.Shards(t.Context(), location+"/run/shards", c.shards); err != nil {
+			t.Fatal(err)
+		}
+		listMore(t, location+"/run/shards", c.listed)
+		n, took := s.waits(t, "head", location+"/run")
+		t.Logf("%d shards, %d other files: %d requests, %v", c.shards, c.listed, n, took)
+		if n > 14 || took > 500*time.Millisecond {
+			t.Errorf("%d shards, %d other files: %d requests in %v, want at most 14 in 500ms", c.shards, c.listed, n, took)
+		}
 	}
-	s, location := newCountedStore(t)
-	if err := tinydata.Shards(t.Context(), location+"/run/shards", shards); err != nil {
+}
+
+// listMore adds entries to the manifest of a folder, of files that do not exist: so many that
+// the manifest is written in parts.
+func listMore(t *testing.T, location string, n int) {
+	t.Helper()
+	folder, err := store.Open(location)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.latency = 30 * time.Millisecond
-	n, took := s.count(t, "head", location+"/run")
-	t.Logf("%d shards: %d requests, %v", shards, n, took)
-	if n > 10 { // one more than of few shards: the manifest is too large to be kept
-		t.Errorf("%d requests, want at most 10", n)
+	m, err := sharding.ReadManifest(t.Context(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		m.Files = append(m.Files, sharding.FileEntry{Name: fmt.Sprintf("zz-%06d.txt", i), Bytes: 1, SHA256: sharding.Hash(nil)})
+	}
+	if err := m.Write(func(name string, data []byte) error { return store.WriteFile(t.Context(), folder, name, data) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Opening shards for training takes requests for the pages of listings and parts of the
+// manifest, many at a time.
+func TestOpeningManyShardsWaitsLittle(t *testing.T) {
+	const shards = 1500 // five pages
+	s, location := newCountedStore(t)
+	if err := tinydata.Shards(t.Context(), location, shards); err != nil {
+		t.Fatal(err)
+	}
+	var took time.Duration
+	s.requests = 0
+	synctest.Test(t, func(t *testing.T) {
+		s.latency = storeLatency
+		start := time.Now()
+		opened, err := loader.Open(t.Context(), location, loader.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(opened.Files()) != shards {
+			t.Errorf("%d shards, want %d", len(opened.Files()), shards)
+		}
+		took = time.Since(start)
+	})
+	t.Logf("%d requests, %v", s.requests, took)
+	if s.requests > 20 || took > 8*storeLatency {
+		t.Errorf("%d requests in %v, want at most 20 in %v", s.requests, took, 8*storeLatency)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ type Mem struct {
 
 	mu      sync.Mutex
 	objects map[string]memObject
+	sorted  []string // keys of objects; nil after a change
 	uploads map[string]*memUpload
 	last    int
 }
@@ -150,6 +152,9 @@ func (m *Mem) write(op, key string, data []byte, when store.Condition) (store.Ob
 	if m.objects == nil {
 		m.objects = map[string]memObject{}
 	}
+	if !there {
+		m.sorted = nil
+	}
 	m.objects[key] = memObject{o, slices.Clone(data)}
 	return o, nil
 }
@@ -163,29 +168,43 @@ func (m *Mem) Put(_ context.Context, key string, data []byte, when store.Conditi
 func (m *Mem) Delete(_ context.Context, key string) error {
 	_, err := do(m, "delete", key, func() (struct{}, error) {
 		delete(m.objects, key)
+		m.sorted = nil
 		return struct{}{}, nil
 	})
 	return err
+}
+
+// keys returns the keys of all objects, sorted; the lock is held.
+func (m *Mem) keys() []string {
+	if m.sorted == nil {
+		m.sorted = slices.Sorted(maps.Keys(m.objects))
+	}
+	return m.sorted
 }
 
 // List implements [store.Bucket].
 func (m *Mem) List(_ context.Context, prefix string, from store.Cursor) (store.Page, error) {
 	return do(m, "list", prefix, func() (page store.Page, err error) {
 		var names []string
-		for k := range m.objects {
-			if rest, ok := strings.CutPrefix(k, prefix); ok && (from.Next != "" || k > from.Key) {
+		most := cmp.Or(m.PageSize, 3)
+		keys := m.keys()
+		at, _ := slices.BinarySearch(keys, max(prefix, from.Key, strings.TrimSuffix(from.Next, "/")))
+		for _, k := range keys[at:] {
+			rest, ok := strings.CutPrefix(k, prefix)
+			if !ok && k > prefix || len(names) > most {
+				break
+			}
+			if ok && (from.Next != "" || k > from.Key) {
 				name, _, folder := strings.Cut(rest, "/")
 				if folder {
 					name += "/"
 				}
-				if prefix+name > from.Next {
-					names = append(names, prefix+name)
+				if name = prefix + name; name > from.Next && (len(names) == 0 || name != names[len(names)-1]) {
+					names = append(names, name)
 				}
 			}
 		}
-		slices.Sort(names)
-		names = slices.Compact(names)
-		if most := cmp.Or(m.PageSize, 3); len(names) > most {
+		if len(names) > most {
 			names, page.Next = names[:most], names[most-1]
 		}
 		for _, name := range names {

@@ -5,6 +5,10 @@
 //
 //	go run ./internal/dev/bench/scale -blocks 10000000 -shards 100000
 //
+// With -open it measures how long it takes to open shards in an object store instead:
+//
+//	go run ./internal/dev/bench/scale -open 100000 -latency 30ms
+//
 // Every line has the wall and CPU time of a part, and the peak memory of the process
 // so far. The tasks themselves do nothing but read their plan.
 package main
@@ -31,6 +35,8 @@ func main() {
 	flag.IntVar(&c.files, "files", 25_000, "documents files")
 	flag.IntVar(&c.shards, "shards", 100_000, "shards")
 	flag.StringVar(&c.dir, "dir", "", "directory for the synthetic folders; default: a temporary one")
+	flag.IntVar(&c.open, "open", 0, "instead, open so many shards in an object store")
+	flag.DurationVar(&c.latency, "latency", 30*time.Millisecond, "time of a request to this store")
 	flag.Parse()
 	if err := run(context.Background(), c); err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
@@ -41,6 +47,8 @@ func main() {
 type config struct {
 	blocks, files, shards int
 	dir                   string
+	open                  int
+	latency               time.Duration
 }
 
 // writeUnsynced writes a file without syncing it: a file of the benchmark need not
@@ -77,6 +85,9 @@ func (l *lap) print(name string, start time.Time, cpu time.Duration) {
 }
 
 func run(ctx context.Context, c config) (err error) {
+	if c.open > 0 {
+		return open(ctx, c.open, c.latency)
+	}
 	if c.dir == "" {
 		if c.dir, err = os.MkdirTemp("", "scale-*"); err != nil {
 			return err
