@@ -33,23 +33,28 @@ const (
 // emptyDefinition is the definition of a template that adds nothing to a page.
 const emptyDefinition = "<nowiki/>"
 
-// templateNamespace is the number of the template namespace. It is the same on every
-// wiki.
-const templateNamespace = 10
+// Numbers of namespaces. They are the same on every wiki.
+const (
+	templateNamespace = 10
+	moduleNamespace   = 828 // programs in Lua
+)
+
+// maxModule is the maximum length of a module in bytes.
+const maxModule = 1<<20 - 1024
 
 // A LeftOut is the reason why a template page has no definition.
 type LeftOut string
 
 // The reasons.
 const (
-	leftOutLua      LeftOut = "lua"   // it calls a Lua module
 	leftOutTable    LeftOut = "table" // it has a table
 	leftOutTooLarge LeftOut = "too_large"
 	leftOutUnusable LeftOut = "unusable" // no readable wikitext, or a redirect to something else
 )
 
-// DefinitionStats counts the template pages that were read.
+// DefinitionStats counts the pages of templates and modules that were read.
 type DefinitionStats struct {
+	Modules     int64             // modules in Lua, and data for them
 	Templates   int64             // template pages
 	Definitions int64             // pages with wikitext for use in a sentence, and redirects to other templates
 	LeftOut     map[LeftOut]int64 // all other template pages
@@ -58,12 +63,16 @@ type DefinitionStats struct {
 // Counts of template pages.
 var (
 	TemplatePages = counts.Declare("template_pages", counts.About{Label: "template pages", In: counts.Summary, Meaning: "template pages read"})
-	LeftOutPages  = counts.DeclareFamily[LeftOut]("left_out", counts.About{Meaning: "those without a definition, by REASON: lua, table, too_large, unusable"})
+	LeftOutPages  = counts.DeclareFamily[LeftOut]("left_out", counts.About{Meaning: "those without a definition, by REASON: table, too_large, unusable"})
+	Modules       = counts.Declare("modules", counts.About{Label: "modules in Lua", In: counts.Summary, Meaning: "modules in Lua, and data for them"})
 )
 
 // Counts returns the counts for a side-car.
 func (s *DefinitionStats) Counts() counts.Counts {
 	c := counts.Counts{TemplatePages.Key: s.Templates}
+	if s.Modules > 0 {
+		Modules.Add(c, s.Modules)
+	}
 	LeftOutPages.AddAll(c, s.LeftOut)
 	return c
 }
@@ -118,6 +127,9 @@ func (r *Reader) namespaceOf(p rawPage) (h pageHead, ns int, ok bool) {
 // none.
 func (r *Reader) definition(p rawPage, stats *DefinitionStats) (d definitions.Definition, ok bool) {
 	h, ns, ok := r.namespaceOf(p)
+	if ok && ns == moduleNamespace {
+		return r.module(p, h, stats)
+	}
 	if !ok || ns != templateNamespace {
 		return d, false
 	}
@@ -142,6 +154,26 @@ func (r *Reader) definition(p rawPage, stats *DefinitionStats) (d definitions.De
 	}
 	stats.count(why)
 	return d, why == ""
+}
+
+// module returns the source of the module on page p; ok is false if p has none, such as a
+// page that documents one. Redirects between modules are modules too.
+func (r *Reader) module(p rawPage, h pageHead, stats *DefinitionStats) (d definitions.Definition, ok bool) {
+	if p.tooLarge {
+		return d, false
+	}
+	title := r.title(&h, p)
+	_, title, _ = strings.Cut(title, ":")
+	source, rev, reject := r.pageSource(p, h, true)
+	// Dumps of old versions do not say what a page contains.
+	if reject != "" || !rev.module && (rev.model || strings.HasSuffix(title, "/doc")) || len(source) == 0 || len(source)+2*len(title) > maxModule {
+		return d, false
+	}
+	d.Title = strings.TrimSpace(title)
+	d.Name = wikitext.ModuleName(d.Title)
+	d.Value = string(source)
+	stats.Modules++
+	return d, true
 }
 
 // count counts a template page. why is the reason why it has no definition; "" if it
@@ -176,8 +208,6 @@ func definitionOf(source []byte) (string, LeftOut) {
 		return "", leftOutTooLarge
 	case bytes.Contains(included, []byte("{|")):
 		return "", leftOutTable
-	case bytes.Contains(bytes.ToLower(included), []byte("#invoke:")):
-		return "", leftOutLua
 	case bytes.HasPrefix(included, []byte(rendering.Alias)):
 		return "", leftOutUnusable // source that could be mistaken for our mark of a redirect
 	}
@@ -225,7 +255,9 @@ func CollectDefinitions(ctx context.Context, d Dump, workers int) ([]definitions
 				if err != nil {
 					return err
 				}
-				if !strings.ContainsAny(definition.Name, "*|") { // such a name has a meaning in the file
+				// Such names have a meaning in the file. A file has no modules, so it
+				// has no templates that need them either.
+				if !strings.ContainsAny(definition.Name, "*|#") && !wikitext.CallsModule(definition.Value) {
 					mu.Lock()
 					kept.add(folded(definition))
 					mu.Unlock()

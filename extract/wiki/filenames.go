@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A Part is the information in the name of a part of a dump. Wikimedia splits
@@ -146,4 +147,17 @@ func HasDumpName(path string) bool {
 		name = strings.TrimSuffix(name, packed)
 	}
 	return strings.HasSuffix(name, ".xml")
+}
+
+// dateOf returns the date in the name of a dump, "enwiki-20250101-pages-articles.xml.bz2";
+// zero if there is none.
+func dateOf(name string) time.Time {
+	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '.' || r == '_' }) {
+		if len(part) == 8 {
+			if date, err := time.Parse("20060102", part); err == nil {
+				return date
+			}
+		}
+	}
+	return time.Time{}
 }

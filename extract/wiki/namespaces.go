@@ -39,6 +39,15 @@ func (t namespaceTable) ofTitle(title string) int {
 	return t[namespaceKey(prefix)]
 }
 
+// names returns the wiki's names of its namespaces.
+func (h Head) names() map[int]string {
+	names := make(map[int]string, len(h.Namespaces))
+	for _, n := range h.Namespaces {
+		names[n.Key] = n.Name
+	}
+	return names
+}
+
 // namespaceKey converts the name of a namespace to the form in which MediaWiki compares
 // names: lower case, with single spaces for underscores.
 func namespaceKey(name string) string {

@@ -72,6 +72,8 @@ type revision struct {
 	id        int64  // 0 if the dump has none
 	timestamp string // "" if the dump has none or it is invalid
 	foreign   bool   // the text is not wikitext
+	model     bool   // the dump says what the text is
+	module    bool   // the text is not wikitext, but the source of a module or data for modules
 	deleted   bool   // the text is suppressed in the dump
 	text      []byte // as in the XML, not decoded
 	markup    bool   // the text contains "<"
@@ -113,7 +115,10 @@ func parseRevision(b []byte) (rev revision, ok bool) {
 				rev.timestamp = ""
 			}
 		case "model":
-			rev.foreign = rev.foreign || string(bytes.TrimSpace(raw)) != "wikitext"
+			model := string(bytes.TrimSpace(raw))
+			rev.model = true
+			rev.foreign = rev.foreign || model != "wikitext"
+			rev.module = model == "Scribunto" || model == "json"
 		case "format":
 			rev.foreign = rev.foreign || string(bytes.TrimSpace(raw)) != "text/x-wiki"
 		case "text":
@@ -167,6 +172,12 @@ func (r *Reader) title(h *pageHead, p rawPage) string {
 // wikitext returns the decoded wikitext of a page's last revision, and the revision. If
 // the page is rejected, it returns the reason. It overwrites the bytes of p.
 func (r *Reader) wikitext(p rawPage, h pageHead) (src []byte, rev revision, reject extract.Reject) {
+	return r.pageSource(p, h, false)
+}
+
+// pageSource returns the decoded source of a page, like wikitext; with module, of a page of the
+// namespace of modules.
+func (r *Reader) pageSource(p rawPage, h pageHead, module bool) (src []byte, rev revision, reject extract.Reject) {
 	if p.revision == nil {
 		return nil, rev, extract.RejectMalformed
 	}
@@ -176,7 +187,7 @@ func (r *Reader) wikitext(p rawPage, h pageHead) (src []byte, rev revision, reje
 		return nil, rev, extract.RejectMalformed
 	case rev.deleted:
 		return nil, rev, extract.RejectDeleted
-	case rev.foreign:
+	case rev.foreign && !(module && rev.module):
 		return nil, rev, extract.RejectModel
 	case len(rev.text) > extract.MaxPageBytes:
 		r.measured(float64(len(rev.text)))

@@ -58,7 +58,7 @@ func (r *Reader) probe(ctx context.Context, d Dump, rng Range, limit int64) (boo
 		case err != nil:
 			return false, err
 		}
-		if _, ns, ok := r.namespaceOf(p); ok && ns == templateNamespace {
+		if _, ns, ok := r.namespaceOf(p); ok && (ns == templateNamespace || ns == moduleNamespace) {
 			return true, nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"strconv"
+	"time"
 	"unsafe"
 
 	"pretext/extract"
@@ -82,7 +83,7 @@ func (r *Reader) Reset(d Dump, rng Range) {
 		size:       d.Size,
 		address:    newAddress(d.Head.Base),
 		namespaces: newNamespaceTable(d.Head),
-		page:       wikitext.Page{Lang: cmp.Or(r.options.Language, d.Language()), Wiki: d.Wiki(), Template: d.Head.namespace10()},
+		page:       wikitext.Page{Lang: cmp.Or(r.options.Language, d.Language()), Wiki: d.Wiki(), Template: d.Head.namespace10(), Namespaces: d.Head.names(), Today: dateOf(d.Name)},
 		split:      r.split,
 		scanner:    r.scanner,
 		z:          r.z,
@@ -197,8 +198,11 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	case !r.options.KeepDisambiguations && wikitext.IsDisambiguation(src):
 		return extract.RejectDisambiguation
 	}
-	r.page.Title = title
-	r.text = r.scanner.AppendText(r.text[:0], src, r.page)
+	page := r.page
+	if page.Title = title; page.Definitions != nil && page.Today.IsZero() {
+		page.Today, _ = time.Parse(time.RFC3339, rev.timestamp)
+	}
+	r.text = r.scanner.AppendText(r.text[:0], src, page)
 	if reject, r.rejected.Value = r.options.RejectText(r.text); reject != "" {
 		return reject
 	}
@@ -282,6 +286,10 @@ func (r *Reader) Stats() Stats {
 		s.template(name, int64(n))
 	}
 	s.TemplatesSlack += int64(r.scanner.Tally().Slack())
+	s.ModuleCalls = int64(r.scanner.ModuleCalls())
+	for reason, n := range r.scanner.ModuleFailures() {
+		s.moduleFailure(ModuleFailure(reason), int64(n))
+	}
 	for name, h := range r.scanner.Holes() {
 		if len(s.HoleUses) == maxHoles {
 			break

@@ -51,17 +51,29 @@ type Stats struct {
 	// in a sentence of a document.
 	Expanded int64 `json:"expanded,omitempty"`
 
+	// ModuleCalls is the number of calls of modules in Lua, in all pages, and
+	// ModuleFailures the number of those without a result, by reason.
+	ModuleCalls    int64                   `json:"module_calls,omitempty"`
+	ModuleFailures map[ModuleFailure]int64 `json:"module_failures,omitempty"`
+
 	// UseCount counts the uses of templates in documents, by what decided about their text.
 	// Uses has the most used templates by name, counted over all pages.
 	UseCount facts.Sources            `json:"use_count,omitempty"`
 	Uses     map[string]facts.Sources `json:"uses,omitempty"`
 }
 
+// A ModuleFailure is the reason why a call of a module had no result.
+type ModuleFailure string
+
 // Counts of a dump, besides those of package facts.
 var (
 	XMLBytes = counts.Declare("xml_bytes", counts.About{Unit: counts.Bytes, Meaning: "decoded XML"})
 	Expanded = counts.Declare("expanded_templates", counts.About{Label: "templates expanded", In: counts.Summary,
 		Meaning: "templates of the wiki itself that were expanded in documents, if the dump has definitions"})
+	ModuleCalls = counts.Declare("module_calls", counts.About{Label: "calls of modules", In: counts.Summary,
+		Meaning: "calls of modules in Lua, if the dump has definitions"})
+	ModuleFailures = counts.DeclareFamily[ModuleFailure]("module_failures", counts.About{
+		Meaning: "calls of modules that had no result, by REASON: no_module, no_function, wikidata, clock, wiki, error, shown_error, syntax, steps, memory, depth"})
 	Trailing = counts.Declare("trailing_garbage", counts.About{Meaning: "dumps with bytes after their last bzip2 stream, which were ignored"})
 )
 
@@ -72,6 +84,8 @@ func (s *Stats) Counts(expanded bool) counts.Counts {
 		extract.InvalidUTF8.Key: s.InvalidUTF8, facts.Footers.Key: s.Footers}
 	if expanded {
 		Expanded.Add(c, s.Expanded)
+		ModuleCalls.Add(c, s.ModuleCalls)
+		ModuleFailures.AddAll(c, s.ModuleFailures)
 	}
 	extract.Rejects.AddAll(c, s.Rejects)
 	return c
@@ -112,6 +126,10 @@ func (s *Stats) Add(t Stats) {
 	s.TemplatesSlack += t.TemplatesSlack
 	s.Holes += t.Holes
 	s.Expanded += t.Expanded
+	s.ModuleCalls += t.ModuleCalls
+	for reason, n := range t.ModuleFailures {
+		s.moduleFailure(reason, n)
+	}
 	s.Sentences += t.Sentences
 	for name, h := range t.HoleUses {
 		s.hole(name, h)
@@ -130,6 +148,13 @@ func (s *Stats) template(name string, n int64) {
 		s.Templates = map[string]int64{}
 	}
 	s.Templates[name] += n
+}
+
+func (s *Stats) moduleFailure(reason ModuleFailure, n int64) {
+	if s.ModuleFailures == nil {
+		s.ModuleFailures = map[ModuleFailure]int64{}
+	}
+	s.ModuleFailures[reason] += n
 }
 
 // hole adds uses of a template that left holes. h.First, the first page with a hole, is
@@ -198,6 +223,7 @@ func (s *Stats) reject(reason extract.Reject, n int64) {
 func (s *Stats) clone() Stats {
 	c := *s
 	c.Rejects = maps.Clone(s.Rejects)
+	c.ModuleFailures = maps.Clone(s.ModuleFailures)
 	c.HoleUses = maps.Clone(s.HoleUses)
 	c.UseCount = maps.Clone(s.UseCount)
 	c.Uses = nil

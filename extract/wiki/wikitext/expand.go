@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pretext/extract/wiki/internal/scribunto"
 	"pretext/extract/wiki/rendering"
 )
 
@@ -22,6 +23,7 @@ type expansion struct {
 	depth, calls, bytes int
 	expanded            int  // number of expanded templates
 	unable              bool // the definition that is being rendered needs what the scanner cannot compute
+	failed              bool // the definition that is being rendered calls a module that has no result
 }
 
 // allow reports whether the limits allow another expansion of n bytes. If so, it counts
@@ -37,11 +39,12 @@ func (x *expansion) allow(n int) bool {
 
 // An expander renders templates from the wiki's own definitions.
 type expander struct {
-	budget *expansion   // of the current page
-	opt    Options      // options of inner
-	inner  *Scanner     // renders expanded templates; nil until it is needed
-	text   []byte       // buffer for the text of an expanded template
-	subst  substitution // replaces parameters; a buffer
+	budget *expansion       // of the current page
+	opt    Options          // options of inner
+	inner  *Scanner         // renders expanded templates; nil until it is needed
+	text   []byte           // buffer for the text of an expanded template
+	subst  substitution     // replaces parameters; a buffer
+	frame  *scribunto.Frame // of the expanded template, for the modules that it calls; nil if it calls none
 }
 
 // expand renders an unknown template from the wiki's own definition, or from one in the
@@ -66,12 +69,21 @@ func (t *templates) expand(given span, i, e int) (from Source, ok bool) {
 		}
 		source = t.wiki.definition([]byte(target))
 	}
-	text, ok := t.substituted(source, i, e)
-	if ok {
-		t.renderExpansion(text)
-		t.putExpansion(text)
+	text, ok := t.substituted(source, given, i, e)
+	if !ok {
+		return fromWiki, false
 	}
-	return fromWiki, ok
+	x := &t.expander
+	outer := x.budget.failed
+	x.budget.failed = false
+	t.renderExpansion(text)
+	ok, x.budget.failed = !x.budget.failed, outer
+	if !ok {
+		x.inner.losses = losses{}
+		return fromWiki, false
+	}
+	t.putExpansion(text)
+	return fromWiki, true
 }
 
 // ownFirst reports whether a template with a rule has a definition that comes before the
@@ -100,18 +112,18 @@ func (t *templates) expandWhole(given span, i, e int) (ok bool) {
 		}
 		source = t.wiki.definition([]byte(target))
 	}
-	text, ok := t.substituted(source, i, e)
+	text, ok := t.substituted(source, given, i, e)
 	if !ok {
 		return false
 	}
 	x := &t.expander
-	outer := x.budget.unable
+	outer, failed := x.budget.unable, x.budget.failed
 	x.budget.unable = false
 	t.renderExpansion(text)
 	ok = !x.budget.unable && x.inner.losses.holes.empty() && (len(x.text) > 0 || t.in.nameEnd(i, e) == e)
-	x.budget.unable = outer
+	x.budget.unable, x.budget.failed = outer, failed
 	if !ok {
-		x.inner.ResetTally()
+		x.inner.losses = losses{}
 		return false
 	}
 	t.putExpansion(text)
@@ -121,13 +133,16 @@ func (t *templates) expandWhole(given span, i, e int) (ok bool) {
 // substituted returns a definition with its parameters replaced by the arguments in
 // src[i:e], and counts it against the limits. ok is false if there is no definition or a
 // limit is reached. The result is valid until the next call.
-func (t *templates) substituted(definition string, i, e int) (text []byte, ok bool) {
+func (t *templates) substituted(definition string, given span, i, e int) (text []byte, ok bool) {
 	budget := t.expander.budget
 	if definition == "" || strings.HasPrefix(definition, rendering.Alias) || !budget.allow(len(definition)) {
 		return nil, false
 	}
 	base := len(t.args)
 	t.split(i, e)
+	if t.expander.frame = nil; CallsModule(definition) {
+		t.expander.frame = &scribunto.Frame{Title: "Template:" + string(t.wiki.templateTitle(t.in.bytes(given))), Args: t.frameArgs(t.args[base+1:]), Parent: t.frame}
+	}
 	text, ok = t.expander.subst.replace(definition, t.in.src, t.args[base:], maxExpandedBytes-budget.bytes)
 	t.args = t.args[:base]
 	budget.bytes += len(text)
@@ -140,8 +155,9 @@ func (t *templates) renderExpansion(source []byte) {
 	x := &t.expander
 	if x.inner == nil {
 		x.inner = NewScanner(x.opt)
-		x.inner.wiki.tables, x.inner.templates.expander.budget = t.wiki.tables, x.budget
+		x.inner.wiki.tables, x.inner.templates.expander.budget, x.inner.templates.modules = t.wiki.tables, x.budget, t.modules
 	}
+	x.inner.templates.frame = x.frame
 	x.budget.depth++
 	x.text = x.inner.AppendText(x.text[:0], source, t.wiki.page)
 	x.budget.depth--
@@ -163,7 +179,7 @@ func (t *templates) putExpansion(source []byte) {
 	for name, n := range x.inner.Dropped() {
 		t.losses.dropped.Add([]byte(name), n)
 	}
-	x.inner.ResetTally()
+	x.inner.losses = losses{}
 	if startsBlank(source) && len(x.text) > 0 {
 		t.str(" ")
 	}

@@ -13,7 +13,8 @@ type function uint8
 const (
 	funcNone   function = iota
 	funcDrop            // shows nothing in an article
-	funcUnable          // shows what the dump does not tell: dates of today, results of Lua modules
+	funcUnable          // shows what the dump does not tell, such as the date of today
+	funcInvoke          // the result of a module in Lua
 	funcTitle
 	funcLanguage
 	funcIfExist
@@ -56,7 +57,7 @@ var functions = map[string]function{
 	"defaultsort": funcDrop, "displaytitle": funcDrop, "sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop,
 	"デフォルトソート": funcDrop, "noexternallanglinks": funcDrop, "#tag": funcDrop, "#babel": funcDrop, "#coordinates": funcDrop,
 	"fullurl": funcDrop, "localurl": funcDrop, "filepath": funcDrop, "ns": funcDrop,
-	"#invoke": funcUnable, "#time": funcUnable, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcUnable,
+	"#invoke": funcInvoke, "#time": funcUnable, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcUnable,
 	"#language": funcUnable, "int": funcUnable, "#lst": funcUnable, "#lsth": funcUnable, "#section": funcUnable,
 	"numberofarticles": funcUnable, "pagesincategory": funcUnable,
 }

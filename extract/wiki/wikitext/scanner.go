@@ -36,7 +36,7 @@ func NewScanner(o Options) *Scanner {
 	s.templates = templates{pen: pen{writer: &s.w, inline: &s.inline}, in: &s.in, wiki: &s.wiki, losses: &s.losses,
 		blocks: &s.blocks, tables: &s.tables, operations: operations()}
 	o.Headings, o.Lists = true, true
-	s.templates.expander.opt, s.templates.expander.budget = o, &expansion{}
+	s.templates.expander.opt, s.templates.expander.budget, s.templates.modules = o, &expansion{}, &modules{}
 	return s
 }
 
@@ -50,6 +50,7 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	s.in.work, s.comments.work, s.losses.holes.page, s.losses.uses.page = 0, 0, 0, [numSources]int{}
 	if budget := s.templates.expander.budget; budget.depth == 0 { // not inside an expanded template
 		*budget = expansion{}
+		s.templates.modules.begun = false
 	}
 	if IsRedirect(src) {
 		return dst
@@ -77,8 +78,12 @@ func (s *Scanner) Dropped() iter.Seq2[string, int] { return s.losses.dropped.All
 // Tally returns the counts that [Scanner.Dropped] yields. The next page changes them.
 func (s *Scanner) Tally() *Tally { return &s.losses.dropped }
 
-// ResetTally sets all counts of [Scanner.Dropped], [Scanner.Holes] and [Scanner.Uses] to 0.
-func (s *Scanner) ResetTally() { s.losses = losses{} }
+// ResetTally sets all counts of [Scanner.Dropped], [Scanner.Holes], [Scanner.Uses] and
+// [Scanner.ModuleCalls] to 0.
+func (s *Scanner) ResetTally() {
+	s.losses = losses{}
+	s.templates.modules.calls, s.templates.modules.failed = 0, nil
+}
 
 // Holes yields the templates whose dropped uses left a [Hole] in a sentence, in order
 // of decreasing number of holes. Names are in lower case.

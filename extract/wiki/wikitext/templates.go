@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"pretext/extract/wiki/internal/scribunto"
 	"pretext/extract/wiki/rendering"
 )
 
@@ -24,6 +25,8 @@ type templates struct {
 	blocks   *blocks // renders arguments of whole lines
 	tables   *tables
 	expander expander
+	modules  *modules
+	frame    *scribunto.Frame // of the template whose definition is being rendered; nil in a page
 
 	operations [rendering.OpVariable + 1]func(call) // by rendering.Op
 	args       []argument                           // stack: arguments of the templates being rendered
@@ -107,6 +110,8 @@ func (t *templates) template(i, e int) {
 	case f == funcDrop || f == funcNone && rule.Op == rendering.OpDrop:
 	case f == funcUnable:
 		source = t.unable(given, i, e)
+	case f == funcInvoke:
+		source = t.invoke(given, i, e)
 	case f == funcNone && t.ownFirst(rule, name) && t.within(i, e) && t.expandWhole(given, i, e):
 		source = fromWiki
 	default:
@@ -215,8 +220,7 @@ func (t *templates) within(i, e int) bool {
 	return t.expander.budget.depth > 0 || inSentence(t.in.src, i-2, e+2)
 }
 
-// unable drops a function whose value is not in the dump, such as the result of a Lua
-// module. In a sentence this leaves a hole; a definition that needs the value is not used.
+// unable drops a function whose value is not in the dump. In a sentence this leaves a hole; a definition that needs the value is not used.
 func (t *templates) unable(given span, i, e int) Source {
 	t.expander.budget.unable = true
 	if !t.within(i, e) {

@@ -3,6 +3,7 @@ package wikitext
 import (
 	"bytes"
 	"strings"
+	"time"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -19,6 +20,10 @@ type Page struct {
 	// Template is the wiki's name of the namespace of templates, in lower case;
 	// may be empty.
 	Template string
+	// Namespaces are the wiki's names of all namespaces, and Today is the day on which the
+	// page is read, for modules in Lua. Both may be empty.
+	Namespaces map[int]string
+	Today      time.Time
 }
 
 // Definitions gives access to the definitions of a wiki's own templates.
@@ -27,6 +32,8 @@ type Definitions interface {
 	// definition in package rendering; "" if there is none. name is the folded name.
 	// title is the template's name as written on the page; it distinguishes names that
 	// differ only in case.
+	//
+	// It also returns the sources of modules, whose names [ModuleName] returns.
 	Definition(name, title []byte) string
 }
 

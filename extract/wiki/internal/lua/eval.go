@@ -286,6 +286,7 @@ func (p *parser) table() node {
 	}
 	return node{depth: depth, up: -1, eval: func(f *frame) Value {
 		t := f.m.NewTable()
+		var array []Value
 		for k := range items {
 			if items[k].key != nil {
 				key := items[k].key(f)
@@ -293,15 +294,15 @@ func (p *parser) table() node {
 				continue
 			}
 			f.m.Charge(elementBytes)
-			t.array = append(t.array, items[k].value(f))
+			array = append(array, items[k].value(f))
 		}
 		if rest != nil {
 			more := rest(f)
 			f.m.Step(len(more))
 			f.m.Charge(elementBytes * len(more))
-			t.array = append(t.array, more...)
+			array = append(array, more...)
 		}
-		t.trim()
+		t.fill(array)
 		return t
 	}}
 }

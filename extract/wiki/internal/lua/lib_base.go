@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -83,18 +84,18 @@ func (a Args) Table(k int) *Table {
 	return t
 }
 
-// library returns a table of functions, in the order of their names.
-func library(prefix string, functions map[string]Native) *Table {
-	names := make([]string, 0, len(functions))
-	for name := range functions {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+// library returns a table of functions.
+func library(functions map[string]Native) *Table {
 	t := NewTable()
-	for _, name := range names {
+	Register(t, functions)
+	return t
+}
+
+// Register puts functions into a table, in the order of their names.
+func Register(t *Table, functions map[string]Native) {
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		t.Set(name, NewFunction(name, functions[name]))
 	}
-	return t
 }
 
 // NewEnv returns the environment of a new program: the functions and libraries of Lua
@@ -102,7 +103,7 @@ func library(prefix string, functions map[string]Native) *Table {
 // numbers, which the seed determines.
 func NewEnv(m *Machine, seed uint64) *Table {
 	m.random = seed
-	env := library("", map[string]Native{
+	env := library(map[string]Native{
 		"assert": assert, "error": throw, "getfenv": getEnv, "setfenv": setEnv, "getmetatable": getMeta, "setmetatable": setMeta,
 		"ipairs": ipairs, "pairs": pairs, "next": next, "pcall": pcall, "xpcall": xpcall, "rawequal": rawEqual, "rawget": rawGet,
 		"rawset": rawSet, "select": selectValues, "tonumber": toNumber, "tostring": toString, "type": typeOf, "unpack": unpack,
@@ -390,7 +391,7 @@ func unpack(m *Machine, args []Value) []Value {
 }
 
 func tableLibrary() *Table {
-	return library("table", map[string]Native{
+	return library(map[string]Native{
 		"concat": concat, "insert": insert, "remove": remove, "sort": sortTable,
 		"maxn": func(m *Machine, args []Value) []Value {
 			t, most := Args{m, args}.Table(0), 0.0
@@ -533,7 +534,7 @@ func mathLibrary() *Table {
 		m.random = uint64(int64(Args{m, args}.Number(0)))
 		return nil
 	}
-	t := library("math", functions)
+	t := library(functions)
 	t.Set("pi", math.Pi)
 	t.Set("huge", math.Inf(1))
 	return t

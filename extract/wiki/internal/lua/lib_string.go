@@ -239,7 +239,7 @@ func (a Args) bounds(k, n, defaultEnd int) (i, j int) {
 
 // stringLibrary returns the library string.
 func stringLibrary(m *Machine) *Table {
-	return library("string", map[string]Native{
+	return library(map[string]Native{
 		"len": func(m *Machine, args []Value) []Value { return []Value{float64(len(Args{m, args}.String(0)))} },
 		"sub": func(m *Machine, args []Value) []Value {
 			a := Args{m, args}
@@ -301,7 +301,7 @@ func reverse(m *Machine, args []Value) []Value {
 	return []Value{m.String(string(b))}
 }
 
-// Repeat is string.rep.
+// repeat is string.rep.
 func repeat(m *Machine, args []Value) []Value {
 	a := Args{m, args}
 	s, n, sep := a.String(0), max(a.Int(1, 0), 0), a.Opt(2, "")
@@ -404,9 +404,10 @@ func (a Args) formatted(out []byte, k int, flags string, verb byte) []byte {
 	return nil
 }
 
-// Ustring adds the functions of mw.ustring that work with patterns or positions to a
-// library.
-func Ustring(put func(name string, f Native)) {
+// Ustring returns the functions of mw.ustring that work with patterns or positions.
+func Ustring() map[string]Native {
+	functions := map[string]Native{}
+	put := func(name string, f Native) { functions[name] = f }
 	put("find", valid(runeText.find(false)))
 	put("match", valid(runeText.find(true)))
 	put("gmatch", valid(runeText.gmatch))
@@ -458,6 +459,7 @@ func Ustring(put func(name string, f Native)) {
 		}
 		return []Value{m.String(b.String())}
 	})
+	return functions
 }
 
 // valid returns f for strings of valid UTF-8. Other strings are errors.
@@ -468,4 +470,50 @@ func valid(f Native) Native {
 		}
 		return f(m, args)
 	}
+}
+
+// Split returns the parts of a text between the matches of a pattern of mw.ustring, or of
+// a plain text.
+func Split(m *Machine, s, pattern string, plain bool) (parts []string) {
+	t := runeText.matcher(m, s, pattern)
+	start := 0
+	for pos := 0; pos <= len(t.src); {
+		var from, to int
+		ok := false
+		if plain {
+			if from = index(m, t.src[pos:], t.pat); from >= 0 {
+				from, to, ok = from+pos, from+pos+len(t.pat), true
+			}
+		} else {
+			from, to, ok = t.find(pos)
+		}
+		if !ok {
+			break
+		}
+		if to == from { // an empty match splits before each character
+			if from >= len(t.src) {
+				break
+			}
+			if from == start {
+				from, to = from+1, from+1
+				if from >= len(t.src) {
+					break
+				}
+			}
+		}
+		parts = append(parts, string(t.src[start:from]))
+		start, pos = to, to
+		m.Step(1)
+	}
+	parts = append(parts, string(t.src[start:]))
+	m.Charge(len(s) + 32*len(parts))
+	return parts
+}
+
+// Set returns a function that reports whether a character is in a set of a pattern, whose
+// brackets are missing: "%s_".
+func Set(m *Machine, set string) func(c rune) bool {
+	t := runeText.matcher(m, "", "["+set+"]")
+	end := t.classEnd(0)
+	return func(c rune) bool { return t.single(c, 0, end) }
 }

@@ -133,6 +133,18 @@ func (t *Table) trim() {
 	t.array = t.array[:n]
 }
 
+// fill sets the values of the keys 1, 2, 3 … of a new table. Values may be nil.
+func (t *Table) fill(array []Value) {
+	if len(t.array) == 0 && len(t.index) == 0 {
+		t.array = array
+		t.trim()
+		return
+	}
+	for k, v := range array {
+		t.Set(float64(k+1), v)
+	}
+}
+
 // drop removes the value of an entry of the list.
 func (t *Table) drop(at int32) {
 	if t.list[at].value != nil {
@@ -296,3 +308,6 @@ func ToNumber(v Value) (n float64, ok bool) {
 	}
 	return 0, false
 }
+
+// Meta returns the metatable, or nil.
+func (t *Table) Meta() *Table { return t.meta }
