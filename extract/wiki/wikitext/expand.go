@@ -77,8 +77,8 @@ func (t *templates) expand(given span, i, e int) (from Source, ok bool) {
 	outer := x.budget.failed
 	x.budget.failed = false
 	t.renderExpansion(text)
-	ok, x.budget.failed = !x.budget.failed, outer
-	if !ok {
+	failed := x.budget.failed
+	if x.budget.failed = outer; failed && len(x.text) == 0 { // the hole is the template's, not the module's
 		x.inner.losses = losses{}
 		return fromWiki, false
 	}

@@ -480,7 +480,30 @@ func operation(kind string) (compute func(a, b float64) float64, event string) {
 		// The conversion prevents a fused operation, which some processors have.
 		return func(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }, "__mod"
 	}
-	return portable.Pow, "__pow"
+	return power, "__pow"
+}
+
+// power returns a to the power of b, with the same bits on every processor. Powers with an
+// integer or 1/2 are as exact as multiplications and roots are.
+func power(a, b float64) float64 {
+	n := math.Abs(b)
+	switch {
+	case b == 0.5:
+		return math.Sqrt(a)
+	case n > 1024 || n != math.Trunc(n):
+		return portable.Pow(a, b)
+	}
+	result := 1.0
+	for k := int(n); k > 0; k >>= 1 {
+		if k&1 == 1 {
+			result *= a
+		}
+		a *= a
+	}
+	if b < 0 {
+		return 1 / result
+	}
+	return result
 }
 
 // arithmeticMeta computes with metamethods.

@@ -504,7 +504,7 @@ func mathLibrary() *Table {
 		"deg": func(x float64) float64 { return x / (math.Pi / 180) }, "rad": func(x float64) float64 { return x * (math.Pi / 180) }} {
 		functions[name] = func(m *Machine, args []Value) []Value { return []Value{f(Args{m, args}.Number(0))} }
 	}
-	for name, f := range map[string]func(a, b float64) float64{"atan2": math.Atan2, "fmod": math.Mod, "pow": portable.Pow,
+	for name, f := range map[string]func(a, b float64) float64{"atan2": math.Atan2, "fmod": math.Mod, "pow": power,
 		"ldexp": func(a, b float64) float64 { return math.Ldexp(a, int(b)) }} {
 		functions[name] = func(m *Machine, args []Value) []Value {
 			return []Value{f(Args{m, args}.Number(0), Args{m, args}.Number(1))}

@@ -179,7 +179,11 @@ func (v *invocation) require(name string) lua.Value {
 	}
 	chunk := v.chunk(name)
 	v.loading[name] = true
-	results := v.m.Call(v.m.Load(chunk, v.env), name)
+	var host lua.Value
+	if libraries(name) != "" {
+		host = v.hostTable()
+	}
+	results := v.m.Call(v.m.Load(chunk, v.env), name, host)
 	delete(v.loading, name)
 	var value lua.Value = true
 	if len(results) > 0 && results[0] != nil {

@@ -1,1 +1,68 @@
-return {}
+-- mw.message: messages of the software are not in a dump; those that a module writes itself are texts.
+local host = select(2, ...)
+local message = {}
+local Message = {}
+Message.__index = Message
+
+local function new(fields)
+	fields.parameters = fields.parameters or {}
+	return setmetatable(fields, Message)
+end
+
+function message.new(key, ...)
+	return new({key = key}):params(...)
+end
+
+function message.newFallbackSequence(...)
+	return new({key = (...)})
+end
+
+function message.newRawMessage(text, ...)
+	return new({raw = text}):params(...)
+end
+
+function message.rawParam(value)
+	return value
+end
+
+function message.numParam(value)
+	return mw.getContentLanguage():formatNum(value)
+end
+
+function message.getDefaultLanguage()
+	return mw.getContentLanguage()
+end
+
+function Message:params(...)
+	local list = type((...)) == 'table' and (...) or {...}
+	for _, value in ipairs(list) do
+		self.parameters[#self.parameters + 1] = tostring(value)
+	end
+	return self
+end
+Message.rawParams = Message.params
+Message.numParams = Message.params
+
+function Message:inLanguage()
+	return self
+end
+Message.useDatabase = Message.inLanguage
+
+function Message:exists()
+	return self.raw ~= nil
+end
+
+function Message:isBlank()
+	return self.raw == nil or self.raw == ''
+end
+Message.isDisabled = Message.isBlank
+
+function Message:plain()
+	if not self.raw then
+		host.absent('message ' .. tostring(self.key))
+	end
+	return (self.raw:gsub('%$(%d+)', function(n) return self.parameters[tonumber(n)] end))
+end
+Message.__tostring = Message.plain
+
+return message
