@@ -166,7 +166,7 @@ func init() {
 		Algorithm: extractAlgorithm,
 		New:       stage.New(func(env *stage.Env, work extractWork) stage.Worker { return &extractWorker{env, work} }),
 		Warnings:  sharding.Known.Warnings,
-		Counts: []counts.Count{facts.Pages, extract.Files, extract.Lines, extract.Documents, extract.TextBytes, wiki.Expanded,
+		Counts: []counts.Count{facts.Pages, extract.Files, extract.Lines, extract.Documents, extract.TextBytes, wiki.Expanded, wiki.ModuleCalls, wiki.ModuleFailures.Count,
 			extract.Blocks, wiki.XMLBytes, facts.HTMLBytes, facts.Footers, wiki.Trailing, extract.InvalidUTF8,
 			books.Skipped, books.Recoded, books.Trimmed, books.Apparatus, extract.Wikitext, extract.HTML, extract.Rejects.Count, sharding.EqualIDs},
 	})

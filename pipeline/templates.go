@@ -60,7 +60,7 @@ func init() {
 		New: stage.New(func(env *stage.Env, work templatesWork) stage.Worker {
 			return &templatesWorker{env, work}
 		}),
-		Counts: []counts.Count{wiki.TemplatePages, definitionsCount, wiki.LeftOutPages.Count},
+		Counts: []counts.Count{wiki.TemplatePages, wiki.Modules, definitionsCount, wiki.LeftOutPages.Count},
 	})
 }
 

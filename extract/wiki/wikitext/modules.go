@@ -117,9 +117,9 @@ func (t *templates) moduleResult(given span, i, e int) (text []byte, ok bool) {
 	}
 	host := &moduleHost{templates: t}
 	if strings.Contains(function, "{{") {
-		function = host.Expand(function, frame.Parent)
+		function = host.expand(function, frame.Parent)
 	}
-	result, err := x.engine.Invoke(host, strings.TrimPrefix(frame.Title, "Module:"), strings.TrimSpace(function), frame)
+	result, err := x.engine.Invoke(scribunto.Host{Module: host.module, Expand: host.expand, LanguageName: host.languageName}, strings.TrimPrefix(frame.Title, "Module:"), strings.TrimSpace(function), frame)
 	if err == nil && host.limited {
 		err = &lua.Failure{Reason: lua.FailDepth}
 	}
@@ -173,20 +173,20 @@ type moduleHost struct {
 	limited bool // an expansion has reached a limit
 }
 
-// Module returns the source of a module.
-func (h *moduleHost) Module(title string) string {
+// module returns the source of a module.
+func (h *moduleHost) module(title string) string {
 	if h.wiki.page.Definitions == nil {
 		return ""
 	}
 	return h.wiki.page.Definitions.Definition([]byte(ModuleName(title)), []byte(title))
 }
 
-// LanguageName returns the name of a language in the wiki's language.
-func (h *moduleHost) LanguageName(code string) string { return h.wiki.table.LanguageName([]byte(code)) }
+// languageName returns the name of a language in the wiki's language.
+func (h *moduleHost) languageName(code string) string { return h.wiki.table.LanguageName([]byte(code)) }
 
-// Expand replaces the templates in a text by what they show, and its parameters by the
+// expand replaces the templates in a text by what they show, and its parameters by the
 // arguments of a frame. All else remains wikitext.
-func (h *moduleHost) Expand(text string, f *scribunto.Frame) string {
+func (h *moduleHost) expand(text string, f *scribunto.Frame) string {
 	if f != nil && strings.Contains(text, "{{{") {
 		text = withArguments(text, f)
 	}

@@ -52,7 +52,11 @@ var allowed = map[string][]string{
 	"extract/wiki/learn":       {"extract", "extract/wiki", "extract/wiki/rendering", "extract/wiki/wikihtml", "extract/wiki/wikitext"},
 	"extract/wiki/rendering":   {},
 	"extract/wiki/definitions": {"internal/failure", "internal/extsort"},
-	"extract/wiki/wikitext":    {"extract/wiki/rendering", "internal/portable"},
+	"extract/wiki/wikitext":    {"extract/wiki/rendering", "extract/wiki/internal/lua", "extract/wiki/internal/scribunto", "internal/portable"},
+
+	"extract/wiki/internal/lua":       {"internal/portable"},
+	"extract/wiki/internal/scribunto": {"extract/wiki/internal/lua"},
+
 	"tokenize":                 {"internal/hugepages", "internal/pyspace"},
 	"tokenize/sentence":        {"internal/pyspace"},
 	"tokenize/vocab":           {"internal/portable", "tokenize", "tokenize/hf", "tokenize/internal/bytetrie"},

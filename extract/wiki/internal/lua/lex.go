@@ -35,7 +35,7 @@ type lexer struct {
 
 // fail ends the compilation.
 func (l *lexer) fail(format string, args ...any) {
-	panic(&Failure{FailSyntax, fmt.Sprintf("%s:%d: ", l.chunk, l.line) + fmt.Sprintf(format, args...)})
+	panic(&Failure{failSyntax, fmt.Sprintf("%s:%d: ", l.chunk, l.line) + fmt.Sprintf(format, args...)})
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
@@ -169,7 +169,7 @@ func (l *lexer) number() float64 {
 			}
 		}
 	}
-	n, ok := ParseNumber(l.src[start:l.pos])
+	n, ok := parseNumber(l.src[start:l.pos])
 	if !ok || isLetter(l.at(0)) {
 		l.fail("malformed number near %q", l.src[start:l.pos])
 	}

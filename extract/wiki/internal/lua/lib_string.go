@@ -307,7 +307,7 @@ func repeat(m *Machine, args []Value) []Value {
 	s, n, sep := a.String(0), max(a.Int(1, 0), 0), a.Opt(2, "")
 	if size := len(s) + len(sep); size > 0 && n > math.MaxInt32/size {
 		m.Charge(math.MaxInt32)
-		m.Fail(FailMemory, "string too long")
+		m.Fail(failMemory, "string too long")
 	}
 	m.Charge(n * (len(s) + len(sep)))
 	m.Step(n * (len(s) + len(sep)) / 64)
@@ -381,7 +381,7 @@ func (a Args) formatted(out []byte, k int, flags string, verb byte) []byte {
 			form = "%" + flags + ".6" + string(verb)
 		}
 		if math.IsInf(n, 0) || math.IsNaN(n) {
-			return fmt.Appendf(out, "%"+strings.Trim(strings.SplitN(flags, ".", 2)[0], "0")+"s", FormatNumber(n))
+			return fmt.Appendf(out, "%"+strings.Trim(strings.SplitN(flags, ".", 2)[0], "0")+"s", formatNumber(n))
 		}
 		return fmt.Appendf(out, form, n)
 	case 'q':

@@ -21,10 +21,10 @@ type Failure struct {
 
 // Reasons of failures.
 const (
-	FailSteps  = "steps"
-	FailMemory = "memory"
+	failSteps  = "steps"
+	failMemory = "memory"
 	FailDepth  = "depth"
-	FailSyntax = "syntax"
+	failSyntax = "syntax"
 	FailError  = "error" // an error of the program that it did not catch
 )
 
@@ -65,14 +65,14 @@ func (m *Machine) Left() Limits { return Limits{max(m.steps, 0), max(m.bytes, 0)
 // Step counts n steps.
 func (m *Machine) Step(n int) {
 	if m.steps -= int64(n); m.steps < 0 {
-		panic(&Failure{FailSteps, "too many steps"})
+		panic(&Failure{failSteps, "too many steps"})
 	}
 }
 
 // Charge counts n bytes.
 func (m *Machine) Charge(n int) {
 	if m.bytes -= int64(n); m.bytes < 0 {
-		panic(&Failure{FailMemory, "too many bytes"})
+		panic(&Failure{failMemory, "too many bytes"})
 	}
 }
 

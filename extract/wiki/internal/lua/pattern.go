@@ -145,28 +145,12 @@ func (t *matcher[T]) match(s, p int) int {
 				return -1
 			}
 		case '%':
-			if p+1 < len(t.pat) {
-				switch c := t.pat[p+1]; {
-				case c == 'b':
-					if s = t.balanced(s, p+2); s < 0 {
-						return -1
-					}
-					p += 4
-					continue
-				case c == 'f':
-					end := t.frontier(s, p+2)
-					if end < 0 {
-						return -1
-					}
-					p = end
-					continue
-				case c >= '0' && c <= '9':
-					if s = t.back(s, int(c-'1')); s < 0 {
-						return -1
-					}
-					p += 2
-					continue
+			if end, next, special := t.escaped(s, p); special {
+				if end < 0 {
+					return -1
 				}
+				s, p = end, next
+				continue
 			}
 		}
 		ep := t.classEnd(p)
@@ -200,6 +184,26 @@ func (t *matcher[T]) match(s, p int) int {
 			s, p = s+1, ep
 		}
 	}
+}
+
+// escaped matches %b, %f and %1 at pat[p:]; special is false for all else. It returns the end
+// of the match, or -1, and the end of the item.
+func (t *matcher[T]) escaped(s, p int) (end, next int, special bool) {
+	if p+1 >= len(t.pat) {
+		return 0, 0, false
+	}
+	switch c := t.pat[p+1]; {
+	case c == 'b':
+		return t.balanced(s, p+2), p + 4, true
+	case c == 'f':
+		if next = t.frontier(s, p+2); next < 0 {
+			return -1, 0, true
+		}
+		return s, next, true
+	case c >= '0' && c <= '9':
+		return t.back(s, int(c-'1')), p + 2, true
+	}
+	return 0, 0, false
 }
 
 // most matches as many of an item as possible, and then the rest.

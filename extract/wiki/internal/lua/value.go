@@ -251,8 +251,8 @@ func TypeOf(v Value) string {
 	return "function"
 }
 
-// FormatNumber returns a number as Lua prints it: with up to 14 digits.
-func FormatNumber(n float64) string {
+// formatNumber returns a number as Lua prints it: with up to 14 digits.
+func formatNumber(n float64) string {
 	switch {
 	case n == math.Trunc(n) && math.Abs(n) < 1e14 && (n != 0 || !math.Signbit(n)):
 		return strconv.FormatInt(int64(n), 10)
@@ -266,8 +266,8 @@ func FormatNumber(n float64) string {
 	return strconv.FormatFloat(n, 'g', 14, 64)
 }
 
-// ParseNumber returns the number that a text denotes, as tonumber does.
-func ParseNumber(s string) (n float64, ok bool) {
+// parseNumber returns the number that a text denotes, as tonumber does.
+func parseNumber(s string) (n float64, ok bool) {
 	s = strings.Trim(s, " \t\n\v\f\r")
 	digits := strings.TrimLeft(s, "+-")
 	if len(s)-len(digits) > 1 || digits == "" {
@@ -293,7 +293,7 @@ func ToText(v Value) (s string, ok bool) {
 	case string:
 		return v, true
 	case float64:
-		return FormatNumber(v), true
+		return formatNumber(v), true
 	}
 	return "", false
 }
@@ -304,7 +304,7 @@ func ToNumber(v Value) (n float64, ok bool) {
 	case float64:
 		return v, true
 	case string:
-		return ParseNumber(v)
+		return parseNumber(v)
 	}
 	return 0, false
 }

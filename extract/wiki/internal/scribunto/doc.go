@@ -11,8 +11,8 @@
 //
 // # Limits
 //
-// A call has [CallSteps] steps and [CallBytes] bytes, a page [PageSteps] and [PageBytes]
-// (package lua says what they are). Calls nest at most [maxNested] deep.
+// A call has callSteps steps and callBytes bytes, a page pageSteps and pageBytes
+// (package lua says what they are). Calls nest at most maxNested deep.
 //
 // # Library
 //

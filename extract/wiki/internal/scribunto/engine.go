@@ -10,21 +10,21 @@ import (
 
 // Limits of calls and pages. MediaWiki has 10 seconds and 50 MiB in use for a page.
 const (
-	CallSteps = 20_000_000
-	CallBytes = 96 << 20
-	PageSteps = 100_000_000
-	PageBytes = 384 << 20
+	callSteps = 20_000_000
+	callBytes = 96 << 20
+	pageSteps = 100_000_000
+	pageBytes = 384 << 20
 	maxNested = 8 // calls that begin during another call
 )
 
 // Reasons of failures, besides those of package lua.
 const (
-	FailNoModule   = "no_module"   // the dump does not have the module
-	FailNoFunction = "no_function" // the module does not have the function
-	FailWikidata   = "wikidata"    // it asks for data of Wikidata
-	FailClock      = "clock"       // it asks for the date, and the dump has none
-	FailWiki       = "wiki"        // it asks what only a running wiki knows
-	FailShown      = "shown_error" // it shows an error message to readers
+	failNoModule   = "no_module"   // the dump does not have the module
+	failNoFunction = "no_function" // the module does not have the function
+	failWikidata   = "wikidata"    // it asks for data of Wikidata
+	failClock      = "clock"       // it asks for the date, and the dump has none
+	failWiki       = "wiki"        // it asks what only a running wiki knows
+	failShown      = "shown_error" // it shows an error message to readers
 )
 
 // A Page is the page whose text is made.
@@ -37,15 +37,15 @@ type Page struct {
 }
 
 // A Host gives access to the wiki.
-type Host interface {
+type Host struct {
 	// Module returns the source of a module, by its title without the namespace; "" if
 	// there is none.
-	Module(title string) string
+	Module func(title string) string
 	// Expand returns wikitext with its templates expanded; {{{x}}} is an argument of the
 	// frame.
-	Expand(wikitext string, f *Frame) string
+	Expand func(wikitext string, f *Frame) string
 	// LanguageName returns the name of a language in the wiki's language, or "".
-	LanguageName(code string) string
+	LanguageName func(code string) string
 }
 
 // A Frame holds the arguments of a call of a module or template.
@@ -80,7 +80,7 @@ func NewEngine() *Engine { return &Engine{} }
 // Begin begins a page.
 func (e *Engine) Begin(page Page) {
 	e.page, e.data, e.nested = page, nil, 0
-	e.left = lua.Limits{Steps: PageSteps, Bytes: PageBytes}
+	e.left = lua.Limits{Steps: pageSteps, Bytes: pageBytes}
 }
 
 // compile returns the compiled form of a source.
@@ -110,6 +110,7 @@ type invocation struct {
 	loading map[string]bool
 	frame   *Frame // of the call
 	missing string // message of the last error about a missing module
+	frames  map[*Frame]*lua.Table
 }
 
 // Invoke calls a function of a module. The error is a [*lua.Failure]. What a call has used
@@ -121,9 +122,9 @@ func (e *Engine) Invoke(host Host, module, function string, f *Frame) (text stri
 	outer := e.host
 	e.host = host
 	e.nested++
-	limits := lua.Limits{Steps: min(CallSteps, e.left.Steps), Bytes: min(CallBytes, e.left.Bytes)}
+	limits := lua.Limits{Steps: min(callSteps, e.left.Steps), Bytes: min(callBytes, e.left.Bytes)}
 	m := lua.NewMachine(limits)
-	v := &invocation{Engine: e, m: m, frame: f, loaded: map[string]lua.Value{}, loading: map[string]bool{}}
+	v := &invocation{Engine: e, m: m, frame: f, loaded: map[string]lua.Value{}, loading: map[string]bool{}, frames: map[*Frame]*lua.Table{}}
 	err = m.Guard(func() { text = v.run(module, function) })
 	left := m.Left()
 	e.left.Steps = max(e.left.Steps-(limits.Steps-left.Steps), 0)
@@ -131,10 +132,10 @@ func (e *Engine) Invoke(host Host, module, function string, f *Frame) (text stri
 	e.nested--
 	e.host = outer
 	if failure, ok := err.(*lua.Failure); ok && failure.Reason == lua.FailError && v.missing != "" && strings.HasSuffix(failure.Detail, v.missing) {
-		failure.Reason = FailNoModule
+		failure.Reason = failNoModule
 	}
 	if err == nil && showsError(text) {
-		err = &lua.Failure{Reason: FailShown, Detail: text}
+		err = &lua.Failure{Reason: failShown, Detail: text}
 	}
 	return text, err
 }
@@ -157,7 +158,7 @@ func (v *invocation) run(module, function string) string {
 	}
 	fn := v.m.Index(t, function)
 	if fn == nil {
-		v.m.Fail(FailNoFunction, "module "+module+" has no function "+function)
+		v.m.Fail(failNoFunction, "module "+module+" has no function "+function)
 	}
 	results := v.m.Call(fn, v.frameTable(v.frame))
 	var b strings.Builder

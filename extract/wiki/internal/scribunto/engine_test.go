@@ -47,7 +47,7 @@ func arguments(list ...string) (args []Arg) {
 func invoke(w wiki, module, function string, args ...string) (string, error) {
 	e := NewEngine()
 	e.Begin(testPage)
-	return e.Invoke(w, module, function, &Frame{Title: "Module:" + module, Args: arguments(args...),
+	return e.Invoke(Host{w.Module, w.Expand, w.LanguageName}, module, function, &Frame{Title: "Module:" + module, Args: arguments(args...),
 		Parent: &Frame{Title: "Template:Outer", Args: arguments("p1", "name=p2", "t={{x|y}}")}})
 }
 

@@ -84,9 +84,14 @@ func (v *invocation) expand(text string, f *Frame) string {
 	return v.host.Expand(text, f)
 }
 
-// frameTable returns a frame as a program sees it.
+// frameTable returns a frame as a program sees it, always the same table.
 func (v *invocation) frameTable(f *Frame) *lua.Table {
-	t := v.m.NewTable()
+	if t := v.frames[f]; t != nil {
+		return t
+	}
+	v.m.Charge(2048)
+	t := lua.NewTable()
+	v.frames[f] = t
 	t.Set("args", v.arguments(f))
 	register(t, map[string]lua.Native{
 		"getTitle": func(m *lua.Machine, _ []lua.Value) []lua.Value { return []lua.Value{m.String(f.Title)} },

@@ -61,7 +61,7 @@ func (v *invocation) hostTable() *lua.Table {
 	}
 	register(t, map[string]lua.Native{
 		"absent": func(m *lua.Machine, args []lua.Value) []lua.Value {
-			m.Fail(FailWiki, lua.NewArgs(m, args).String(0))
+			m.Fail(failWiki, lua.NewArgs(m, args).String(0))
 			return nil
 		},
 		"namespaceNumber": func(m *lua.Machine, args []lua.Value) []lua.Value {
@@ -124,7 +124,7 @@ func (v *invocation) formatDate(m *lua.Machine, args []lua.Value) []lua.Value {
 	}
 	text, ok := formatPHP(form, at, lang)
 	if !ok {
-		m.Fail(FailWiki, "date in the format "+form)
+		m.Fail(failWiki, "date in the format "+form)
 	}
 	return []lua.Value{m.String(text)}
 }

@@ -76,7 +76,7 @@ func (v *invocation) setUp() {
 	})
 	v.mw.Set("ustring", v.ustringLibrary())
 	v.mw.Set("text", v.textLibrary())
-	v.mw.Set("wikibase", v.absent(FailWikidata))
+	v.mw.Set("wikibase", v.absent(failWikidata))
 	v.mw.Set("ext", lua.NewTable())
 	meta := lua.NewTable()
 	register(meta, map[string]lua.Native{"__index": func(m *lua.Machine, args []lua.Value) []lua.Value {
@@ -202,7 +202,7 @@ func (v *invocation) loadJSON(m *lua.Machine, args []lua.Value) []lua.Value {
 		source = v.host.Module(title)
 	}
 	if source == "" {
-		m.Fail(FailWiki, "the page "+name)
+		m.Fail(failWiki, "the page "+name)
 	}
 	m.Step(len(source) / 4)
 	t, ok := decodeJSON(m, source, 0).(*lua.Table)

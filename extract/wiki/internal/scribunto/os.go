@@ -10,7 +10,7 @@ import (
 // today returns the time that programs see.
 func (v *invocation) today() time.Time {
 	if v.page.Today.IsZero() {
-		v.m.Fail(FailClock, "the day of the dump is unknown")
+		v.m.Fail(failClock, "the day of the dump is unknown")
 	}
 	return v.page.Today.UTC()
 }
