@@ -83,6 +83,7 @@ func (t *templates) expand(given span, i, e int) (from Source, ok bool) {
 		return fromWiki, false
 	}
 	t.putExpansion(text)
+	x.budget.expanded++
 	return fromWiki, true
 }
 
@@ -127,6 +128,7 @@ func (t *templates) expandWhole(given span, i, e int) (ok bool) {
 		return false
 	}
 	t.putExpansion(text)
+	x.budget.expanded++
 	return true
 }
 
@@ -172,7 +174,6 @@ func (t *templates) renderExpansion(source []byte) {
 // the losses of the inner scanner.
 func (t *templates) putExpansion(source []byte) {
 	x := &t.expander
-	x.budget.expanded++
 	for name, hole := range x.inner.Holes() {
 		t.losses.holes.add([]byte(name), hole.Uses, t.wiki.page.Title)
 	}
