@@ -64,7 +64,7 @@ type DefinitionStats struct {
 var (
 	TemplatePages = counts.Declare("template_pages", counts.About{Label: "template pages", In: counts.Summary, Meaning: "template pages read"})
 	LeftOutPages  = counts.DeclareFamily[LeftOut]("left_out", counts.About{Meaning: "those without a definition, by REASON: table, too_large, unusable"})
-	Modules       = counts.Declare("modules", counts.About{Label: "modules in Lua", In: counts.Summary, Meaning: "modules in Lua, and data for them"})
+	Modules       = counts.Declare("modules", counts.About{Label: "modules in Lua", In: counts.Summary, Meaning: "modules in Lua, and data for them; absent if 0"})
 )
 
 // Counts returns the counts for a side-car.

@@ -71,7 +71,7 @@ var (
 	Expanded = counts.Declare("expanded_templates", counts.About{Label: "templates expanded", In: counts.Summary,
 		Meaning: "templates of the wiki itself that were expanded in documents, if the dump has definitions"})
 	ModuleCalls = counts.Declare("module_calls", counts.About{Label: "calls of modules", In: counts.Summary,
-		Meaning: "calls of modules in Lua, if the dump has definitions"})
+		Meaning: "calls of modules in Lua; absent if 0"})
 	ModuleFailures = counts.DeclareFamily[ModuleFailure]("module_failures", counts.About{
 		Meaning: "calls of modules that had no result, by REASON: no_module, no_function, wikidata, clock, wiki, error, shown_error, syntax, steps, memory, depth"})
 	Trailing = counts.Declare("trailing_garbage", counts.About{Meaning: "dumps with bytes after their last bzip2 stream, which were ignored"})
@@ -84,7 +84,9 @@ func (s *Stats) Counts(expanded bool) counts.Counts {
 		extract.InvalidUTF8.Key: s.InvalidUTF8, facts.Footers.Key: s.Footers}
 	if expanded {
 		Expanded.Add(c, s.Expanded)
-		ModuleCalls.Add(c, s.ModuleCalls)
+		if s.ModuleCalls > 0 {
+			ModuleCalls.Add(c, s.ModuleCalls)
+		}
 		ModuleFailures.AddAll(c, s.ModuleFailures)
 	}
 	extract.Rejects.AddAll(c, s.Rejects)
