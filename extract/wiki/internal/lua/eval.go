@@ -340,10 +340,26 @@ func (p *parser) simple() node {
 	return p.suffixed()
 }
 
-// Priorities of operators: left and right of the operator.
-var priorities = map[string][2]int{
-	"or": {1, 1}, "and": {2, 2}, "<": {3, 3}, ">": {3, 3}, "<=": {3, 3}, ">=": {3, 3}, "~=": {3, 3}, "==": {3, 3},
-	"..": {5, 4}, "+": {6, 6}, "-": {6, 6}, "*": {7, 7}, "/": {7, 7}, "%": {7, 7}, "^": {10, 9},
+// priority returns the priorities of a binary operator, left and right of it; ok is false
+// for other tokens.
+func priority(kind string) (left, right int, ok bool) {
+	switch kind {
+	case "or":
+		return 1, 1, true
+	case "and":
+		return 2, 2, true
+	case "<", ">", "<=", ">=", "~=", "==":
+		return 3, 3, true
+	case "..":
+		return 5, 4, true
+	case "+", "-":
+		return 6, 6, true
+	case "*", "/", "%":
+		return 7, 7, true
+	case "^":
+		return 10, 9, true
+	}
+	return 0, 0, false
 }
 
 const unaryPriority = 8
@@ -365,12 +381,12 @@ func (p *parser) operators(limit int) node {
 	}
 	for {
 		kind := p.now.kind
-		priority, ok := priorities[kind]
-		if !ok || priority[0] <= limit {
+		before, after, ok := priority(kind)
+		if !ok || before <= limit {
 			return left
 		}
 		p.advance()
-		right := p.operators(priority[1])
+		right := p.operators(after)
 		left = p.binary(kind, left, right)
 	}
 }

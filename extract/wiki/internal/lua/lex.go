@@ -21,9 +21,15 @@ const (
 	tokenNumber = "<number>"
 )
 
-var keywords = map[string]bool{"and": true, "break": true, "do": true, "else": true, "elseif": true, "end": true, "false": true,
-	"for": true, "function": true, "if": true, "in": true, "local": true, "nil": true, "not": true, "or": true, "repeat": true,
-	"return": true, "then": true, "true": true, "until": true, "while": true}
+// isKeyword reports whether a name is a keyword.
+func isKeyword(name string) bool {
+	switch name {
+	case "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "if", "in", "local", "nil", "not", "or", "repeat",
+		"return", "then", "true", "until", "while":
+		return true
+	}
+	return false
+}
 
 // A lexer splits a program into tokens.
 type lexer struct {
@@ -114,7 +120,7 @@ func (l *lexer) next() token {
 			l.pos++
 		}
 		t.kind, t.text = tokenName, l.src[start:l.pos]
-		if keywords[t.text] {
+		if isKeyword(t.text) {
 			t.kind = t.text
 		}
 	case isDigit(c) || c == '.' && isDigit(l.at(1)):
@@ -176,8 +182,6 @@ func (l *lexer) number() float64 {
 	return n
 }
 
-var escapes = map[byte]byte{'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
-
 // quoted reads a string in quotation marks.
 func (l *lexer) quoted(quote byte) string {
 	l.pos++
@@ -224,8 +228,8 @@ func (l *lexer) escape(out []byte) []byte {
 	if c == '\n' {
 		l.line++
 	}
-	if e, ok := escapes[c]; ok {
-		c = e
+	if k := strings.IndexByte("abfnrtv", c); k >= 0 {
+		c = "\a\b\f\n\r\t\v"[k]
 	}
 	return append(out, c)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"pretext/extract/wiki/internal/lua"
@@ -90,7 +91,7 @@ func (v *invocation) hostTable() *lua.Table {
 }
 
 // timestamps are the layouts of dates that formatDate reads.
-var timestamps = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", "2006-1-2", "20060102150405", "20060102",
+var timestamps = [...]string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02", "2006-1-2", "20060102150405", "20060102",
 	"2 January 2006", "2 Jan 2006", "January 2, 2006", "Jan 2, 2006", "January 2 2006", "2 January 2006 15:04", "15:04, 2 January 2006", "January 2006",
 	"Jan 2006", "2006 January 2", "2006 January", "2006 Jan", "2006-01", "2006/01/02", "2006/1/2", "2-January-2006"}
 
@@ -168,14 +169,16 @@ func formatPHP(form string, at time.Time, lang string) (text string, ok bool) {
 	return b.String(), true
 }
 
-// phpLayouts are Go's layouts of PHP's date formats.
-var phpLayouts = map[byte]string{'F': "January", 'M': "Jan", 'l': "Monday", 'D': "Mon", 'a': "pm", 'A': "PM", 'd': "02", 'j': "2", 'm': "01", 'n': "1", 'Y': "2006", 'y': "06",
-	'H': "15", 'g': "3", 'h': "03", 'i': "04", 's': "05", 'c': "2006-01-02T15:04:05+00:00", 'e': "UTC", 'T': "UTC"}
+// phpLayouts returns Go's layouts of PHP's date formats.
+var phpLayouts = sync.OnceValue(func() map[byte]string {
+	return map[byte]string{'F': "January", 'M': "Jan", 'l': "Monday", 'D': "Mon", 'a': "pm", 'A': "PM", 'd': "02", 'j': "2", 'm': "01", 'n': "1", 'Y': "2006", 'y': "06",
+		'H': "15", 'g': "3", 'h': "03", 'i': "04", 's': "05", 'c': "2006-01-02T15:04:05+00:00", 'e': "UTC", 'T': "UTC"}
+})
 
 // phpVerb returns what one letter of a date format stands for; other characters stand for
 // themselves.
 func phpVerb(c byte, at time.Time) string {
-	if layout := phpLayouts[c]; layout != "" {
+	if layout := phpLayouts()[c]; layout != "" {
 		if c == 'e' || c == 'T' {
 			return "UTC"
 		}

@@ -16,14 +16,23 @@ import (
 //go:embed lualib
 var programs embed.FS
 
-// libraryFiles names the files of the libraries that require loads by name, and of those
-// that are fields of mw.
-var libraryFiles = map[string]string{"strict": "strict", "libraryUtil": "libraryutil", "bit32": "bit32",
-	"mw.html": "html", "mw.title": "title", "mw.language": "language", "mw.message": "message", "mw.uri": "uri", "mw.site": "site"}
+// libraryFile returns the file of a library that require loads by name, or that is a field of
+// mw; "" if there is none.
+func libraryFile(name string) string {
+	switch name {
+	case "strict", "bit32":
+		return name
+	case "libraryUtil":
+		return "libraryutil"
+	case "mw.html", "mw.title", "mw.language", "mw.message", "mw.uri", "mw.site":
+		return name[len("mw."):]
+	}
+	return ""
+}
 
 // libraries returns the source of a library, or "".
 func libraries(name string) string {
-	file := libraryFiles[name]
+	file := libraryFile(name)
 	if file == "" {
 		return ""
 	}
@@ -81,7 +90,7 @@ func (v *invocation) setUp() {
 	meta := lua.NewTable()
 	register(meta, map[string]lua.Native{"__index": func(m *lua.Machine, args []lua.Value) []lua.Value {
 		name, _ := lua.NewArgs(m, args).Any(1).(string)
-		if libraryFiles["mw."+name] == "" {
+		if libraryFile("mw."+name) == "" {
 			return []lua.Value{nil}
 		}
 		value := v.require("mw." + name)

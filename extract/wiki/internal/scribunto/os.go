@@ -2,6 +2,7 @@ package scribunto
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	"pretext/extract/wiki/internal/lua"
@@ -83,9 +84,11 @@ func (v *invocation) osDate(m *lua.Machine, args []lua.Value) []lua.Value {
 	return []lua.Value{m.String(b.String())}
 }
 
-// layouts are Go's layouts of the verbs of strftime.
-var layouts = map[byte]string{'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'c': "Mon Jan _2 15:04:05 2006", 'd': "02", 'H': "15",
-	'I': "03", 'm': "01", 'M': "04", 'p': "PM", 'S': "05", 'x': "01/02/06", 'X': "15:04:05", 'y': "06", 'Y': "2006", 'Z': "UTC", 'j': "002", 'F': "2006-01-02", 'T': "15:04:05", 'e': "_2"}
+// layouts returns Go's layouts of the verbs of strftime.
+var layouts = sync.OnceValue(func() map[byte]string {
+	return map[byte]string{'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'c': "Mon Jan _2 15:04:05 2006", 'd': "02", 'H': "15",
+		'I': "03", 'm': "01", 'M': "04", 'p': "PM", 'S': "05", 'x': "01/02/06", 'X': "15:04:05", 'y': "06", 'Y': "2006", 'Z': "UTC", 'j': "002", 'F': "2006-01-02", 'T': "15:04:05", 'e': "_2"}
+})
 
 func strftime(at time.Time, verb byte) string {
 	switch verb {
@@ -94,7 +97,7 @@ func strftime(at time.Time, verb byte) string {
 	case 'w':
 		return string(rune('0' + int(at.Weekday())))
 	}
-	if layout := layouts[verb]; layout != "" {
+	if layout := layouts()[verb]; layout != "" {
 		return at.Format(layout)
 	}
 	return ""

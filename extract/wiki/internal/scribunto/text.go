@@ -5,6 +5,7 @@ import (
 	"html"
 	"math"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"pretext/extract/wiki/internal/lua"
@@ -83,16 +84,26 @@ func trim(m *lua.Machine, s, set string) string {
 	return strings.TrimFunc(s, is)
 }
 
-var encoder = strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", `"`, "&quot;", "'", "&#039;", "\u00a0", "&nbsp;")
+// Replacers of characters, made when they are needed.
+var (
+	encoder = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", `"`, "&quot;", "'", "&#039;", "\u00a0", "&nbsp;")
+	})
+	basicDecoder = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&nbsp;", "\u00a0")
+	})
+	nowikiReplacer = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer(`"`, "&#34;", "&", "&#38;", "'", "&#39;", "<", "&#60;", "=", "&#61;", ">", "&#62;", "[", "&#91;",
+			"]", "&#93;", "{", "&#123;", "|", "&#124;", "}", "&#125;", "://", "&#58;//", "__", "_&#95;")
+	})
+)
 
-func encode(s string) string { return encoder.Replace(s) }
-
-var basicDecoder = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&nbsp;", "\u00a0")
+func encode(s string) string { return encoder().Replace(s) }
 
 // decodeBasic decodes numeric entities and the five usual ones.
 func decodeBasic(s string) string {
 	if !strings.Contains(s, "&#") {
-		return basicDecoder.Replace(s)
+		return basicDecoder().Replace(s)
 	}
 	var b strings.Builder
 	for {
@@ -112,19 +123,16 @@ func decodeBasic(s string) string {
 		if strings.HasPrefix(entity, "&#") {
 			b.WriteString(html.UnescapeString(entity))
 		} else {
-			b.WriteString(basicDecoder.Replace(entity))
+			b.WriteString(basicDecoder().Replace(entity))
 		}
 		s = s[end+1:]
 	}
 	return b.String() + s
 }
 
-var nowikiReplacer = strings.NewReplacer(`"`, "&#34;", "&", "&#38;", "'", "&#39;", "<", "&#60;", "=", "&#61;", ">", "&#62;", "[", "&#91;",
-	"]", "&#93;", "{", "&#123;", "|", "&#124;", "}", "&#125;", "://", "&#58;//", "__", "_&#95;")
-
 // nowiki is mw.text.nowiki. It also escapes what has a meaning at the start of a line.
 func nowiki(m *lua.Machine, args []lua.Value) []lua.Value {
-	lines := strings.Split(nowikiReplacer.Replace(lua.NewArgs(m, args).String(0)), "\n")
+	lines := strings.Split(nowikiReplacer().Replace(lua.NewArgs(m, args).String(0)), "\n")
 	starts := map[byte]string{'#': "&#35;", '*': "&#42;", ':': "&#58;", ';': "&#59;", ' ': "&#32;", '\t': "&#9;"}
 	for k, line := range lines {
 		if line != "" && starts[line[0]] != "" {
