@@ -64,6 +64,15 @@ func (s *Scanner) ModuleFailures() iter.Seq2[string, int] {
 	}
 }
 
+// fail counts a call without a result. It returns false.
+func (x *modules) fail(reason string) bool {
+	if x.failed == nil {
+		x.failed = map[string]int{}
+	}
+	x.failed[reason]++
+	return false
+}
+
 // begin prepares the engine for the page, once.
 func (x *modules) begin(page Page) {
 	if x.begun {
@@ -98,13 +107,16 @@ func (t *templates) invoke(given span, i, e int) Source {
 
 // moduleResult calls a module and returns its result as wikitext.
 func (t *templates) moduleResult(given span, i, e int) (text []byte, ok bool) {
-	frame := t.frameOf(given, i, e)
-	if frame == nil || t.expander.budget.depth >= maxExpansionDepth {
-		return nil, false
-	}
 	x := t.modules
-	x.begin(t.wiki.page)
 	x.calls++
+	frame := t.frameOf(given, i, e)
+	switch {
+	case frame == nil:
+		return nil, x.fail(scribunto.FailNoModule)
+	case !t.expander.budget.allow(0):
+		return nil, x.fail(lua.FailDepth)
+	}
+	x.begin(t.wiki.page)
 	function := ""
 	if len(frame.Args) > 0 {
 		function = frame.Args[0].Value
@@ -124,11 +136,7 @@ func (t *templates) moduleResult(given span, i, e int) (text []byte, ok bool) {
 		err = &lua.Failure{Reason: lua.FailDepth}
 	}
 	if failure := (*lua.Failure)(nil); errors.As(err, &failure) {
-		if x.failed == nil {
-			x.failed = map[string]int{}
-		}
-		x.failed[failure.Reason]++
-		return nil, false
+		return nil, x.fail(failure.Reason)
 	}
 	result = strings.ReplaceAll(result, "{{", "&#123;&#123;") // a result is not expanded again
 	return []byte(strings.ToValidUTF8(result, "")), true

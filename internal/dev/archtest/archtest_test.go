@@ -57,10 +57,10 @@ var allowed = map[string][]string{
 	"extract/wiki/internal/lua":       {"internal/portable"},
 	"extract/wiki/internal/scribunto": {"extract/wiki/internal/lua"},
 
-	"tokenize":                 {"internal/hugepages", "internal/pyspace"},
-	"tokenize/sentence":        {"internal/pyspace"},
-	"tokenize/vocab":           {"internal/portable", "tokenize", "tokenize/hf", "tokenize/internal/bytetrie"},
-	"tokenize/hf":              {"internal/failure", "tokenize", "tokenize/internal/bytetrie", "tokenize/internal/hfunicode", "tokenize/internal/onig"},
+	"tokenize":          {"internal/hugepages", "internal/pyspace"},
+	"tokenize/sentence": {"internal/pyspace"},
+	"tokenize/vocab":    {"internal/portable", "tokenize", "tokenize/hf", "tokenize/internal/bytetrie"},
+	"tokenize/hf":       {"internal/failure", "tokenize", "tokenize/internal/bytetrie", "tokenize/internal/hfunicode", "tokenize/internal/onig"},
 
 	"tokenize/internal/bytetrie":  {},
 	"tokenize/internal/hfunicode": {},

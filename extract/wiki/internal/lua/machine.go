@@ -56,7 +56,7 @@ type frame struct {
 
 // NewMachine returns a machine with limits for all that it will run.
 func NewMachine(l Limits) *Machine {
-	return &Machine{steps: l.Steps, bytes: l.Bytes, stack: make([]Value, 1<<12)}
+	return &Machine{steps: l.Steps, bytes: l.Bytes, stack: make([]Value, 1<<10)}
 }
 
 // Left returns the rest of the limits.

@@ -19,7 +19,7 @@ const (
 
 // Reasons of failures, besides those of package lua.
 const (
-	failNoModule   = "no_module"   // the dump does not have the module
+	FailNoModule   = "no_module"   // the dump does not have the module
 	failNoFunction = "no_function" // the module does not have the function
 	failWikidata   = "wikidata"    // it asks for data of Wikidata
 	failClock      = "clock"       // it asks for the date, and the dump has none
@@ -132,7 +132,7 @@ func (e *Engine) Invoke(host Host, module, function string, f *Frame) (text stri
 	e.nested--
 	e.host = outer
 	if failure, ok := err.(*lua.Failure); ok && failure.Reason == lua.FailError && v.missing != "" && strings.HasSuffix(failure.Detail, v.missing) {
-		failure.Reason = failNoModule
+		failure.Reason = FailNoModule
 	}
 	if err == nil && showsError(text) {
 		err = &lua.Failure{Reason: failShown, Detail: text}
