@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The tests of the CUDA backend in all types, sizes, orders and numbers of ranks; every
 # listed mutant of the kernels, and generated ones of every source line, for four minutes of
-# CPU; 20 choices of roundings (about two minutes of CPU in all). A plain go test runs one
+# CPU; generated mutants of what the host launches, multiplies, copies, clears and waits for,
+# for two; 20 choices of roundings (about two minutes of CPU in all). A plain go test runs one
 # case of each promise.
 # reads: test:trainer/cuda/...
 set -euo pipefail

@@ -1,0 +1,69 @@
+package cuda
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A hostEquivalent is a group of mutants that compute the same: of kernels or other work, of
+// fields, by an edit, at sites whose line contains a
+// text. All names are regular expressions; "" is any. An argument has the number that the kernel gives it, and the
+// number of a field in a struct.
+type hostEquivalent struct{ work, field, edit, line, why string }
+
+var hostEquivalents = []hostEquivalent{
+	{"", "grid x", "one more", "", "threads behind the last element, row or tile return at once"},
+	{"norm_backward", `argument (9\.[0-3]|10\..)`, "", "keepAll", "nothing is dropped: the places of rows do not count"},
+	{"norm_forward", `argument (8\.[0-3]|9\..)`, "", "keepAll", "nothing is dropped: the places of rows do not count"},
+	{"gelu_forward|tanh_forward", "argument 3", "one less", "", "a thread has four elements, and their number is a multiple of four"},
+	{"gelu_again|gelu_backward|tanh_backward|add|round_down", "argument 2", "one less", "", "a thread has four elements, and their number is a multiple of four"},
+	{"gather_rows", "argument 3", "one more", "int(rows.N)", "a row more than the heads read, in a buffer for all rows"},
+	{"add_parts", "argument 3", "one more", "s.p.", "the width is that of whole blocks: no thread has the column"},
+	{"embed_forward|words_.*|stream_.*|dropout_rows|norm_forward", `argument \d+\.4`, "one more", "", "a block has four rows, and their number is a multiple of four"},
+	{"span_entropy", "argument 8", "one more", "", "in evaluation the logits are copied before their gradient takes their place"},
+	{"squared_error", "argument 7", "one more", "", "in evaluation the logits are copied before their gradient takes their place"},
+	{"dropout_rows", "", "twice", "e.d.o, dy", "it does not read what it writes"},
+	{"copy to the host", "size", "halved", "u.toHost(u.heads.sumsHost", "the sums of a step are in the first half; the others are those of evaluation"},
+	{"fp8_e4m3|fp8_e5m2", "grid y", "one more", "", "a block behind the last rows has none"},
+	{"clear", "(size)?", "halved|left out", "u.squares", "one rank has all slices, and writes them"},
+	{"clear", "(size)?", "halved|left out", "u.moved", "one rank has all slices, and writes them"},
+	{"clear", "(size)?", "halved|left out", "the kernels have cleared only this rank's slices", "one rank has all slices"},
+	{"product", "scale of A", "exchanged", "", "both factors multiply every element"},
+	{"product", "beta", "turned", "s.inputGrad(p.dy, s.dlogits, t, head, 1)", "adds to zeros"},
+	{"wait of the host", "", "left out", "return q.sync()", "Open need not wait: what follows is in the same stream, and finds the error of a failed clear"},
+	{"wait of the host", "", "left out", "also on other ranks", "one rank waits before it reads"},
+}
+
+func (e hostEquivalent) is(m *hostMutant) bool {
+	whole := func(pattern, text string) bool {
+		return pattern == "" || regexp.MustCompile("^(?:"+pattern+")$").MatchString(text)
+	}
+	return whole(e.edit, m.edit.name) && whole(e.field, m.field) && whole(e.work, m.work) && strings.Contains(siteText(m.site), e.line)
+}
+
+// proof returns why a mutant computes the same; "" if the table does not have it.
+func (m *hostMutant) proof() string {
+	for _, e := range hostEquivalents {
+		if e.is(m) {
+			return e.why
+		}
+	}
+	return ""
+}
+
+// mutantMinutes returns the CPU time for mutants.
+func mutantMinutes(t *testing.T, usual time.Duration) time.Duration {
+	s := os.Getenv("PRETEXT_MUTANT_MINUTES")
+	if s == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(n) * time.Minute
+}
