@@ -156,7 +156,7 @@ func generateHost(subjects []*hostSubject) (all []*hostMutant) {
 					known[m.String()] = m
 					all = append(all, m)
 				}
-				if len(m.subjects) < 3 && !slices.Contains(m.subjects, s) {
+				if (len(m.subjects) < 3 || len(c.fields) == 0) && !slices.Contains(m.subjects, s) {
 					m.subjects = append(m.subjects, s)
 				}
 			}
@@ -175,7 +175,7 @@ func (c call) adds() bool {
 }
 
 // overwrites matches kernels that write what they compute, add nothing to it, and read none of it.
-var overwrites = regexp.MustCompile(`_forward$|^gather|^norm_backward|^column_sums|^attention_|^flash_(local_)?backward_|^flash_queries|^gelu_again|^round_down|_entropy$|^sum_squares|_ratios$|^squared_error`)
+var overwrites = regexp.MustCompile(`^(embed|norm|words|attention|attention_local|flash|flash_local)_forward$|^gather|^norm_backward|^column_sums|^attention_(local_)?backward|^attention_delta|^flash_(local_)?backward_|^gelu_again|^geglu_forward|^mean_rows|^spread_stream|^round_down|^sum_squares|_ratios$`)
 
 // run returns what the training of some model finds; nil if nothing.
 func (m *hostMutant) run() error {
@@ -206,27 +206,14 @@ func TestHostMutantsAreCaught(t *testing.T) {
 		t.Logf("%s: %d calls, %v", s.name, len(s.calls), usage.CPU()-begin)
 	}
 	all := generateHost(subjects)
-	sites, kinds := map[string]bool{}, map[string]int{}
-	for _, m := range all {
-		what := "launch"
-		if m.work == "product" || strings.Contains(m.work, " ") {
-			what = m.work
-		}
-		kinds[what+" "+m.edit.name]++
-	}
-	t.Log(kinds)
+	sites := map[string]bool{}
 	for _, m := range all {
 		sites[m.site+m.work] = true
 	}
-	t.Logf("%d mutants of %d sites", len(all), len(sites))
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	limit, begin := mutantMinutes(t, 2*time.Minute), usage.CPU()
 	tried, missed, proved := 0, 0, 0
-	done, _ := os.ReadFile("/tmp/h28/done.txt") // HACK
 	for _, m := range all {
-		if strings.Contains(string(done), m.String()+": ") {
-			continue
-		}
 		if only != "" && !regexp.MustCompile(only).MatchString(m.String()) {
 			continue
 		}

@@ -61,6 +61,9 @@ func hostSubjects() []*hostSubject {
 	modern := modernConfig(128, 2, 21)
 	modern.VocabSize, modern.IntermediateSize, modern.InitializerRange = 131, 152, 0.1
 	modern.LayerNormEps = 1e-3
+	mean, pooling := modern, *modern.Modern
+	pooling.MeanPooling = true
+	mean.Modern = &pooling
 	base := trainer.Options{Tokens: 80, Sequences: 8, Masked: 24, Precision: trainer.Float32, Train: true, Seed: 9, Optimizer: adam(trainer.AdamW)}
 	with := func(p trainer.Precision, o trainer.OptimizerName, edit ...func(*trainer.Options)) trainer.Options {
 		x := base
@@ -85,6 +88,9 @@ func hostSubjects() []*hostSubject {
 		{name: "ModernBERT", config: modern, heads: modern.PretrainHeads(), options: with(trainer.Float32, trainer.StableAdamW)},
 		{name: "ModernBERT in fp16", config: modern, heads: modern.PretrainHeads(), options: with(trainer.Float16, trainer.AdamW)},
 		{name: "ModernBERT in fp16, deterministic", config: modern, heads: modern.PretrainHeads(), options: with(trainer.Float16, trainer.AdamW, exact)},
+		{name: "ModernBERT, classes", config: mean, heads: trainer.Heads{Labels: 5}, options: base},
+		{name: "ModernBERT, regression", config: modern, heads: trainer.Heads{Regression: true}, options: with(trainer.Float16, trainer.AdamW)},
+		{name: "ModernBERT, span", config: modern, heads: trainer.Heads{Span: true}, options: base},
 		{name: "divided", config: bert(trainer.GELUNew), heads: pretrain, options: with(trainer.Float32, trainer.AdamW, shard), adapt: alone},
 		{name: "divided, LAMB", config: bert(trainer.GELUNew), heads: pretrain, options: with(trainer.Float32, trainer.LAMB, shard), adapt: alone},
 		{name: "fp8", config: rough, heads: pretrain, options: with(trainer.Float8, trainer.AdamW)},
@@ -263,7 +269,7 @@ func (s *hostSubject) history(m trainer.Model) (bool, error) {
 	m.SetState(before)
 	defer m.SetState(state)
 	b := s.batch(2, 3, 70)
-	if err := m.Accumulate(b, trainer.Coef{}, true); err != nil {
+	if err := m.Accumulate(b, b.Counts(s.heads).Coef(), true); err != nil {
 		return false, err
 	}
 	info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 10})
@@ -286,7 +292,7 @@ func scaleOf(scale float64, step int) float64 {
 func (s *hostSubject) run(mutant *hostMutant, seen func(call)) (err error) {
 	if s.ready == nil {
 		s.ready = onDevice(newPlanted(1))
-		s.ready.apart, s.ready.limits.chunk = true, 8
+		s.ready.apart, s.ready.limits.chunk = true, 4
 		if s.adapt != nil {
 			s.adapt(s.ready)
 		}
