@@ -55,6 +55,7 @@
 //	update.go              the optimizer and the counters
 //	transfer.go            weights, moments and snapshots, in and out
 //	compute.go             operations on matrices that the parts share
+//	lower.go               the roundings of a GPU in bf16 and fp8, for experiments
 //
 // # Several ranks
 //

@@ -33,7 +33,8 @@
 //
 // # Streams and memory
 //
-// There are two streams: one copies the next batch while the other computes. With
+// There are two streams: one copies the next batch while the other computes. Prepare packs
+// the first batch of the next step, and queues its copy, while the device computes. With
 // several ranks, a third stream exchanges gradients. Open makes a single allocation of
 // device memory; a step allocates nothing. Accumulate returns as soon as its work is
 // queued. Apply waits once, for all work of the step.
