@@ -36,3 +36,12 @@ func TestInvalidEvidenceIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Rules of the Greek Wikivoyage are confirmed by the definitions in its dump.
+func TestCompiledInEvidenceConfirmsRules(t *testing.T) {
+	for wiki, want := range map[string]bool{"elwikivoyage": true, "elwiki": false} {
+		if rule, ok := NewSet().Table("el", wiki).Template([]byte("marker")); !ok || rule.Confirmed != want {
+			t.Errorf("marker in %s: %+v, want confirmed: %v", wiki, rule, want)
+		}
+	}
+}
