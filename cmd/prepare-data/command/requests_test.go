@@ -17,6 +17,7 @@ import (
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
+	"pretext/trainer"
 	"pretext/trainer/loader"
 )
 
@@ -183,6 +184,36 @@ func TestOpeningManyShardsWaitsLittle(t *testing.T) {
 	t.Logf("%d requests, %v", s.requests, took)
 	if s.requests > 20 || took > 8*storeLatency {
 		t.Errorf("%d requests in %v, want at most 20 in %v", s.requests, took, 8*storeLatency)
+	}
+}
+
+// The first step of a training run reads the manifest, the index of each shard, the records
+// of the step and pages of listings.
+func TestATrainingStepMakesFewRequests(t *testing.T) {
+	for _, shards := range []int{8, 64, 256} {
+		s, location := newCountedStore(t)
+		if err := tinydata.Shards(t.Context(), location, shards); err != nil {
+			t.Fatal(err)
+		}
+		s.requests = 0
+		opened, err := loader.Open(t.Context(), location, loader.Options{Split: sharding.Train})
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := loader.NewSource(t.Context(), opened, loader.SourceOptions{MicroBatchTokens: 1024, Heads: trainer.PretrainHeads()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := source.Step(0, 8); err != nil {
+			t.Fatal(err)
+		}
+		if err := source.Close(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d shards: %d requests", shards, s.requests)
+		if most := 16 + shards; s.requests > most {
+			t.Errorf("%d shards: %d requests, want at most %d", shards, s.requests, most)
+		}
 	}
 }
 
