@@ -38,7 +38,7 @@ func sources(t *testing.T) []string {
 // The memory of the TaskManagers holds bytes of earlier tests, so that a coder that reads
 // too far is noticed.
 func TestAllRunnersWriteTheSameBytes(t *testing.T) {
-	failures := taskFailures()
+	failures := coderErrors()
 	if err := shared.start("pool"); err != nil {
 		t.Fatal(err)
 	}
@@ -71,16 +71,17 @@ func TestAllRunnersWriteTheSameBytes(t *testing.T) {
 	}
 	noWorkers(t)
 	noLogs(t)
-	if n := taskFailures() - failures; n != 0 {
-		t.Errorf("%d tasks failed in Flink and were repeated: %s", n, shared.logs())
+	if n := coderErrors() - failures; n != 0 {
+		t.Errorf("%d tasks failed in Flink by a coder and were repeated: %s", n, shared.logs())
 	}
 }
 
-// taskFailures returns the number of failed tasks in the logs of the TaskManagers.
-func taskFailures() (n int) {
+// coderErrors returns the number of elements in the logs of the TaskManagers that could not
+// be decoded. Tasks that fail for want of time, on a busy machine, are no errors here.
+func coderErrors() (n int) {
 	for _, name := range []string{"taskmanager1", "taskmanager2"} {
 		b, _ := os.ReadFile(shared.path("log", name))
-		n += strings.Count(string(b), "Error in task code")
+		n += strings.Count(string(b), "java.lang.RuntimeException: java.io.EOFException")
 	}
 	return n
 }
