@@ -39,7 +39,7 @@ func ExampleRun() {
 	// Output:
 	// extract 87 0
 	// vocab 80 0
-	// examples 87 8148
+	// examples 87 8127
 }
 
 // progress logs how far a stage is, once a second.
