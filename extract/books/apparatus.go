@@ -25,7 +25,7 @@ var brackets = [][]byte{[]byte("illustration"), []byte("footnote"), []byte("tran
 	[]byte("decoration"), []byte("blank page"), []byte("sidenote"), []byte("page "), []byte("pg "), []byte("pg. "), []byte("* ")}
 
 // pictures are the ends of names of image files, in lower case.
-var pictures = [][]byte{[]byte(".jpg"), []byte(".jpeg"), []byte(".png"), []byte(".gif")}
+var pictures = [...]string{".jpg", ".jpeg", ".png", ".gif"}
 
 // maxCaptionLines is the maximum number of lines of a caption in braces.
 const maxCaptionLines = 8
@@ -153,7 +153,7 @@ func captioned(lines []byte, at int) (end int, n int64) {
 			continue
 		}
 		for _, picture := range pictures {
-			if bytes.HasSuffix(bytes.ToLower(inner), picture) {
+			if bytes.HasSuffix(bytes.ToLower(inner), []byte(picture)) {
 				return at, n
 			}
 		}

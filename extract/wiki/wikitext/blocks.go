@@ -164,7 +164,7 @@ func sourceCode(src []byte, i int) int {
 }
 
 // codeMarks are parts of lines of source code that text hardly has.
-var codeMarks = [][]byte{[]byte("();"), []byte(" := "), []byte(" == "), []byte(" != "), []byte(" += "), []byte("#include")}
+var codeMarks = [...]string{"();", " := ", " == ", " != ", " += ", "#include"}
 
 // looksLikeCode reports whether a line ends like a statement or block of source code, or
 // has one of codeMarks. Lines with markup of MediaWiki do not.
@@ -176,7 +176,7 @@ func looksLikeCode(line []byte) bool {
 		return true
 	}
 	for _, mark := range codeMarks {
-		if bytes.Contains(line, mark) {
+		if bytes.Contains(line, []byte(mark)) {
 			return true
 		}
 	}

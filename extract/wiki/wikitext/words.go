@@ -2,6 +2,7 @@ package wikitext
 
 import (
 	"bytes"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -132,7 +133,9 @@ func IsRedirect(src []byte) bool {
 
 // backMatter are the headings, in lower case, of sections at the end of an
 // article that hold no prose, in the languages of the largest Wikipedias.
-var backMatter = makeSet(
+var backMatter = sync.OnceValue(func() map[string]bool { return makeSet(backMatterWords[:]...) })
+
+var backMatterWords = [...]string{
 	// en
 	"references", "external links", "external link", "see also", "further reading", "notes", "notes and references",
 	"references and notes", "footnotes", "citations", "sources", "bibliography", "works cited", "general references",
@@ -172,15 +175,10 @@ var backMatter = makeSet(
 	"参考", "外部链接", "外部連結", "外部鏈接", "参见", "參見", "参看", "參看", "參考文獻", "參考資料", "注释", "注釋", "註釋",
 	"参考来源", "參考來源", "延伸阅读", "延伸閱讀", "相关条目", "相關條目", "腳註", "脚註", "備註", "备注", "参考资料",
 	"같이 보기", "각주", "외부 링크", "참고 문헌", "참고 자료", "주석", "함께 보기",
-)
-
-// subjects are the headings in backMatter that may also name what an article is about: a
-// section of prose about literature, not a list of books.
-var subjects = makeSet("literatur", "literature", "litteratur", "literatuur", "literatura", "literatūra", "kirjallisuutta",
-	"литература", "література", "gallery", "sources", "källor", "quellen", "works")
+}
 
 // minSubjectProse is the minimum size, in bytes, of the prose in a section that is not back matter
-// although its heading is in subjects: about three sentences.
+// although its heading may be a subject: about three sentences.
 const minSubjectProse = 300
 
 func makeSet(words ...string) map[string]bool {
@@ -202,7 +200,18 @@ func isBackMatter(heading []byte, scratch *[]byte) (ok, mayBeSubject bool) {
 		return false, false
 	}
 	name := bytes.TrimRight(fold(scratch, heading), ": ")
-	return backMatter[string(name)], subjects[string(name)]
+	return backMatter()[string(name)], isSubject(name)
+}
+
+// isSubject reports whether a heading in backMatter may also name what an article is about:
+// a section of prose about literature or sources of salt, not a list.
+func isSubject(name []byte) bool {
+	switch string(name) {
+	case "literatur", "literature", "litteratur", "literatuur", "literatura", "literatūra", "kirjallisuutta", "литература", "література",
+		"gallery", "sources", "källor", "quellen", "works":
+		return true
+	}
+	return false
 }
 
 // IsLanguageCode reports whether links to the same page in another language begin with the
