@@ -135,3 +135,15 @@ func TestHostileProgramsEnd(t *testing.T) {
 		}
 	}
 }
+
+// Everything that takes memory is counted: programs that keep making it run out of bytes
+// long before they run out of steps.
+func TestMemoryIsCounted(t *testing.T) {
+	for _, name := range []string{"array", "far keys", "tables", "tables with fields", "temporary tables", "functions", "text keys", "doubling", "chained doubling",
+		"rep", "rep of rep", "gsub", "gsub function", "gsub captures", "format", "format of long", "concat", "byte", "upper"} {
+		_, err := evaluate(t, Limits{Steps: 5_000_000, Bytes: 1 << 20}, hostile[name])
+		if f, ok := err.(*Failure); !ok || f.Reason != failMemory {
+			t.Errorf("%s: ended with %v, want a failure of memory", name, err)
+		}
+	}
+}
