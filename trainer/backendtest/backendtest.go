@@ -121,7 +121,7 @@ func Tolerances(p trainer.Precision) Tolerance {
 		return Tolerance{Loss: 2e-4, Regression: 6e-4, Gradient: 1e-2, Median: 2.5e-3, Zero: 0.5, Movement: 0.5}
 	default:
 		// bf16. A regression's loss (score − target)² was off by up to 4.3e-3: by 2·(score − target)
-		// times the error of the score, which is that of the pooled output, stored in bf16.
+		// times the error of the score, most of which is that of the pooled output, stored in bf16.
 		return Tolerance{Loss: 1e-3, Regression: 6e-3, Gradient: 8e-2, Median: 1e-2, Zero: 0.5, Movement: 0.5}
 	}
 }
