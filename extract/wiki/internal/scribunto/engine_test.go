@@ -102,3 +102,30 @@ func TestTheLibraryOfScribunto(t *testing.T) {
 		}
 	}
 }
+
+func TestHostileData(t *testing.T) {
+	deep := `local t = {} for i = 1, 1e5 do t = {t} end return t`
+	for body, want := range map[string]string{
+		`return mw.loadData("Module:Deep")`:                              lua.FailError,
+		`return mw.clone(require("Module:Deep"))`:                        lua.FailError,
+		`return mw.text.jsonEncode(require("Module:Deep"))`:              lua.FailError,
+		`return mw.text.jsonDecode(("["):rep(1e5))`:                      lua.FailError,
+		`return mw.loadData("Module:Self")`:                              lua.FailError,
+		`return mw.loadData("Module:Functions")`:                         lua.FailError,
+		`return require("Module:Test").f()`:                              lua.FailDepth,
+		`local h = mw.html.create("a") h:node(h) return tostring(h)`:     lua.FailDepth,
+		`return mw.wikibase.getEntity("Q1")`:                             failWikidata,
+		`return mw.title.new("X"):getContent()`:                          failWiki,
+		`return mw.message.new("x"):plain()`:                             failWiki,
+		`return mw.text.split(("a"):rep(1e6), (".-"):rep(30) .. "b")[1]`: "steps",
+		`local s = ("a"):rep(1e6) while true do mw.ustring.toNFD(s) end`: "memory",
+		`while true do frame:preprocess("{{x}}") end`:                    "steps",
+		`return '<strong class="error">no</strong>'`:                     failShown,
+	} {
+		w := wiki{"Test": "local p = {} function p.f(frame) " + body + " end return p", "Deep": deep, "Self": `local t = {} t.t = t return setmetatable(t, {})`,
+			"Functions": `return {f = function() end}`}
+		if _, err := invoke(w, "Test", "f"); reasonOf(err) != want {
+			t.Errorf("%s: %v, want %s", body, err, want)
+		}
+	}
+}

@@ -136,7 +136,7 @@ func clone(m *lua.Machine, value lua.Value, seen map[*lua.Table]*lua.Table) lua.
 	if seen == nil {
 		seen = map[*lua.Table]*lua.Table{}
 	}
-	if len(seen) > 10_000 {
+	if len(seen) > 10_000 { // also bounds the nesting
 		m.Throw("table too large to clone")
 	}
 	c := m.NewTable()
@@ -172,7 +172,7 @@ func (v *invocation) keep(m *lua.Machine, name string, t *lua.Table) *lua.Table 
 		m.Throw("table from mw.loadData is read-only")
 		return nil
 	}})
-	freeze(m, t, meta)
+	freeze(m, t, meta, 0)
 	if v.Engine.data == nil {
 		v.Engine.data = map[string]*lua.Table{}
 	}
@@ -180,10 +180,16 @@ func (v *invocation) keep(m *lua.Machine, name string, t *lua.Table) *lua.Table 
 	return t
 }
 
+// maxData is the maximum nesting of data for mw.loadData.
+const maxData = 200
+
 // freeze checks that a table holds data alone, and sets the metatable of all tables in it.
-func freeze(m *lua.Machine, t, meta *lua.Table) {
+func freeze(m *lua.Machine, t, meta *lua.Table, depth int) {
 	if t.Meta() == meta {
 		return
+	}
+	if depth > maxData {
+		m.Throw("data for mw.loadData is nested too deeply")
 	}
 	if t.Meta() != nil {
 		m.Throw("data for mw.loadData contains a table with a metatable")
@@ -193,7 +199,7 @@ func freeze(m *lua.Machine, t, meta *lua.Table) {
 		m.Step(1)
 		switch value := value.(type) {
 		case *lua.Table:
-			freeze(m, value, meta)
+			freeze(m, value, meta, depth+1)
 		case *lua.Function:
 			m.Throw("data for mw.loadData contains unsupported data type 'function'")
 		}
