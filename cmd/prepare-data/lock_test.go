@@ -15,20 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/internal/store"
+	"pretext/sharding"
 )
 
 func TestOneRunAtATimeWorksInAFolder(t *testing.T) {
 	t.Parallel()
 	c := demoSources(t)
-	out := t.TempDir()
-	first := prepareData(t, c.run(out)...)
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, filepath.Join(out, "documents", "plan.json"))
-	if err := first.Process.Signal(syscall.SIGSTOP); err != nil { // it holds the lock for as long as the others try
-		t.Fatal(err)
-	}
+	first, out := stoppedInDocuments(t, c)
 	var others []*process
 	for range 5 {
 		others = append(others, prepareData(t, c.run(out)...), prepareData(t, append(c.run(out), "--overwrite", "--shards=2")...),
@@ -51,6 +44,37 @@ func TestOneRunAtATimeWorksInAFolder(t *testing.T) {
 		t.Fatalf("the first: exit code %d: %s", code, first.stderr.String())
 	}
 	c.sameTree(t, out, "after others tried")
+}
+
+// stoppedInDocuments returns a run that is stopped while it makes documents, and its folder. The
+// run holds the locks of both folders until it continues. On a busy machine a run can be
+// past its documents before the signal comes; then another one is tried.
+func stoppedInDocuments(t *testing.T, c *corpus) (first *process, out string) {
+	t.Helper()
+	for range 20 {
+		out = t.TempDir()
+		first = prepareData(t, c.run(out)...)
+		if err := first.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, filepath.Join(out, "documents", "plan.json"))
+		if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(first.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+			t.Fatalf("the run did not stop: %v, status %d", err, status)
+		}
+		if _, err := os.Stat(filepath.Join(out, "documents", sharding.ManifestName)); err != nil {
+			return first, out
+		}
+		if err := first.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		first.wait(t)
+	}
+	t.Fatal("every run was past its documents when it was stopped")
+	return nil, ""
 }
 
 func TestImportedDocumentsAreNotReplacedBelowARunThatReadsThem(t *testing.T) {
