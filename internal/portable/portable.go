@@ -9,8 +9,9 @@
 //
 //	score := portable.Log(n) - portable.Log(total)
 //
-// The results are within one unit in the last place of the exact value, as in package math.
-// They equal the results of package math of Go 1.26 on amd64 processors with FMA.
+// The results are within one unit in the last place of the exact value, as in package math, and
+// equal those of package math of Go 1.26 on amd64 processors with FMA. Functions of angles and
+// hyperbolic functions are within three units; they can differ from those of package math.
 package portable
 
 import "math"

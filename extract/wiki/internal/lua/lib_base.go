@@ -498,13 +498,13 @@ func sortTable(m *Machine, args []Value) []Value {
 
 func mathLibrary() *Table {
 	functions := map[string]Native{}
-	for name, f := range map[string]func(float64) float64{"abs": math.Abs, "acos": math.Acos, "asin": math.Asin, "atan": math.Atan,
-		"ceil": math.Ceil, "cos": math.Cos, "cosh": math.Cosh, "exp": portable.Exp, "floor": math.Floor, "log": portable.Log, "log10": portable.Log10,
-		"sin": math.Sin, "sinh": math.Sinh, "sqrt": math.Sqrt, "tan": math.Tan, "tanh": math.Tanh,
+	for name, f := range map[string]func(float64) float64{"abs": math.Abs, "acos": portable.Acos, "asin": portable.Asin, "atan": portable.Atan,
+		"ceil": math.Ceil, "cos": portable.Cos, "cosh": portable.Cosh, "exp": portable.Exp, "floor": math.Floor, "log": portable.Log, "log10": portable.Log10,
+		"sin": portable.Sin, "sinh": portable.Sinh, "sqrt": math.Sqrt, "tan": portable.Tan, "tanh": portable.Tanh,
 		"deg": func(x float64) float64 { return x / (math.Pi / 180) }, "rad": func(x float64) float64 { return x * (math.Pi / 180) }} {
 		functions[name] = func(m *Machine, args []Value) []Value { return []Value{f(Args{m, args}.Number(0))} }
 	}
-	for name, f := range map[string]func(a, b float64) float64{"atan2": math.Atan2, "fmod": math.Mod, "pow": power,
+	for name, f := range map[string]func(a, b float64) float64{"atan2": portable.Atan2, "fmod": math.Mod, "pow": power,
 		"ldexp": func(a, b float64) float64 { return math.Ldexp(a, int(b)) }} {
 		functions[name] = func(m *Machine, args []Value) []Value {
 			return []Value{f(Args{m, args}.Number(0), Args{m, args}.Number(1))}
