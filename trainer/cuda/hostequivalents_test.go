@@ -3,6 +3,7 @@ package cuda
 import (
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -20,8 +21,8 @@ var hostEquivalents = []hostEquivalent{
 	{"", "grid x", "one more", "", "threads behind the last element, row or tile return at once"},
 	{"norm_backward", `argument (9\.[0-3]|10\..)`, "", "keepAll", "nothing is dropped: the places of rows do not count"},
 	{"norm_forward", `argument (8\.[0-3]|9\..)`, "", "keepAll", "nothing is dropped: the places of rows do not count"},
-	{"gelu_forward|tanh_forward", "argument 3", "one less", "", "a thread has four elements, and their number is a multiple of four"},
-	{"gelu_again|gelu_backward|tanh_backward|add|round_down", "argument 2", "one less", "", "a thread has four elements, and their number is a multiple of four"},
+	{"gelu_forward", "argument 3", "one less", "", "a thread has four elements, and their number is a multiple of four"},
+	{"gelu_again|gelu_backward|tanh_forward|tanh_backward|add|round_down", "argument 2", "one less", "", "a thread has four elements, and their number is a multiple of four"},
 	{"gather_rows", "argument 3", "one more", `int\(rows.N\)`, "a row more than the heads read, in a buffer for all rows"},
 	{"add_parts", "argument 3", "one more", "s.p.", "the width is that of whole blocks: no thread has the column"},
 	{"add_parts", "argument 3", "one less", "s.decoder", "the last columns are words that the vocabulary does not have"},
@@ -34,6 +35,10 @@ var hostEquivalents = []hostEquivalent{
 	{"clear", "(size)?", "halved|left out", "u.squares", "one rank has all slices, and writes them"},
 	{"clear", "(size)?", "halved|left out", "u.moved", "one rank has all slices, and writes them"},
 	{"clear", "(size)?", "halved|left out", "the kernels have cleared only this rank's slices", "one rank has all slices"},
+	{"product", "beta", "turned", `s.inputGrad\(b.dy, s.dlogits, n, head, 1\)`, "adds to zeros"},
+	{"add_parts", "grid x", "one less", "s.decoder", "the last columns are words that the vocabulary does not have"},
+	{"span_entropy", "argument 1", "16 bytes on", "", "the bias of an end is that of all its tokens, and cancels in the softmax"},
+	{"fp8_amax", "", "twice", "", "the largest size does not grow"},
 	{"product", "scale of A", "exchanged", "", "both factors multiply every element"},
 	{"product", "beta", "turned", `s.inputGrad\(p.dy, s.dlogits, t, head, 1\)`, "adds to zeros"},
 	{"wait of the host", "", "left out", `return q.sync\(\)`, "Open need not wait: what follows is in the same stream, and finds the error of a failed clear"},
@@ -43,6 +48,17 @@ var hostEquivalents = []hostEquivalent{
 	{"rotate", `argument 2.4`, "one more", "", "eight tokens of a head are whole blocks: no thread has another one"},
 	{"wait of the host", "", "left out", `return r, t.sync\(\)`, "what follows is in the same stream, and each copy has waited for the memory of the host"},
 	{"wait of the host", "", "left out", "also on other ranks", "one rank waits before it reads"},
+}
+
+// hostUnjudged are mutants that no model finds and that are not proved to compute the same.
+// Not all mutants were tried yet: PRETEXT_TORTURE tries them.
+var hostUnjudged = []hostEquivalent{
+	{"fp8_roll", "block", "halved", "", ""},
+	{"fp8_roll", "", "twice", "", ""},
+	{"fp8_amax", "", "left out", "", ""},
+	{"clear", "size", "halved", "e.saturated", ""},
+	{"add_rows_f32", "grid y", "one more", "d.words", ""},
+	{"add_parts", "argument 3", "one more", "e.p|p.Up", ""},
 }
 
 func (e hostEquivalent) is(m *hostMutant) bool {
@@ -60,6 +76,11 @@ func (m *hostMutant) proof() string {
 		}
 	}
 	return ""
+}
+
+// open reports whether a mutant is among the unjudged ones.
+func (m *hostMutant) open() bool {
+	return slices.ContainsFunc(hostUnjudged, func(e hostEquivalent) bool { return e.is(m) })
 }
 
 // mutantMinutes returns the CPU time for mutants.
