@@ -185,7 +185,7 @@ func (l *lexer) number() float64 {
 // quoted reads a string in quotation marks.
 func (l *lexer) quoted(quote byte) string {
 	l.pos++
-	if k := strings.IndexByte(l.src[l.pos:], quote); k >= 0 && strings.IndexAny(l.src[l.pos:l.pos+k], "\\\n") < 0 {
+	if k := strings.IndexByte(l.src[l.pos:], quote); k >= 0 && !strings.ContainsAny(l.src[l.pos:l.pos+k], "\\\n") {
 		l.pos += k + 1
 		return l.src[l.pos-k-1 : l.pos-1]
 	}

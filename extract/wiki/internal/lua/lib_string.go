@@ -56,10 +56,7 @@ func (x text[T]) find(match bool) Native {
 		if init < 0 {
 			init = max(len(t.src)+init+1, 1)
 		}
-		init = max(init, 1) - 1
-		if init > len(t.src) {
-			return []Value{nil}
-		}
+		init = min(max(init, 1)-1, len(t.src))
 		if !match && (truth(at(args, 3)) || !strings.ContainsAny(pat, "^$*+?.([%-")) {
 			k := index(m, t.src[init:], t.pat)
 			if k < 0 {
@@ -105,22 +102,11 @@ func (x text[T]) gmatch(m *Machine, args []Value) []Value {
 	a := Args{m, args}
 	t := x.matcher(m, a.String(0), a.String(1))
 	pos := 0
-	if len(t.pat) > 0 && t.pat[0] == '^' { // matches at the beginning alone
-		done := false
-		return []Value{NewFunction("gmatch", func(m *Machine, _ []Value) []Value {
-			s, e, ok := t.find(0)
-			if done || !ok {
-				return []Value{nil}
-			}
-			done = true
-			return x.captured(t, s, e, true)
-		})}
-	}
 	return []Value{NewFunction("gmatch", func(m *Machine, _ []Value) []Value {
 		if pos > len(t.src) {
 			return []Value{nil}
 		}
-		s, e, ok := t.find(pos)
+		s, e, ok := t.search(pos, 0, false) // a "^" at the beginning stands for itself
 		if !ok {
 			pos = len(t.src) + 1
 			return []Value{nil}
@@ -269,7 +255,11 @@ func stringLibrary(m *Machine) *Table {
 		"char": func(m *Machine, args []Value) []Value {
 			out := make([]byte, len(args))
 			for k := range args {
-				out[k] = byte(Args{m, args}.Int(k, 0))
+				n := Args{m, args}.Int(k, 0)
+				if n < 0 || n > 255 {
+					m.Throw("bad argument #%d to 'char' (invalid value)", k+1)
+				}
+				out[k] = byte(n)
 			}
 			return []Value{m.String(string(out))}
 		},
@@ -304,17 +294,14 @@ func reverse(m *Machine, args []Value) []Value {
 // repeat is string.rep.
 func repeat(m *Machine, args []Value) []Value {
 	a := Args{m, args}
-	s, n, sep := a.String(0), max(a.Int(1, 0), 0), a.Opt(2, "")
-	if size := len(s) + len(sep); size > 0 && n > math.MaxInt32/size {
+	s, n := a.String(0), max(a.Int(1, 0), 0)
+	if len(s) > 0 && n > math.MaxInt32/len(s) {
 		m.Charge(math.MaxInt32)
 		m.Fail(failMemory, "string too long")
 	}
-	m.Charge(n * (len(s) + len(sep)))
-	m.Step(n * (len(s) + len(sep)) / 64)
-	if n == 0 {
-		return []Value{""}
-	}
-	return []Value{strings.Repeat(s+sep, n-1) + s}
+	m.Charge(n * len(s))
+	m.Step(n * len(s) / 64)
+	return []Value{strings.Repeat(s, n)}
 }
 
 // format is string.format.
@@ -365,16 +352,26 @@ func (a Args) formatted(out []byte, k int, flags string, verb byte) []byte {
 	if k >= len(a.list) {
 		a.m.Throw("bad argument #%d to 'format' (no value)", k+1)
 	}
+	unsigned := strings.Map(func(c rune) rune { // which has no sign
+		if c == '+' || c == ' ' {
+			return -1
+		}
+		return c
+	}, flags)
 	form := "%" + flags + string(verb)
 	switch verb {
 	case 'd', 'i':
 		return fmt.Appendf(out, "%"+flags+"d", int64(a.Number(k)))
 	case 'u':
-		return fmt.Appendf(out, "%"+flags+"d", uint64(int64(a.Number(k))))
+		return fmt.Appendf(out, "%"+unsigned+"d", uint64(int64(a.Number(k))))
 	case 'c':
-		return append(out, byte(a.Int(k, 0)))
+		return a.padded(out, string([]byte{byte(a.Int(k, 0))}), strings.SplitN(flags, ".", 2)[0])
 	case 'x', 'X', 'o':
-		return fmt.Appendf(out, form, uint64(int64(a.Number(k))))
+		n := uint64(int64(a.Number(k)))
+		if n == 0 {
+			unsigned = strings.ReplaceAll(unsigned, "#", "")
+		}
+		return fmt.Appendf(out, "%"+unsigned+string(verb), n)
 	case 'e', 'E', 'f', 'g', 'G':
 		n := a.Number(k)
 		if !strings.Contains(flags, ".") && (verb == 'g' || verb == 'G') {
@@ -385,7 +382,7 @@ func (a Args) formatted(out []byte, k int, flags string, verb byte) []byte {
 		}
 		return fmt.Appendf(out, form, n)
 	case 'q':
-		return strconv.AppendQuote(out, a.String(k))
+		return append(append(append(out, '"'), quoter.Replace(a.String(k))...), '"')
 	case 's':
 		s := a.m.ToString(a.list[k])
 		a.m.Step(len(s) / 64)
@@ -393,15 +390,23 @@ func (a Args) formatted(out []byte, k int, flags string, verb byte) []byte {
 		if n, _ := strconv.Atoi(precision); cut && n < len(s) {
 			s = s[:n]
 		}
-		n, _ := strconv.Atoi(strings.TrimLeft(width, "-+ #0"))
-		pad := strings.Repeat(" ", max(n-len(s), 0))
-		if strings.HasPrefix(width, "-") {
-			return append(append(out, s...), pad...)
-		}
-		return append(append(out, pad...), s...)
+		return a.padded(out, s, width)
 	}
 	a.m.Throw("invalid option '%%%c' to 'format'", verb)
 	return nil
+}
+
+// quoter escapes what %q does.
+var quoter = strings.NewReplacer(`"`, `\"`, `\`, `\\`, "\n", "\\\n", "\r", `\r`, "\x00", `\000`)
+
+// padded appends s with spaces up to a width, which has flags before its digits.
+func (a Args) padded(out []byte, s, width string) []byte {
+	n, _ := strconv.Atoi(strings.TrimLeft(width, "-+ #0"))
+	pad := strings.Repeat(" ", max(n-len(s), 0))
+	if strings.Contains(width, "-") {
+		return append(append(out, s...), pad...)
+	}
+	return append(append(out, pad...), s...)
 }
 
 // Ustring returns the functions of mw.ustring that work with patterns or positions.

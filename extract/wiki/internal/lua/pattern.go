@@ -323,10 +323,14 @@ func (t *matcher[T]) back(s, k int) int {
 // find searches for the pattern from position init on. It returns the bounds of the
 // first match; ok is false if there is none.
 func (t *matcher[T]) find(init int) (s, e int, ok bool) {
-	p, anchored := 0, false
 	if len(t.pat) > 0 && t.pat[0] == '^' {
-		p, anchored = 1, true
+		return t.search(init, 1, true)
 	}
+	return t.search(init, 0, false)
+}
+
+// search searches for pat[p:] from position init on, or only there.
+func (t *matcher[T]) search(init, p int, anchored bool) (s, e int, ok bool) {
 	for s = init; s <= len(t.src); s++ {
 		t.level, t.depth = 0, 0
 		if e = t.match(s, p); e >= 0 {

@@ -273,17 +273,28 @@ func parseNumber(s string) (n float64, ok bool) {
 	if len(s)-len(digits) > 1 || digits == "" {
 		return 0, false
 	}
-	if len(digits) > 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X') {
+	hex := len(digits) > 2 && digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')
+	switch {
+	case hex && !strings.ContainsAny(digits, ".pP"):
+		if digits[2] == '+' {
+			return 0, false
+		}
 		u, err := strconv.ParseUint(digits[2:], 16, 64)
 		if n = float64(u); s[0] == '-' {
 			n = -n
 		}
 		return n, err == nil
+	case hex && !strings.ContainsAny(digits, "pP"):
+		s += "p0"
+	case strings.ContainsAny(digits, "xXpP"):
+		if !hex {
+			return 0, false
+		}
 	}
-	if c := digits[0]; c != '.' && (c < '0' || c > '9') || strings.ContainsAny(digits, "_xXpP") {
-		return 0, false // no "inf", "nan", "1_000"
+	if strings.Contains(digits, "_") {
+		return 0, false
 	}
-	n, err := strconv.ParseFloat(s, 64)
+	n, err := strconv.ParseFloat(s, 64) // reads "inf" and "nan" too, as the C library does
 	return n, err == nil || math.IsInf(n, 0)
 }
 
