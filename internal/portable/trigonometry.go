@@ -28,6 +28,9 @@ func Tan(x float64) float64 {
 
 // quarterWave returns the sine of r + quarter·π/2, where |r| ≤ π/4.
 func quarterWave(quarter int, r float64) float64 {
+	if r != r {
+		return r // operations choose between the signs of two operands that are not numbers
+	}
 	var v float64
 	if z := float64(r * r); quarter&1 == 0 {
 		v = r + float64(float64(r*z)*series(z, 1))
