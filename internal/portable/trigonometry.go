@@ -113,7 +113,8 @@ func Atan(x float64) float64 {
 // that of (a − c/8)/(1 + a·c/8), which is at most 1/16.
 func smallAtan(a float64) float64 {
 	c := math.Round(8 * a)
-	d := (a - c/8) / (1 + float64(a*c/8))
+	eighths := float64(c / 8) // exact
+	d := (a - eighths) / (1 + float64(a*eighths))
 	z := float64(d * d)
 	v := 0.0
 	for n := 17.0; n >= 3; n -= 2 {
