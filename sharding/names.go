@@ -59,17 +59,26 @@ func RecordsReader(splits []string, imported bool) []byte {
 	if imported {
 		return []byte(importedReader)
 	}
-	return ReaderFile(splits, RecordSuffix+"*", "that datasets cannot read")
+	return ReaderFile(splits, RecordSuffix+"*", "that datasets cannot read", nil)
 }
 
 // ReaderFile returns the content of [ReaderName] for a folder whose shards have the splits.
 // suffix is what follows the names of shards, as a pattern. content identifies the content
 // of the files: the cache of datasets knows a folder by its name and this text alone, and
-// would give the rows of another one of the same name.
-func ReaderFile(splits []string, suffix, content string) []byte {
+// would give the rows of another one of the same name. A split with a list of files has
+// these instead of all.
+func ReaderFile(splits []string, suffix, content string, listed map[string][]string) []byte {
 	b := fmt.Appendf(nil, "configs:\n- config_name: default\n  description: content %s\n  data_files:\n", content)
 	for _, split := range splits {
-		b = fmt.Appendf(b, "  - split: %s\n    path: \"%s-*%s\"\n", split, split, suffix)
+		names := listed[split]
+		if len(names) == 0 {
+			b = fmt.Appendf(b, "  - split: %s\n    path: \"%s-*%s\"\n", split, split, suffix)
+			continue
+		}
+		b = fmt.Appendf(b, "  - split: %s\n    path:\n", split)
+		for _, name := range names {
+			b = fmt.Appendf(b, "    - %q\n", name)
+		}
 	}
 	return b
 }

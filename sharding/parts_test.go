@@ -121,6 +121,10 @@ func TestTheReaderFileNamesWhatCanBeRead(t *testing.T) {
 	if !strings.Contains(imported, ImportedFolder+"/*"+DocumentsSuffix) || strings.Contains(imported, RecordSuffix) {
 		t.Errorf("imported documents: %s", imported)
 	}
+	some := string(ReaderFile([]string{Train, Eval}, ".hdf5", "x", map[string][]string{Eval: {"eval-00001-of-00002.test.hdf5"}}))
+	if want := "  - split: train\n    path: \"train-*.hdf5\"\n  - split: eval\n    path:\n    - \"eval-00001-of-00002.test.hdf5\"\n"; !strings.HasSuffix(some, want) {
+		t.Errorf("listed files: %s", some)
+	}
 }
 
 // A shard counts what its form of records has.

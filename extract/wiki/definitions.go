@@ -206,12 +206,27 @@ func definitionOf(source []byte) (string, LeftOut) {
 		return emptyDefinition, ""
 	case len(included) > MaxSwitch, len(included) > MaxDefinition && !bytes.Contains(included, []byte("#switch")):
 		return "", leftOutTooLarge
-	case bytes.Contains(included, []byte("{|")):
+	case hasTable(included):
 		return "", leftOutTable
 	case bytes.HasPrefix(included, []byte(rendering.Alias)):
 		return "", leftOutUnusable // source that could be mistaken for our mark of a redirect
 	}
 	return string(included), ""
+}
+
+// hasTable reports whether wikitext has the beginning of a table, which "{{{|safesubst:}}}", a
+// parameter without a name, is not.
+func hasTable(text []byte) bool {
+	for {
+		k := bytes.Index(text, []byte("{|"))
+		if k < 0 {
+			return false
+		}
+		if k == 0 || text[k-1] != '{' {
+			return true
+		}
+		text = text[k+2:]
+	}
 }
 
 // redirectTarget returns the title, without the namespace, of the template to which a

@@ -96,6 +96,14 @@ func TestTheShortestDefinitionsAreKept(t *testing.T) {
 	}
 }
 
+func TestAParameterWithoutANameIsNoTable(t *testing.T) {
+	for text, want := range map[string]bool{"{{{{{|safesubst:}}}#if:{{{1|}}}|{{{1}}}}}": false, "{|\n|a\n|}": true, "x\n{| y": true, "{{{|}}}\n{|": true, "{{{1|{|}}}": true, "": false} {
+		if hasTable([]byte(text)) != want {
+			t.Errorf("%q: a table: %v, want %v", text, !want, want)
+		}
+	}
+}
+
 func TestWhatAPageIncludes(t *testing.T) {
 	for source, want := range map[string]string{
 		"a<noinclude>b</noinclude>c":                                 "ac",

@@ -305,6 +305,7 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 		m.Files = append(m.Files, entry)
 	}
 	var files []columns.File
+	empty := map[string]bool{}
 	for _, r := range results { // in the order of tasks
 		body, err := sharding.ReadConvertBody(ctx, w.Folder, r.SideCar)
 		if err != nil {
@@ -312,6 +313,7 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 		}
 		for _, f := range body.Files {
 			files = append(files, columns.File{Name: f.Name, Info: f.Info})
+			empty[f.Name] = body.Rows == 0
 		}
 	}
 	index, err := w.index(ctx, files)
@@ -319,7 +321,7 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 		return err
 	}
 	m.Files = append(m.Files, index...)
-	if _, err := w.Write(ctx, sharding.ReaderName, readerFile(files, results)); err != nil {
+	if _, err := w.Write(ctx, sharding.ReaderName, readerFile(files, empty, results)); err != nil {
 		return err
 	}
 	return w.Manifest(ctx, results, m)
@@ -341,8 +343,9 @@ func (w *worker) index(ctx context.Context, files []columns.File) (entries []sha
 }
 
 // readerFile returns the content of [sharding.ReaderName] for converted files. The
-// side-cars, which results list, have the hashes of the files.
-func readerFile(files []columns.File, results []stage.Result) []byte {
+// side-cars, which results list, have the hashes of the files. Of a split with empty HDF5
+// files, the others are listed: load_dataset fails at a file without rows.
+func readerFile(files []columns.File, empty map[string]bool, results []stage.Result) []byte {
 	content := sha256.New()
 	for _, r := range results {
 		io.WriteString(content, r.SHA256)
@@ -359,7 +362,23 @@ func readerFile(files []columns.File, results []stage.Result) []byte {
 	if stem, _, binned := strings.Cut(suffix, "_"); binned {
 		suffix = stem + "_*"
 	}
-	return sharding.ReaderFile(splits, suffix, hex.EncodeToString(content.Sum(nil)))
+	listed := map[string][]string{}
+	for _, split := range splits {
+		var full []string
+		some := false
+		for _, f := range files {
+			if name, _ := sharding.ParseShardName(f.Name); name.Split != split {
+				continue
+			}
+			if some = some || empty[f.Name]; !empty[f.Name] {
+				full = append(full, f.Name)
+			}
+		}
+		if some && suffix == ".hdf5" {
+			listed[split] = full
+		}
+	}
+	return sharding.ReaderFile(splits, suffix, hex.EncodeToString(content.Sum(nil)), listed)
 }
 
 // made returns the options with which the examples were tokenized. Without a manifest of

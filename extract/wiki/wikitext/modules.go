@@ -27,14 +27,19 @@ func ModuleName(title string) string {
 // CallsModule reports whether the wikitext of a template calls a module.
 func CallsModule(definition string) bool {
 	for {
-		k := strings.Index(definition, "{{")
+		k := strings.IndexByte(definition, '#')
 		if k < 0 {
 			return false
 		}
-		definition = strings.TrimLeft(definition[k:], "{ \n\t")
+		before := strings.TrimRight(definition[:k], " \n\t")
+		definition = definition[k:]
 		if len(definition) >= len("#invoke:") && strings.EqualFold(definition[:len("#invoke:")], "#invoke:") {
-			return true
+			// Between the braces and the name can be a word, as in "{{{{{|safesubst:}}}#invoke:".
+			if before = strings.TrimRight(before, "}"); strings.HasSuffix(before, "{{") || strings.HasSuffix(before, ":") {
+				return true
+			}
 		}
+		definition = definition[1:]
 	}
 }
 

@@ -44,6 +44,11 @@ func TestModules(t *testing.T) {
 		{"en", "It is {{#if:{{#invoke:E|empty}}|yes|no}} here", "It is no here", 0, "", nil},
 		{"en", "It is {{zq|w}} here", "It is <a|b><m> here", 0, "", []string{"zq", "{{#invoke:E|expand|m}}"}},
 		{"de", "Es ist {{#invoke:E|name}} hier", "Es ist PFranzösischabc hier", 0, "", nil},
+		// words for substitution change nothing when a page is shown
+		{"en", "It is {{safesubst:#invoke:E|echo|a}} and {{subst: #if: x|y}} and {{safesubst:zq|p|x=q}} here", "It is 1=a and y and p/q/Template:zq here", 0, "", []string{"zq", "{{#invoke:E|parent}}"}},
+		{"en", "It is {{zq|p|x=q}} here", "It is p/q/Template:zq here", 0, "", []string{"zq", "{{{{{|safesubst:}}}#invoke:E|parent}}"}},
+		{"en", "It is {{zq|v}} here", "It is yes v here", 0, "", []string{"zq", "{{ {{{|safesubst:}}}#if:{{{1|}}}|yes {{{1}}}|no}}"}},
+		{"en", "It is {{zq|v}} here", "It is 1=v here", 0, "", []string{"zq", "{{safesubst:#invoke:E|echo|{{{1}}}}}"}},
 		// what fails is the next in the order of truth, and at last a hole
 		{"en", "It is {{#invoke:E|fail}} here", "It is here", 1, "error", nil},
 		{"en", "It is {{#invoke:None|f}} here", "It is here", 1, "no_module", nil},

@@ -100,7 +100,7 @@ func (t *templates) parameter(i, e int) {
 // rendered by the first of these that applies: a rule of the user's files, the wiki's own
 // definition, a rule that is compiled in. What is left is a hole.
 func (t *templates) template(i, e int) {
-	given := t.in.trim(i, t.in.nameEnd(i, e))
+	given := t.in.behindSubst(t.in.trim(i, t.in.nameEnd(i, e)))
 	name := t.in.bytes(given)
 	rule, f, known := t.wiki.resolve(name)
 	source := byRule
@@ -123,6 +123,20 @@ func (t *templates) template(i, e int) {
 		}
 		t.losses.uses.add(source, t.wiki.templateName(name))
 	}
+}
+
+// behindSubst returns a name without the words "subst:" and "safesubst:" before it. When a page
+// is shown they change nothing; many definitions begin their calls with them.
+func (s *source) behindSubst(name span) span {
+	for !name.empty() && s.src[name.start]|0x20 == 's' {
+		text := s.bytes(name)
+		k := bytes.IndexByte(text, ':')
+		if k < 0 || !bytes.EqualFold(text[:k], []byte("subst")) && !bytes.EqualFold(text[:k], []byte("safesubst")) {
+			break
+		}
+		name = s.trim(name.start+k+1, name.end)
+	}
+	return name
 }
 
 // functionName returns the name of a parser function without its first argument, which
@@ -152,6 +166,7 @@ func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) 
 	base := len(t.args)
 	t.split(i, e)
 	c := call{templates: t, rule: rule, given: given, args: t.args[base:]}
+	c.args[0].value.start = given.start
 	source = ruleSource(rule)
 	if f != funcNone {
 		c.function(f)
