@@ -26,7 +26,8 @@ func TestModules(t *testing.T) {
 		function p.expand(frame) return frame:expandTemplate{title = "zr", args = {"a|b"}} .. frame:preprocess("{{zr|{{{1|}}}}}") end
 		function p.fail() error("no") end
 		function p.empty() end
-		function p.name(frame) return mw.title.getCurrentTitle().text .. mw.language.fetchLanguageName("fr") .. frame:callParserFunction("lc", "ABC") end
+		function p.itself() return mw.language.fetchLanguageName("fr") end
+		function p.name(frame) return mw.title.getCurrentTitle().text .. mw.language.fetchLanguageName("fr", "de") .. frame:callParserFunction("lc", "ABC") end
 		return p`
 	for _, c := range []struct {
 		lang, source, want string
@@ -51,6 +52,7 @@ func TestModules(t *testing.T) {
 		{"en", "It is {{zq|v}} here", "It is 1=v here", 0, "", []string{"zq", "{{safesubst:#invoke:E|echo|{{{1}}}}}"}},
 		// what fails is the next in the order of truth, and at last a hole
 		{"en", "It is {{#invoke:E|fail}} here", "It is here", 1, "error", nil},
+		{"en", "It is {{#invoke:E|itself}} here", "It is here", 1, "wiki", nil},
 		{"en", "It is {{#invoke:None|f}} here", "It is here", 1, "no_module", nil},
 		{"en", "It is {{#invoke:E|none}} here", "It is here", 1, "no_function", nil},
 		{"en", "It is {{zq}} here", "It is here", 1, "error", []string{"zq", "{{#invoke:E|fail}}"}},

@@ -13,7 +13,11 @@ end
 language.getContentLanguage = function() return language.new(host.lang) end
 
 function language.fetchLanguageName(code, inLanguage)
-	return host.languageName(code) or ''
+	local name = host.languageName(code)
+	if name and (inLanguage or code) ~= host.lang then -- by default, its name in itself
+		host.absent('language.fetchLanguageName in another language')
+	end
+	return name or ''
 end
 
 function language.fetchLanguageNames()
