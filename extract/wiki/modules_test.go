@@ -2,11 +2,10 @@ package wiki
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"pretext/extract/wiki/wikitext"
+	"pretext/internal/dev/realdata"
 )
 
 // dumpModules are the templates and modules of a dump.
@@ -41,11 +40,7 @@ func TestModulesOfRealDumps(t *testing.T) {
 		}},
 		{"shintowiki-medium-pages-articles-multistream.xml.bz2", 110, nil},
 	} {
-		path := filepath.Join("../../../shared/data/wiki", c.dump)
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Skip("no shared data: " + path)
-		}
+		raw := realdata.Read(t, "wiki/"+c.dump)
 		head, err := ReadHead(bytes.NewReader(raw), int64(len(raw)))
 		if err != nil {
 			t.Fatal(err)

@@ -84,8 +84,8 @@ func rounded(p trainer.Precision, v float32) float32 {
 	return float32(math.RoundToEven(float64(v)/unit) * unit)
 }
 
-// TestModernOracleHead64 compares the loss and every gradient of an exact step, in double
-// precision, with those of the simulator: of heads of 64, which the kernels support.
+// TestModernOracleHead64 compares the loss and every gradient of a step on the simulator with
+// those in double precision. The model has heads of 64, the size that the kernels support.
 //
 // In 16 bits the rounding of the weights alone, with all else exact, moves the median
 // gradient of this model by more than the tolerance of the median. newOracleStep measures

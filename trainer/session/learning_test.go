@@ -243,13 +243,15 @@ func TestLearningOfArchitectures(t *testing.T) {
 	}
 }
 
-// TestLearningInEightBits is the comparison of docs/learning.md, half an hour of it: a small
-// BERT learns masked LM in fp8 and bf16 from the same weights and examples, with the roundings
-// of a GPU ([cpu.Backend]): from random weights, and on from what fp32 has learned. In the
-// folder that PRETEXT_LEARNING names are the shards, data; the runs are kept there, so a test
-// that was stopped goes on. Over the last 200 of 2,000 steps the mean loss in fp8 must be at
-// most 0.5 % above that in bf16, and from trained weights within 0.5 %: how long random ones
-// stay on the plateau at the beginning is chance, and differs between two precisions.
+// TestLearningInEightBits is the comparison of docs/learning.md, which takes half an hour. A
+// small BERT learns masked LM in fp8 and in bf16, from the same weights and examples, with the
+// roundings of a GPU ([cpu.Backend]): once from random weights, once from weights that fp32 has
+// trained. The shards are the folder data in the folder that PRETEXT_LEARNING names. The runs are
+// kept there, so that a test that was stopped resumes them.
+//
+// Over the last 200 of 2,000 steps the mean loss in fp8 must be at most 0.5 % above that in bf16,
+// and from trained weights within 0.5 %. From random weights it may be lower: the first steps,
+// on a plateau, differ between two precisions.
 func TestLearningInEightBits(t *testing.T) {
 	dir := realdata.Variable(t, "PRETEXT_LEARNING", "half an hour, see docs/learning.md")
 	learn := func(name, from string, p trainer.Precision, seed uint64) float64 {

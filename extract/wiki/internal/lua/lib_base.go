@@ -4,11 +4,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
-
-	"pretext/internal/portable"
 )
 
 // Args are the arguments of a native function.
@@ -371,7 +368,8 @@ func typeOf(m *Machine, args []Value) []Value {
 	return []Value{TypeOf(args[0])}
 }
 
-// maxUnpack is the maximum number of values of unpack; that of Lua is similar.
+// maxUnpack is the maximum number of values that unpack returns. Lua 5.1 returns 7,990 and
+// refuses 8,001.
 const maxUnpack = 8000
 
 func unpack(m *Machine, args []Value) []Value {
@@ -388,176 +386,4 @@ func unpack(m *Machine, args []Value) []Value {
 	}
 	m.Step(len(out) / 4)
 	return out
-}
-
-func tableLibrary() *Table {
-	return library(map[string]Native{
-		"concat": concat, "insert": insert, "remove": remove, "sort": sortTable,
-		"maxn": func(m *Machine, args []Value) []Value {
-			t, most := Args{m, args}.Table(0), 0.0
-			m.Step((len(t.array) + len(t.list)) / 4)
-			for k := range t.All() {
-				if n, ok := k.(float64); ok {
-					most = max(most, n)
-				}
-			}
-			return []Value{most}
-		},
-	})
-}
-
-func concat(m *Machine, args []Value) []Value {
-	a := Args{m, args}
-	t, sep := a.Table(0), a.Opt(1, "")
-	i, j := a.Int(2, 1), a.Int(3, t.Len())
-	var b strings.Builder
-	for k := i; k <= j; k++ {
-		v := t.Get(float64(k))
-		s, ok := ToText(v)
-		if !ok {
-			m.Throw("invalid value (%s) at index %d in table for 'concat'", TypeOf(v), k)
-		}
-		m.Charge(len(s) + len(sep))
-		m.Step(1 + (len(s)+len(sep))/64)
-		b.WriteString(s)
-		if k < j {
-			b.WriteString(sep)
-		}
-	}
-	return []Value{b.String()}
-}
-
-func insert(m *Machine, args []Value) []Value {
-	a := Args{m, args}
-	t := a.Table(0)
-	n := t.Len()
-	switch len(args) {
-	case 2:
-		m.Put(t, float64(n+1), args[1])
-	case 3:
-		at := a.Int(1, 0)
-		if at < 1 || at > n+1 {
-			m.Put(t, float64(at), args[2])
-			return nil
-		}
-		m.Step((n - at + 1) / 8)
-		for k := n; k >= at; k-- {
-			m.Put(t, float64(k+1), t.Get(float64(k)))
-		}
-		m.Put(t, float64(at), args[2])
-	default:
-		m.Throw("wrong number of arguments to 'insert'")
-	}
-	return nil
-}
-
-func remove(m *Machine, args []Value) []Value {
-	a := Args{m, args}
-	t := a.Table(0)
-	n := t.Len()
-	at := a.Int(1, n)
-	if at < 1 || at > n {
-		return []Value{nil}
-	}
-	removed := t.Get(float64(at))
-	m.Step((n - at + 1) / 8)
-	for k := at; k < n; k++ {
-		t.array[k-1] = t.array[k]
-	}
-	t.Set(float64(n), nil)
-	return []Value{removed}
-}
-
-// A sorter sorts the array of a table.
-type sorter struct {
-	m     *Machine
-	list  []Value
-	order Value
-}
-
-func (s *sorter) Len() int      { return len(s.list) }
-func (s *sorter) Swap(i, j int) { s.list[i], s.list[j] = s.list[j], s.list[i] }
-func (s *sorter) Less(i, j int) bool {
-	s.m.Step(1)
-	if s.order == nil {
-		return s.m.less(s.list[i], s.list[j])
-	}
-	return truth(first(s.m.Call(s.order, s.list[i], s.list[j])))
-}
-
-func sortTable(m *Machine, args []Value) []Value {
-	t := Args{m, args}.Table(0)
-	s := &sorter{m, slices.Clone(t.array), at(args, 1)}
-	m.Charge(16 * len(t.array))
-	sort.Stable(s) // equal elements stay in order, whatever Go's algorithm does
-	for k, v := range s.list {
-		t.Set(float64(k+1), v)
-	}
-	return nil
-}
-
-func mathLibrary() *Table {
-	functions := map[string]Native{}
-	for name, f := range map[string]func(float64) float64{"abs": math.Abs, "acos": portable.Acos, "asin": portable.Asin, "atan": portable.Atan,
-		"ceil": math.Ceil, "cos": portable.Cos, "cosh": portable.Cosh, "exp": portable.Exp, "floor": math.Floor, "log": portable.Log, "log10": portable.Log10,
-		"sin": portable.Sin, "sinh": portable.Sinh, "sqrt": math.Sqrt, "tan": portable.Tan, "tanh": portable.Tanh,
-		"deg": func(x float64) float64 { return x / (math.Pi / 180) }, "rad": func(x float64) float64 { return x * (math.Pi / 180) }} {
-		functions[name] = func(m *Machine, args []Value) []Value { return []Value{f(Args{m, args}.Number(0))} }
-	}
-	for name, f := range map[string]func(a, b float64) float64{"atan2": portable.Atan2, "fmod": math.Mod, "pow": power,
-		"ldexp": func(a, b float64) float64 { return math.Ldexp(a, int(b)) }} {
-		functions[name] = func(m *Machine, args []Value) []Value {
-			return []Value{f(Args{m, args}.Number(0), Args{m, args}.Number(1))}
-		}
-	}
-	for name, better := range map[string]func(a, b float64) bool{"max": func(a, b float64) bool { return a > b }, "min": func(a, b float64) bool { return a < b }} {
-		functions[name] = func(m *Machine, args []Value) []Value {
-			best := Args{m, args}.Number(0)
-			for k := range args {
-				if n := (Args{m, args}).Number(k); better(n, best) {
-					best = n
-				}
-			}
-			return []Value{best}
-		}
-	}
-	functions["modf"] = func(m *Machine, args []Value) []Value {
-		whole, rest := math.Modf(Args{m, args}.Number(0))
-		return []Value{whole, rest}
-	}
-	functions["frexp"] = func(m *Machine, args []Value) []Value {
-		f, e := math.Frexp(Args{m, args}.Number(0))
-		return []Value{f, float64(e)}
-	}
-	functions["random"] = random
-	functions["randomseed"] = func(m *Machine, args []Value) []Value {
-		m.random = uint64(int64(Args{m, args}.Number(0)))
-		return nil
-	}
-	t := library(functions)
-	t.Set("pi", math.Pi)
-	t.Set("huge", math.Inf(1))
-	return t
-}
-
-// random is math.random, with the generator SplitMix64 (Steele, Lea, Flood 2014).
-func random(m *Machine, args []Value) []Value {
-	a := Args{m, args}
-	m.random += 0x9e3779b97f4a7c15
-	z := m.random
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	z ^= z >> 31
-	x := float64(z>>11) / (1 << 53)
-	if len(args) == 0 {
-		return []Value{x}
-	}
-	low, high := 1, a.Int(0, 1)
-	if len(args) > 1 {
-		low, high = high, a.Int(1, 1)
-	}
-	if low > high {
-		m.Throw("bad argument #%d to 'random' (interval is empty)", len(args))
-	}
-	return []Value{float64(low) + math.Floor(x*float64(high-low+1))}
 }
