@@ -61,8 +61,8 @@ func reduced(x float64) (quarter int, rest float64) {
 	case math.IsNaN(x) || math.IsInf(x, 0):
 		return 0, math.NaN()
 	}
-	// With x up to 2^1024, the product needs as many bits before the point, and the rest can
-	// be as small as 2^-62 (Muller, Elementary Functions, 3rd edition, §11.2).
+	// x can have 1,024 bits before the point; the rest of 1,280 is for a small rest and its
+	// mantissa.
 	half := halfPi()
 	exact := new(big.Float).SetPrec(precision).SetFloat64(x)
 	turns := new(big.Float).SetPrec(precision).Quo(exact, half)

@@ -8,7 +8,7 @@ import (
 	"pretext/extract/wiki/internal/lua"
 )
 
-// Limits of calls and pages. MediaWiki has 10 seconds and 50 MiB in use for a page.
+// Limits of calls and pages.
 const (
 	callSteps = 20_000_000
 	callBytes = 96 << 20
