@@ -41,7 +41,9 @@ type Options struct {
 // Run starts the ranks and waits for all of them. It returns the exit code of the first
 // rank that failed; 0 if none did. The code of a rank that was killed by a signal is 5,
 // as for a network error. If the first failed rank was interrupted, and a later one fails
-// for another reason than the network, Run returns the code of the later one.
+// for another reason than the network, Run returns the code of the later one. It does so
+// too if the first one reported a network error: ranks that lose a failed rank can end
+// before it.
 //
 // When a rank fails, the other ranks lose the connection to it and end. Run kills ranks
 // that have not ended after ten seconds. It waits longer for a rank that is writing a

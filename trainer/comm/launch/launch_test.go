@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,15 +58,24 @@ func rank(what, number string) int {
 		return 0
 	case "fail":
 		if number == "1" {
+			begun()
 			return 4
 		}
-		time.Sleep(300 * time.Millisecond)
+		await()
+		return 7
+	case "lost":
+		if number == "1" {
+			await()
+			return 4
+		}
+		begun()
 		return 5
 	case "killed":
 		if number == "1" {
+			begun()
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
-		time.Sleep(300 * time.Millisecond)
+		await()
 		return 1
 	case "stuck":
 		if number == "1" {
@@ -109,6 +119,20 @@ func rank(what, number string) int {
 	return 99
 }
 
+// begun tells the ranks in await that this one is about to end.
+func begun() { os.WriteFile(os.Getenv("LAUNCH_TEST_FILE"), nil, 0o600) }
+
+// await waits until a rank has called begun, and for as long as that rank needs to end.
+func await() {
+	for {
+		if _, err := os.Stat(os.Getenv("LAUNCH_TEST_FILE")); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond)
+}
+
 // text is a writer for several goroutines.
 type text struct {
 	mu sync.Mutex
@@ -130,6 +154,7 @@ func (t *text) String() string {
 func run(t *testing.T, ctx context.Context, what string, stderr *text) (code int, stdout string) {
 	t.Helper()
 	t.Setenv("LAUNCH_TEST", what)
+	t.Setenv("LAUNCH_TEST_FILE", filepath.Join(t.TempDir(), "begun"))
 	var out text
 	code, err := Run(ctx, Options{Ranks: 3, Args: []string{"-a", "b"}, Stdout: &out, Stderr: stderr, grace: time.Second, patience: 2 * time.Second})
 	if err != nil {
@@ -163,7 +188,7 @@ func TestRanksGetTheirEnvironmentAndOutputIsMerged(t *testing.T) {
 }
 
 func TestTheExitCodeIsThatOfTheFirstFailure(t *testing.T) {
-	for what, want := range map[string]int{"fail": 4, "killed": 5, "stuck": 3} {
+	for what, want := range map[string]int{"fail": 4, "lost": 4, "killed": 5, "stuck": 3} {
 		var stderr text
 		begin := time.Now()
 		code, _ := run(t, context.Background(), what, &stderr)

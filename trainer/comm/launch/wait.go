@@ -16,6 +16,7 @@ const waitNotes = 30 * time.Second
 type waiting struct {
 	*launcher
 	exitCode    int         // of the first rank that failed; 0: none has
+	bySignal    bool        // whether a signal ended it
 	failed      time.Time   // time of this failure
 	ranks       []rankState // by rank
 	left        int         // ranks that have not ended
@@ -62,16 +63,18 @@ func (w *waiting) end(e end) {
 	r := &w.ranks[e.rank]
 	r.ended = true
 	w.rank0Failed = w.rank0Failed || e.rank == 0 && e.err != nil
-	code := codeOf(e.err)
+	code, s := codeOf(e.err), signalOf(e.err)
 	switch {
 	case code == 0:
 		return
 	case w.exitCode == 0:
-		w.exitCode, w.failed = code, time.Now()
+		w.exitCode, w.bySignal, w.failed = code, s != 0, time.Now()
 	case w.exitCode == failure.ExitInterrupted && code != failure.ExitNetwork:
 		w.exitCode = code // for example, the disk was full at rank 0's last checkpoint
+	case w.exitCode == failure.ExitNetwork && !w.bySignal && code != failure.ExitInterrupted && s == 0:
+		w.exitCode = code // the failure of this rank can be why the other lost its connection
 	}
-	if s := signalOf(e.err); s != 0 {
+	if s != 0 {
 		fmt.Fprintf(w.Stderr, "rank %d ended by signal: %v\n", e.rank, s)
 	}
 }
