@@ -10,8 +10,8 @@ import (
 type bpe struct {
 	vocab  map[string]int32
 	merges *pairTable
-	cuts   *cuts       // nil if words are not cut
-	pairs  [][2]string // tokens of the merges, until useRaw was or was not called
+	chains *chains         // encodes a word without merging; nil if it cannot
+	pairs  map[pair]merged // the merges, until prepare is called
 
 	unk          int32 // noToken if there is none
 	fuseUnk      bool
@@ -21,7 +21,7 @@ type bpe struct {
 	bytes        []int32          // with byte_fallback, by byte: the id of its token; else nil
 	raw          *[256][]byte     // if ByteLevel passes raw bytes: by byte, its character
 	rawIDs       [256]int32       // with raw, by byte: the id of its character, or noToken
-	words        map[string]int32 // with raw and ignoreMerges: the vocabulary by raw bytes
+	words        map[string]int32 // with ignoreMerges: ids of words that are a token though merges do not make it of them
 }
 
 // A pair holds the ids of two neighbouring symbols of a word.
@@ -38,7 +38,6 @@ func (b *bpe) useRaw() bool {
 		return false
 	}
 	b.raw = new([256][]byte)
-	byChar := byteOf()
 	for i := range b.raw {
 		c := byteChar(byte(i))
 		b.raw[i] = utf8.AppendRune(nil, c)
@@ -47,77 +46,47 @@ func (b *bpe) useRaw() bool {
 			b.rawIDs[i] = id
 		}
 	}
-	if b.cuts != nil {
-		if b.cuts.raw = newRawCuts(b.pairs, &b.rawIDs); b.cuts.raw == nil {
-			b.cuts = nil
-		}
-	}
-	if !b.ignoreMerges {
-		return true
-	}
-	b.words = make(map[string]int32, len(b.vocab))
-tokens:
-	for token, id := range b.vocab {
-		var word []byte
-		for _, c := range token {
-			raw, ok := byChar[c]
-			if !ok {
-				continue tokens
-			}
-			word = append(word, raw)
-		}
-		b.words[string(word)] = id
-	}
 	return true
+}
+
+// prepare makes what the model needs to encode words, once it is known whether they are raw
+// bytes.
+func (b *bpe) prepare() {
+	b.chains = newChains(b, b.pairs)
+	b.pairs = nil
+	if !b.ignoreMerges {
+		return
+	}
+	b.words = map[string]int32{}
+	for token, id := range b.vocab {
+		if b.chains != nil && b.chains.tokens[id].size > 0 {
+			continue // its merges give it
+		}
+		if b.raw == nil {
+			b.words[token] = id
+		} else if word, ok := rawBytes(token); ok {
+			b.words[word] = id
+		}
+	}
 }
 
 // appendIDs appends the ids of a word to dst.
 func (b *bpe) appendIDs(m *worker, dst []int32, word string) []int32 {
-	if id, ok := b.whole(word); ok {
-		return append(dst, id)
+	if len(b.words) > 0 {
+		if id, ok := b.words[word]; ok {
+			return append(dst, id)
+		}
 	}
-	return b.appendPart(m, dst, word)
+	if b.chains != nil {
+		if ids, ok := b.chains.appendIDs(m, dst, word); ok {
+			return ids
+		}
+	}
+	return b.appendMerged(m, dst, word)
 }
 
-// whole returns the token that a word is without merges, if the model has such tokens.
-func (b *bpe) whole(word string) (id int32, ok bool) {
-	if !b.ignoreMerges {
-		return 0, false
-	}
-	vocab := b.vocab
-	if b.raw != nil {
-		vocab = b.words
-	}
-	id, ok = vocab[word]
-	return id, ok
-}
-
-// appendCut cuts a word into parts that no merge crosses and appends the ids of all parts.
-func (b *bpe) appendCut(m *worker, dst []int32, word string) []int32 {
-	if id, ok := b.whole(word); ok {
-		return append(dst, id)
-	}
-	for n := b.cuts.next(word); n < len(word); n = b.cuts.next(word) {
-		dst = b.appendCachedPart(m, dst, word[:n])
-		word = word[n:]
-	}
-	return b.appendCachedPart(m, dst, word)
-}
-
-// appendCachedPart is appendPart with the cache. Where a word may be a token without
-// merges, a part that is equal to a word may have other ids.
-func (b *bpe) appendCachedPart(m *worker, dst []int32, part string) []int32 {
-	switch {
-	case !b.ignoreMerges:
-		return m.appendCached(dst, part, 0, b.appendPart)
-	case len(part) > maxShortWord:
-		return b.appendPart(m, dst, part)
-	}
-	return m.appendCached(dst, part, partOfWord, b.appendPart)
-}
-
-// appendPart appends the ids of a word, or of a part of a word that no merge crosses.
-func (b *bpe) appendPart(m *worker, dst []int32, word string) []int32 {
+// appendMerged appends the ids of a word to dst by merging its symbols.
+func (b *bpe) appendMerged(m *worker, dst []int32, word string) []int32 {
 	m.symbols = m.symbols[:0]
 	var unknown bool // an unknown symbol is still to be added
 	if b.raw != nil {
@@ -148,12 +117,6 @@ func (b *bpe) addBytes(m *worker, word string) (unknown bool) {
 // still to be added.
 func (b *bpe) addCharacters(m *worker, word string) (unknown bool) {
 	for i, r := range word {
-		if b.cuts != nil {
-			if id, ok := b.cuts.known.get(r, 0); ok {
-				unknown = b.known(m, unknown, id.id)
-				continue
-			}
-		}
 		size := utf8.RuneLen(r)
 		s := word[i : i+size]
 		if b.prefix != "" || b.suffix != "" {
@@ -267,7 +230,7 @@ func text(s *string) string {
 	return *s
 }
 
-// readMerges resolves the merges and sets b.merges and b.cuts.
+// readMerges resolves the merges and sets b.merges and b.pairs.
 func (b *bpe) readMerges(m *modelFile) error {
 	pairs, err := m.pairs()
 	if err != nil {
@@ -281,11 +244,7 @@ func (b *bpe) readMerges(m *modelFile) error {
 	for p, to := range resolved {
 		b.merges.set(p.left, p.right, to)
 	}
-	crossing := map[[2]rune]bool{}
-	for _, p := range pairs {
-		addCrossing(crossing, p[0], p[1])
-	}
-	b.cuts, b.pairs = newCuts(b, crossing), pairs
+	b.pairs = resolved
 	return nil
 }
 

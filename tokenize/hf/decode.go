@@ -59,7 +59,7 @@ func joinBytes(tokens []string) string {
 	var b []byte
 	for _, token := range tokens {
 		isText := func(r rune) bool {
-			_, ok := byteOf()[r]
+			_, ok := byteOf(r)
 			return !ok
 		}
 		if !strings.ContainsFunc(token, isText) {

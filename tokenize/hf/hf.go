@@ -143,7 +143,7 @@ func (c *config) tokenizer() (*Tokenizer, error) {
 		if last := lastByteLevel(t.words); last != nil {
 			last.raw = m.useRaw()
 		}
-		m.pairs = nil
+		m.prepare()
 	}
 	return t, c.findAdded(t)
 }

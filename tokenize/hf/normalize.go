@@ -162,6 +162,9 @@ func (byteChars) normalize(b *budget, text string, zero int) (string, int) {
 	return string(out), newZero
 }
 
+// byteCharEnd is the first character after those of byteChar.
+const byteCharEnd = 0x144
+
 // byteChar returns the character that represents a byte in GPT-2's vocabulary
 // (bytes_to_unicode in its encoder.py): the byte itself if it is printable in
 // Latin-1, else the next unused character from U+0100.
@@ -193,18 +196,44 @@ func ByteAlphabet() []rune {
 func RawBytes(token string) string {
 	var out []byte
 	for _, r := range token {
-		if b, ok := byteOf()[r]; ok {
+		if b, ok := byteOf(r); ok {
 			out = append(out, b)
 		}
 	}
 	return string(out)
 }
 
-// byteOf returns a map from each character of ByteLevel to the byte that it represents.
-var byteOf = sync.OnceValue(func() map[rune]byte {
-	bytes := map[rune]byte{}
+// rawBytes returns the bytes that a token of ByteLevel's characters stands for. It returns
+// false if a character stands for none.
+func rawBytes(token string) (string, bool) {
+	raw := make([]byte, 0, len(token))
+	for _, r := range token {
+		b, ok := byteOf(r)
+		if !ok {
+			return "", false
+		}
+		raw = append(raw, b)
+	}
+	return string(raw), true
+}
+
+// byteOf returns the byte that a character of ByteLevel represents.
+func byteOf(c rune) (b byte, ok bool) {
+	all := bytesOf()
+	if c < 0 || int(c) >= len(all) || all[c] < 0 {
+		return 0, false
+	}
+	return byte(all[c]), true
+}
+
+// bytesOf has, by character, the byte that a character of ByteLevel represents, or -1.
+var bytesOf = sync.OnceValue(func() *[byteCharEnd]int16 {
+	bytes := new([byteCharEnd]int16)
+	for c := range bytes {
+		bytes[c] = -1
+	}
 	for b := range 256 {
-		bytes[byteChar(byte(b))] = byte(b)
+		bytes[byteChar(byte(b))] = int16(b)
 	}
 	return bytes
 })

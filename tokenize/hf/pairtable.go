@@ -90,7 +90,12 @@ func (t *pairTable) find(left, right int32) packed {
 
 // bucket returns the index of the bucket in which to look for a key first.
 func (t *pairTable) bucket(key uint64) int {
-	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
-	hash := key * golden
+	hash := pairHash(key)
 	return int(hash^hash>>32) & (len(t.buckets) - 1)
+}
+
+// pairHash returns a hash of a key, of which the upper bits are the best.
+func pairHash(key uint64) uint64 {
+	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
+	return key * golden
 }

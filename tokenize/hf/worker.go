@@ -20,6 +20,8 @@ type worker struct {
 
 	symbols []symbol    // symbols of the word that bpe merges
 	heap    []candidate // possible merges
+	joined  []int32     // what merges make of two tokens
+	steps   int         // that the search of chains may still take
 	path    []pathNode  // of the word that unigram splits, by byte
 }
 
@@ -34,14 +36,10 @@ type span struct{ start, end int32 }
 // A shortWord is an entry of the cache of short words: a word and its ids, 64 bytes in
 // all. An entry without ids is unused.
 type shortWord struct {
-	bytes, n uint8 // lengths of word, with partOfWord, and ids
+	bytes, n uint8 // lengths of word and ids
 	word     [maxShortWord]byte
 	ids      [maxShortIDs]int32
 }
-
-// partOfWord is added to the length of a part of a word whose ids may differ from those of
-// the same word alone.
-const partOfWord = 1 << 7
 
 // Limits of a worker's caches. A short word replaces another one with the same hash. The
 // cache of long words is emptied when one of its limits is reached.
@@ -61,27 +59,17 @@ func newWorker(m wordModel) *worker {
 
 // appendWord appends the ids of a word, from the cache if possible.
 func (w *worker) appendWord(dst []int32, word string) []int32 {
-	if b, ok := w.model.(*bpe); ok && b.cuts != nil && len(word) >= minCut {
-		return b.appendCut(w, dst, word)
-	}
-	return w.appendCached(dst, word, 0, w.model.appendIDs)
-}
-
-// appendCached appends the ids of a word, from the cache if possible, else with encode.
-// kind is 0, or partOfWord if the word is short.
-func (w *worker) appendCached(dst []int32, word string, kind uint8, encode func(*worker, []int32, string) []int32) []int32 {
 	if len(word) > maxShortWord {
-		return w.appendLong(dst, word, encode)
+		return w.appendLong(dst, word)
 	}
-	s, size := w.slot(word), uint8(len(word))|kind
-	if s.n > 0 && s.bytes == size && string(s.word[:len(word)]) == word {
+	s := w.slot(word)
+	if s.n > 0 && int(s.bytes) == len(word) && string(s.word[:len(word)]) == word {
 		return append(dst, s.ids[:s.n]...)
 	}
 	before := len(dst)
-	dst = encode(w, dst, word)
+	dst = w.model.appendIDs(w, dst, word)
 	if n := len(dst) - before; n <= maxShortIDs && !w.budget.spent() {
-		s = w.slot(word) // encode may have enlarged the cache
-		s.bytes, s.n = size, uint8(n)
+		s.bytes, s.n = uint8(len(word)), uint8(n)
 		copy(s.word[:], word)
 		copy(s.ids[:], dst[before:])
 		w.grow()
@@ -102,13 +90,16 @@ func (w *worker) grow() {
 	}
 }
 
-// appendLong implements appendCached for words of more than maxShortWord bytes.
-func (w *worker) appendLong(dst []int32, word string, encode func(*worker, []int32, string) []int32) []int32 {
+// appendLong implements appendWord for words of more than maxShortWord bytes.
+func (w *worker) appendLong(dst []int32, word string) []int32 {
+	if b, ok := w.model.(*bpe); ok && b.chains != nil {
+		return b.appendIDs(w, dst, word)
+	}
 	if s, ok := w.long[word]; ok {
 		return append(dst, w.ids[s.start:s.end]...)
 	}
 	before := len(dst)
-	dst = encode(w, dst, word)
+	dst = w.model.appendIDs(w, dst, word)
 	if len(word) <= maxLongWord && !w.budget.spent() {
 		if len(w.long) == maxLong || len(w.ids) > maxCachedIDs {
 			clear(w.long)
