@@ -18,6 +18,20 @@ type Document struct {
 	Revision  int64  // revision ID of the page
 	Timestamp string // time at which the revision was saved: "2017-07-01T12:00:00Z"
 	License   string // SPDX identifier: "CC-BY-SA-4.0"
+
+	// SimilarTo is the ID of the first document of a cluster of similar documents; "" for
+	// that document itself, and if no cluster is known. The first document may have been
+	// rejected.
+	SimilarTo string
+}
+
+// SplitID returns the ID that decides whether the document is held out. It is the same for
+// all documents of a cluster, so that none is held out while the model trains on another.
+func (d *Document) SplitID() string {
+	if d.SimilarTo != "" {
+		return d.SimilarTo
+	}
+	return d.ID
 }
 
 // A Rejected is a page, book or line that did not become a document.

@@ -257,7 +257,7 @@ func FuzzUnmarshalJSON(f *testing.F) {
 		f.Add(d.AppendJSON(nil))
 	}
 	f.Add([]byte(`{"text":"a","id":"b"}`))
-	f.Add((&Document{ID: "w:1", URL: "https://a", Revision: 7, Timestamp: "t", License: "CC0-1.0"}).AppendJSON(nil))
+	f.Add((&Document{ID: "w:1", URL: "https://a", Revision: 7, Timestamp: "t", License: "CC0-1.0", SimilarTo: "w:0"}).AppendJSON(nil))
 	f.Add([]byte(`{"id":"w:1","text":"","source":"","metadata":{"title":"a","revision":007}}`))
 	f.Add([]byte(`{"id":"w:1","text":"","source":"","metadata":{"title":"a","url":["b"],"revision":"9","license":null}}`))
 	f.Add([]byte(`{"id":"\ud800","text":"\u0041","source":"","metadata":{}}`))
@@ -268,7 +268,7 @@ func FuzzUnmarshalJSON(f *testing.F) {
 		if json.Unmarshal(line, &j) == nil {
 			m := j.Metadata
 			want = Document{ID: j.ID, Title: m.Title, Text: j.Text, Source: j.Source, Lang: m.Lang,
-				URL: string(m.URL), Revision: int64(m.Revision), Timestamp: string(m.Timestamp), License: string(m.License)}
+				URL: string(m.URL), Revision: int64(m.Revision), Timestamp: string(m.Timestamp), License: string(m.License), SimilarTo: string(m.SimilarTo)}
 		} else if err == nil {
 			t.Fatalf("accepted %q, encoding/json does not", line)
 		}

@@ -26,6 +26,7 @@ type jsonMetadata struct {
 	Revision  optionalInt    `json:"revision,omitempty"`
 	Timestamp optionalString `json:"timestamp,omitempty"`
 	License   optionalString `json:"license,omitempty"`
+	SimilarTo optionalString `json:"similar_to,omitempty"`
 }
 
 // optionalString and optionalInt ignore values of another type, because the metadata of
@@ -71,6 +72,7 @@ func (d *Document) AppendJSON(dst []byte) []byte {
 	}
 	dst = appendField(dst, first, `"timestamp":`, d.Timestamp)
 	dst = appendField(dst, first, `"license":`, d.License)
+	dst = appendField(dst, first, `"similar_to":`, d.SimilarTo)
 	return append(dst, "}}\n"...)
 }
 
@@ -104,7 +106,7 @@ func (d *Document) UnmarshalJSON(line []byte) error {
 	}
 	m := j.Metadata
 	*d = Document{ID: j.ID, Title: m.Title, Text: j.Text, Source: j.Source, Lang: m.Lang,
-		URL: string(m.URL), Revision: int64(m.Revision), Timestamp: string(m.Timestamp), License: string(m.License)}
+		URL: string(m.URL), Revision: int64(m.Revision), Timestamp: string(m.Timestamp), License: string(m.License), SimilarTo: string(m.SimilarTo)}
 	return nil
 }
 
@@ -165,6 +167,7 @@ func parseMetadata(d *Document, rest []byte) bool {
 	}
 	field(`"timestamp":"`, &d.Timestamp)
 	field(`"license":"`, &d.License)
+	field(`"similar_to":"`, &d.SimilarTo)
 	return string(rest) == "}}"
 }
 

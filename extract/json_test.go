@@ -21,12 +21,12 @@ func TestEveryByteThatJSONEscapesIsFound(t *testing.T) {
 }
 
 func TestProvenanceIsReadAndWritten(t *testing.T) {
-	full := Document{ID: "w:1", Title: "A", Text: "T", Source: "s", Lang: "en", URL: "https://a/A", Revision: 7, Timestamp: "2020-01-01T00:00:00Z", License: "CC-BY-SA-4.0"}
+	full := Document{ID: "w:1", Title: "A", Text: "T", Source: "s", Lang: "en", URL: "https://a/A", Revision: 7, Timestamp: "2020-01-01T00:00:00Z", License: "CC-BY-SA-4.0", SimilarTo: "w:0"}
 	for _, test := range []struct {
 		doc  Document
 		want string
 	}{
-		{full, `{"id":"w:1","text":"T","source":"s","metadata":{"title":"A","lang":"en","url":"https://a/A","revision":7,"timestamp":"2020-01-01T00:00:00Z","license":"CC-BY-SA-4.0"}}`},
+		{full, `{"id":"w:1","text":"T","source":"s","metadata":{"title":"A","lang":"en","url":"https://a/A","revision":7,"timestamp":"2020-01-01T00:00:00Z","license":"CC-BY-SA-4.0","similar_to":"w:0"}}`},
 		{Document{ID: "w:1", URL: "u"}, `{"id":"w:1","text":"","source":"","metadata":{"url":"u"}}`},
 		{Document{ID: "w:1", Title: "A", Revision: 7}, `{"id":"w:1","text":"","source":"","metadata":{"title":"A","revision":7}}`},
 		{Document{ID: "w:1", Revision: 7, License: "L"}, `{"id":"w:1","text":"","source":"","metadata":{"revision":7,"license":"L"}}`},
@@ -42,7 +42,7 @@ func TestProvenanceIsReadAndWritten(t *testing.T) {
 	}
 	// Fields of the same names with other types, of third-party documents, are ignored.
 	var other Document
-	if err := other.UnmarshalJSON([]byte(`{"id":"a","text":"T","metadata":{"url":{"x":1},"revision":"v2","timestamp":5,"license":["MIT"]}}`)); err != nil || other != (Document{ID: "a", Text: "T"}) {
+	if err := other.UnmarshalJSON([]byte(`{"id":"a","text":"T","metadata":{"url":{"x":1},"revision":"v2","timestamp":5,"license":["MIT"],"similar_to":[1]}}`)); err != nil || other != (Document{ID: "a", Text: "T"}) {
 		t.Errorf("got %+v, %v", other, err)
 	}
 }

@@ -180,7 +180,7 @@ func (w *mixWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			tools.counts.Add(doc, n, w.Examples.HeldOut(doc.ID))
+			tools.counts.Add(doc, n, w.Examples.HeldOut(doc.SplitID()))
 			extract.Documents.Add(totals, 1)
 			sharding.Tokens.Add(totals, n)
 		}

@@ -191,7 +191,7 @@ func (w *vocabWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 			if err != nil {
 				return nil, err
 			}
-			if !w.Training.HeldOut(doc.ID) {
+			if !w.Training.HeldOut(doc.SplitID()) {
 				counter.Add(doc.Text)
 				extract.Documents.Add(counts, 1)
 			}

@@ -224,7 +224,7 @@ func (n *Negatives) addNegatives(ctx context.Context, e *Encoder, o ExamplesOpti
 		if !used {
 			continue
 		}
-		split := o.split(doc.ID)
+		split := o.split(doc.SplitID())
 		before := corpora[split].Documents()
 		if err := e.Add(corpora[split], doc); err != nil {
 			return err

@@ -61,7 +61,7 @@ func (t ShardTask) Tokenize(ctx context.Context, e *Encoder, locations []string,
 		if err != nil {
 			return err
 		}
-		split := e.options.split(doc.ID)
+		split := e.options.split(doc.SplitID())
 		c := corpora[split]
 		before := c.Documents()
 		if err := e.Add(c, doc); err != nil {
@@ -143,5 +143,5 @@ func (c *mixChoice) chosen(source MixPart, pass int, doc *extract.Document) (boo
 	if !ok {
 		return false, fmt.Errorf("%w: the table of the mix has no row for language %q of source %s", ErrFormat, language, source.Source)
 	}
-	return r.chosen(c.options.RandomSeed, pass, idHash(doc.ID), c.options.HeldOut(doc.ID)), nil
+	return r.chosen(c.options.RandomSeed, pass, idHash(doc.ID), c.options.HeldOut(doc.SplitID())), nil
 }

@@ -12,10 +12,10 @@ type Split struct {
 	Seed     uint64  `json:"split_seed"`
 }
 
-// HeldOut reports whether a document belongs to the eval split. This is the case if the
-// first 64 bits of SHA-256(seed in decimal, a zero byte, ID), divided by 2^64, are below
-// Fraction. The result depends on nothing else, so a document stays in its split when the
-// corpus grows.
+// HeldOut reports whether the documents with the given [extract.Document.SplitID] belong to
+// the eval split. This is the case if the first 64 bits of SHA-256(seed in decimal, a zero
+// byte, ID), divided by 2^64, are below Fraction. The result depends on nothing else, so a
+// document stays in its split when the corpus grows.
 func (s Split) HeldOut(id string) bool {
 	if s.Fraction <= 0 {
 		return false
@@ -28,7 +28,7 @@ func (s Split) HeldOut(id string) bool {
 	return float64(first)/(1<<64) < s.Fraction
 }
 
-// split returns the split of a document, as an index of [ExamplesOptions.Splits].
+// split returns the split of the documents with a split ID, as an index of [ExamplesOptions.Splits].
 func (s Split) split(id string) int {
 	if s.HeldOut(id) {
 		return 1

@@ -12,9 +12,9 @@
 // [Options.Bands] bands of [Options.Rows] minima, two texts of similarity s
 // become candidates with probability 1 − (1 − s^rows)^bands. The [Jaccard]
 // similarity of the sets decides whether a candidate is a near duplicate. So no
-// pair below the threshold counts as one. With the defaults (0.8; 20 bands of 6
-// rows), 99.8 % of the pairs at the threshold are found, and nearly all pairs
-// above it.
+// pair below the threshold counts as one. With the defaults (30 bands of 4 rows),
+// 98.4 % of the pairs of similarity 0.6 are found ([Options.Similar]), and of those at the
+// threshold of 0.8 all but one in ten million.
 //
 //	s, err := dedup.NewSketcher(dedup.Options{Threshold: 0.8})
 //	...
@@ -80,6 +80,9 @@ type Options struct {
 	// another text if at least this fraction of its shingles is in the other. 0
 	// disables the search.
 	Containment float64 `json:"containment,omitempty"`
+	// Similar is a minimum similarity, at most Threshold. Documents with it are not
+	// duplicates, but belong to the same split; default 0.6, or Threshold if that is lower.
+	Similar float64 `json:"similar"`
 }
 
 // Defaults of [Options]. Shingles of five words are in common use, with similar
@@ -88,17 +91,22 @@ type Options struct {
 const (
 	defaultThreshold = 0.8
 	defaultShingle   = 5
-	permutations     = 120 // number of minima; other tools use 112 or 128
-	wantedRecall     = 0.99
+	permutations     = 120  // number of minima; other tools use 112 or 128
+	wantedRecall     = 0.99 // of pairs at the threshold
+	defaultSimilar   = 0.6
+	similarRecall    = 0.98 // of pairs at Similar
 )
 
 // WithDefaults returns the options with every field set. It divides about 120 minima
 // into bands. Rows is the largest number for which a pair at the threshold becomes a
-// candidate with a probability of at least 0.99. For the threshold 0.8, there are 20
-// bands of 6 rows.
+// candidate with a probability of at least 0.99, and a pair at Similar with 0.98. For 0.8
+// and 0.6, there are 30 bands of 4 rows.
 func (o Options) WithDefaults() Options {
 	if o.Threshold == 0 {
 		o.Threshold = defaultThreshold
+	}
+	if o.Similar == 0 {
+		o.Similar = min(defaultSimilar, o.Threshold)
 	}
 	if o.Shingle == 0 {
 		o.Shingle = defaultShingle
@@ -106,7 +114,7 @@ func (o Options) WithDefaults() Options {
 	if o.Rows == 0 && o.Bands == 0 {
 		o.Rows = 1
 		for r := 2; r <= permutations/2; r++ {
-			if o.with(permutations/r, r).Recall(o.Threshold) >= wantedRecall {
+			if all := o.with(permutations/r, r); all.Recall(o.Threshold) >= wantedRecall && all.Recall(o.Similar) >= similarRecall {
 				o.Rows = r
 			}
 		}
@@ -138,6 +146,9 @@ func (o Options) Validate() error {
 	}
 	if !(o.Containment >= 0 && o.Containment <= 1) {
 		errs = append(errs, fmt.Errorf("containment %g: must be above 0 and at most 1, or 0 for none", o.Containment))
+	}
+	if !(o.Similar > 0 && o.Similar <= o.Threshold) {
+		errs = append(errs, fmt.Errorf("similar %g: must be above 0 and at most threshold", o.Similar))
 	}
 	if o.Bands < 1 || o.Rows < 1 || o.Bands*o.Rows > 1024 {
 		errs = append(errs, fmt.Errorf("%d bands of %d rows: both must be at least 1, their product at most 1024", o.Bands, o.Rows))

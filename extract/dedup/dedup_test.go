@@ -321,7 +321,7 @@ func TestBandsMeetAsOftenAsTheFormulaSays(t *testing.T) {
 
 // Signatures that another machine or an earlier run wrote are compared with new ones.
 func TestSketchesAreTheSameOnEveryMachine(t *testing.T) {
-	s, err := NewSketcher(Options{Containment: 0.8})
+	s, err := NewSketcher(Options{Containment: 0.8, Bands: 20, Rows: 6})
 	if err != nil {
 		t.Fatal(err)
 	}

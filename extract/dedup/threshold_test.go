@@ -25,7 +25,7 @@ func TestDefaultsFindPairsAtTheThreshold(t *testing.T) {
 			t.Errorf("threshold %g: %d bands of %d find %.3f", threshold, o.Bands, o.Rows, r)
 		}
 	}
-	if o := (Options{}).WithDefaults(); o != (Options{Threshold: 0.8, Shingle: 5, Bands: 20, Rows: 6}) {
+	if o := (Options{}).WithDefaults(); o != (Options{Threshold: 0.8, Shingle: 5, Bands: 30, Rows: 4, Similar: 0.6}) {
 		t.Errorf("got %+v", o)
 	}
 }

@@ -28,13 +28,18 @@ type jsonLine struct {
 
 // labels are the optional fields of a document, which may be at the top level
 // or in "metadata".
-type labels struct{ title, source, lang []byte }
+type labels struct{ title, source, lang, similarTo []byte }
+
+// empty returns labels without values that reuse the memory of l.
+func (l labels) empty() labels {
+	return labels{l.title[:0], l.source[:0], l.lang[:0], l.similarTo[:0]}
+}
 
 func (l *jsonLine) reset() {
 	*l = jsonLine{
 		text: l.text[:0], id: l.id[:0], key: l.key[:0],
-		outer: labels{l.outer.title[:0], l.outer.source[:0], l.outer.lang[:0]},
-		inner: labels{l.inner.title[:0], l.inner.source[:0], l.inner.lang[:0]},
+		outer: l.outer.empty(),
+		inner: l.inner.empty(),
 	}
 }
 
@@ -104,6 +109,8 @@ func (r *Reader) jsonDocument(text []byte) *extract.Document {
 		Text:   string(text),
 		Source: label(l.outer.source, l.inner.source),
 		Lang:   label(l.outer.lang, l.inner.lang),
+
+		SimilarTo: label(nil, l.inner.similarTo),
 	}
 	if doc.ID == "" {
 		doc.ID = textID(text)

@@ -250,6 +250,7 @@ func jsonByTheBook(line []byte) (*extract.Document, extract.Reject) {
 	} else if doc.Lang == "" {
 		doc.Lang = str(meta["lang"], maxFieldBytes)
 	}
+	doc.SimilarTo = str(meta["similar_to"], maxFieldBytes)
 	if doc.Text == "" {
 		return nil, extract.RejectEmpty
 	}

@@ -130,7 +130,7 @@ func (s *jsonScanner) field(depth int, key []byte) bool {
 	case "id":
 		return s.idField(depth)
 	case "metadata":
-		l.inner = labels{l.inner.title[:0], l.inner.source[:0], l.inner.lang[:0]}
+		l.inner = l.inner.empty()
 		c := s.nextSolid()
 		if c == '{' {
 			return s.members(depth, func(depth int, key []byte) bool { return s.labelField(depth, key, &l.inner) })
@@ -188,6 +188,8 @@ func (s *jsonScanner) labelField(depth int, key []byte, to *labels) bool {
 		dst = &to.source
 	case "lang", "language":
 		dst = &to.lang
+	case "similar_to":
+		dst = &to.similarTo
 	}
 	if dst == nil {
 		return s.value(depth, s.nextSolid())

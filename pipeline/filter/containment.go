@@ -100,12 +100,8 @@ func (found *similarities) drop(inside []insideRow, larger func(a, b uint32) boo
 		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.of, b.of))
 	})
 	found.within = map[uint32]containment{}
-	stays := func(d uint32) bool {
-		_, contained := found.within[d]
-		return !contained && found.clusters.First(d) == d
-	}
 	for _, r := range inside {
-		if stays(r.document) && stays(r.of) && larger(r.of, r.document) {
+		if found.stays(r.document) && found.stays(r.of) && larger(r.of, r.document) {
 			found.within[r.document] = containment{r.of, r.share}
 		}
 	}

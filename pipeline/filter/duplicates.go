@@ -278,10 +278,21 @@ type similarities struct {
 	clusters *dedup.Clusters
 	nearest  []float32
 	within   map[uint32]containment // key: first document of a dropped cluster; value: the document that contains it
+	ties     *ties                  // nil if the filter searches only for exact duplicates
+}
+
+// stays reports whether a document is neither a copy of an earlier one nor contained in
+// another.
+func (found *similarities) stays(document uint32) bool {
+	_, contained := found.within[document]
+	return !contained && found.clusters.First(document) == document
 }
 
 // decide writes the decisions, one file per task of the filter.
 func (found *similarities) decide(ctx context.Context, env *stage.Env, index *signatureSet) (files []sharding.FileEntry, err error) {
+	if found.ties != nil {
+		found.ties.count(index.Len(), found.stays)
+	}
 	number := uint32(0)
 	for task, signatures := range index.each {
 		aside, err := signatures.Aside()
@@ -305,6 +316,11 @@ func (found *similarities) decide(ctx context.Context, env *stage.Env, index *si
 					d.of, d.similarity = in.of, -in.share
 				}
 				rows = d.append(rows)
+			} else if found.ties != nil {
+				if d, ok := found.ties.of(number); ok {
+					d.document = uint32(i)
+					rows = d.append(rows)
+				}
 			}
 			number++
 		}

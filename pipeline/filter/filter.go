@@ -135,7 +135,7 @@ func init() {
 		Algorithm: algorithm,
 		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &worker{env, work} }),
 		Warnings:  sharding.Known.Warnings,
-		Counts:    []counts.Count{read, extract.Documents, extract.TextBytes, extract.Blocks, extract.Rejects.Count, removedLines, removedBytes, sharding.LimitedDocuments.Count, sharding.EqualIDs},
+		Counts:    []counts.Count{read, extract.Documents, extract.TextBytes, extract.Blocks, extract.Rejects.Count, tiedDocuments, untiedDocuments, removedLines, removedBytes, sharding.LimitedDocuments.Count, sharding.EqualIDs},
 	})
 }
 

@@ -55,11 +55,15 @@ func (o Options) bandBytes() int64 {
 
 // decideMemory returns the memory in bytes for deciding which documents are duplicates,
 // without the buffer for sorting. It consists of each document's cluster, similarity and
-// one bit, and for containment also its number of samples. No task runs at that time.
+// one bit, for near duplicates also the cluster of similar documents and its size, and for
+// containment the number of samples. No task runs at that time.
 func (o Options) decideMemory(documents int64) int64 {
 	perDocument := int64(9)
-	if o.Dedup == DedupNone {
+	switch o.Dedup {
+	case DedupNone:
 		perDocument = 0
+	case DedupMinHash:
+		perDocument += 8
 	}
 	if o.containment() > 0 {
 		perDocument += 8

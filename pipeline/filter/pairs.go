@@ -129,7 +129,7 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) ([]byte, e
 
 // similarRows collects the rows of a file of similar pairs.
 type similarRows struct {
-	limits *Options // which pairs get a row: Nearly.Threshold and containment
+	limits *Options // which pairs get a row: Nearly.Similar and containment
 	rows   []byte   // similarBytes for each row
 }
 
@@ -138,13 +138,17 @@ func (s *similarRows) add(p dedup.Pair, value float64) {
 	s.rows = binary.LittleEndian.AppendUint32(appendPair(s.rows, p), math.Float32bits(float32(value)))
 }
 
-// judge appends a row if the documents of p are similar. a and b are their shingles.
-// Otherwise, for each of the two that is contained in the other, judge appends a row with
-// the contained fraction, negated.
+// judge appends a row with the similarity of the documents of p if they are duplicates, and
+// with 0 if they are tied. a and b are their shingles. Of documents that are not duplicates,
+// for each of the two that is contained in the other, judge appends a row with the contained
+// fraction, negated.
 func (s *similarRows) judge(p dedup.Pair, a, b dedup.Set) {
-	if share := dedup.Jaccard(a, b); share >= s.limits.Nearly.Threshold {
+	switch share := dedup.Jaccard(a, b); {
+	case share >= s.limits.Nearly.Threshold:
 		s.add(p, share)
 		return
+	case share >= s.limits.Nearly.Similar:
+		s.add(p, 0)
 	}
 	limit := s.limits.containment()
 	if limit == 0 {
@@ -188,7 +192,8 @@ func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error 
 		return err
 	}
 	defer index.close()
-	found := &similarities{clusters: dedup.NewClusters(index.Len()), nearest: make([]float32, index.Len())}
+	found := &similarities{clusters: dedup.NewClusters(index.Len()), nearest: make([]float32, index.Len()),
+		ties: &ties{clusters: dedup.NewClusters(index.Len())}}
 	if err := index.Equal(ctx, found.clusters); err != nil {
 		return err
 	}
@@ -205,6 +210,9 @@ func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error 
 		if err := w.contain(ctx, found, all.inside); err != nil {
 			return err
 		}
+	}
+	for i := range uint32(index.Len()) {
+		found.ties.clusters.Join(i, found.clusters.First(i))
 	}
 	files, err := found.decide(ctx, w.Env, index)
 	if err != nil {
@@ -235,6 +243,10 @@ func (w *pairsWorker) join(ctx context.Context, task int, all *joinedPairs) erro
 		s := math.Float32frombits(binary.LittleEndian.Uint32(rows[8:]))
 		if s < 0 {
 			all.inside = append(all.inside, insideRow{a, b, -s})
+			continue
+		}
+		if s == 0 {
+			all.ties.clusters.Join(a, b)
 			continue
 		}
 		all.clusters.Join(a, b)

@@ -85,7 +85,7 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		return nil, err
 	}
 	defer w.Give(tools)
-	return w.writeTask(ctx, index, t, &judge{tools, decisions, shared.repeated})
+	return w.writeTask(ctx, index, t, &judge{tools, decisions, shared.repeated, w.Options.Nearly != nil, false})
 }
 
 // writeTask writes the documents of a task that pass the filter, and the list of the
@@ -119,6 +119,12 @@ func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]
 			continue
 		}
 		extract.Documents.Add(counts, 1)
+		if doc.SimilarTo != "" {
+			tiedDocuments.Add(counts, 1)
+		}
+		if j.untied {
+			untiedDocuments.Add(counts, 1)
+		}
 		if err := out.Write(doc); err != nil {
 			return nil, err
 		}
@@ -132,6 +138,8 @@ type judge struct {
 	*tools
 	*decisionReader
 	repeated lineSet
+	near     bool // whether the search for near duplicates decides about ties
+	untied   bool // whether the last document is in a cluster that is too large
 }
 
 // judge returns the reject line for a document, or nil if the document is kept. number is
@@ -143,8 +151,17 @@ func (j *judge) judge(doc *extract.Document, number int, emptied bool) (*shardin
 	if emptied {
 		return &sharding.RejectLine{ID: doc.ID, Reason: sharding.RejectRepeatedLines}, nil
 	}
-	if j.ids.bases != nil && !decided {
+	if j.near {
+		doc.SimilarTo = "" // of an earlier search
+	}
+	j.untied = decided && d.similarity == tooMany
+	switch {
+	case j.ids.bases != nil && !decided, j.untied:
 		return nil, nil
+	case decided && d.similarity == tied:
+		id, err := j.ids.id(d.of)
+		doc.SimilarTo = id
+		return nil, err
 	}
 	if decided && d.of != j.first+d.document {
 		id, err := j.ids.id(d.of)
@@ -174,11 +191,11 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{sharding.EqualIDs.Key: equal}})
 }
 
-// A decision states that a document is dropped.
+// A decision states that a document is dropped, or tied to another one.
 type decision struct {
 	document   uint32  // index of the document in its task
-	of         uint32  // number, among all documents, of its duplicate or of the document that contains it; its own number if a rule rejects it
-	similarity float32 // similarity to the duplicate; if negative, minus the contained fraction
+	of         uint32  // number, among all documents, of its duplicate, of the document that contains it or of that it is tied to; its own number if a rule rejects it
+	similarity float32 // similarity to the duplicate; if negative, minus the contained fraction; for a document that is kept: [tied] or [tooMany]
 }
 
 const decisionBytes = 12

@@ -151,7 +151,7 @@ func (x exporter) split(ctx context.Context, name sharding.ShardName, t sharding
 		if err != nil {
 			return f, err
 		}
-		if x.options.HeldOut(doc.ID) != (name.Split == sharding.Eval) {
+		if x.options.HeldOut(doc.SplitID()) != (name.Split == sharding.Eval) {
 			continue
 		}
 		for line, err := range s.Sentences(doc.Text, doc.Lang) {

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +20,12 @@ type HeldOut struct {
 	Documents int64  `json:"documents"` // held out, with at least one run that is compared
 	Similar   int64  `json:"similar"`
 	Sample    int64  `json:"sample"` // one in so many runs is compared; 1 if there are at most a million
+
+	// Clusters reports whether near duplicates were searched for, so that clusters of similar
+	// documents are known and in one split. Tied is the number of documents that are in the
+	// split of another one, in both splits.
+	Clusters bool  `json:"clusters"`
+	Tied     int64 `json:"tied"`
 }
 
 const (
@@ -35,7 +42,8 @@ type heldOutIndex struct {
 	mu    sync.Mutex
 	docs  [][]uint64 // distinct runs of each document
 	runs  int        // of all documents
-	zeros uint       // only runs whose hash ends in so many zero bits are kept
+	tied  atomic.Int64
+	zeros uint // only runs whose hash ends in so many zero bits are kept
 
 	index  map[uint64]int // of all runs that are compared; read-only while training documents are read
 	marked []atomic.Bool  // runs of training documents, by index
@@ -60,7 +68,7 @@ func collectHeldOut(ctx context.Context, f stage, split sharding.Split, opts Opt
 	if err := x.each(ctx, f, opts, false); err != nil {
 		return nil, err
 	}
-	h := &HeldOut{Folder: f.Name, Sample: 1 << x.zeros}
+	h := &HeldOut{Folder: f.Name, Sample: 1 << x.zeros, Clusters: searched(f), Tied: x.tied.Load()}
 	for _, doc := range x.docs {
 		common := 0
 		for _, run := range doc {
@@ -78,6 +86,17 @@ func collectHeldOut(ctx context.Context, f stage, split sharding.Split, opts Opt
 	return h, nil
 }
 
+// searched reports whether f has the documents of a filter that searched for near duplicates.
+func searched(f stage) bool {
+	var o filterOptions
+	return f.manifest.Stage == "filter" && json.Unmarshal(f.manifest.Options, &o) == nil && o.Nearly != nil
+}
+
+// filterOptions are the options of a filter that matter here.
+type filterOptions struct {
+	Nearly *struct{} `json:"nearly"`
+}
+
 // each adds the runs of each held-out document, or marks those of each other one.
 func (x *heldOutIndex) each(ctx context.Context, f stage, opts Options, heldOut bool) error {
 	g, ctx := errgroup.WithContext(ctx)
@@ -92,8 +111,11 @@ func (x *heldOutIndex) each(ctx context.Context, f stage, opts Options, heldOut 
 				if err != nil {
 					return err
 				}
+				if heldOut && doc.SimilarTo != "" {
+					x.tied.Add(1)
+				}
 				switch {
-				case x.split.HeldOut(doc.ID) != heldOut:
+				case x.split.HeldOut(doc.SplitID()) != heldOut:
 				case heldOut:
 					runs := map[uint64]bool{}
 					s.EachShingle(doc.Text, func(run uint64) { runs[run] = true })

@@ -64,7 +64,8 @@ them, also from other tools). For records it prints lengths and padding, masked
 tokens and what replaced them, labels, tokens, sizes of shards and duplicates. For
 documents it prints lengths, languages, sources and rejects. Of a run with an eval
 split it also prints how many held-out documents are mostly in training documents:
-over 60 % of their runs of eight words.
+over 60 % of their runs of eight words; and whether clusters of similar documents are
+known, which are in one split.
 
 If a manifest has the options of the records, fractions are printed with their
 expected ranges. ! marks a fraction outside its range; chance alone causes that once
@@ -162,6 +163,11 @@ func printStats(w io.Writer, s *survey.Stats) error {
 	if h := s.HeldOut; h != nil {
 		fmt.Fprintf(t, "held-out documents\t%s\n", humanize.Count(h.Documents))
 		fmt.Fprintf(t, "  mostly in training documents\t%s\tover 60 %% of their runs of 8 words\n", humanize.Count(h.Similar))
+		if h.Clusters {
+			fmt.Fprintf(t, "  kept with a similar document\t%s\tin both splits\n", humanize.Count(h.Tied))
+		} else {
+			fmt.Fprintf(t, "  clusters of similar documents\tunknown\tknown with --dedup minhash\n")
+		}
 	}
 	if len(s.Documents) == 0 && s.Records == nil {
 		for _, stage := range s.Stages {
