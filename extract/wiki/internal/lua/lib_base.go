@@ -110,7 +110,11 @@ func NewEnv(m *Machine, seed uint64) *Table {
 	lib := stringLibrary(m)
 	env.Set("string", lib)
 	m.strings = NewTable()
-	m.strings.Set("__index", lib)
+	methods := NewTable() // what a program puts into string is no method
+	for name, method := range lib.All() {
+		methods.Set(name, method)
+	}
+	m.strings.Set("__index", methods)
 	env.Set("table", tableLibrary())
 	env.Set("math", mathLibrary())
 	return env
@@ -209,10 +213,15 @@ func setMeta(m *Machine, args []Value) []Value {
 
 func ipairs(m *Machine, args []Value) []Value {
 	if h := m.metamethod(at(args, 0), "__ipairs"); h != nil {
-		return m.Call(h, args[0])
+		return iteration(m.Call(h, args[0]))
 	}
 	t := Args{m, args}.Table(0)
 	return []Value{ipairsNext, t, 0.0}
+}
+
+// iteration returns three values: what the metamethods of pairs and ipairs give, and no more.
+func iteration(results []Value) []Value {
+	return append(slices.Clone(results), nil, nil, nil)[:3]
 }
 
 var ipairsNext = NewFunction("ipairs", func(m *Machine, args []Value) []Value {
@@ -227,7 +236,7 @@ var pairsNext = NewFunction("next", next)
 
 func pairs(m *Machine, args []Value) []Value {
 	if h := m.metamethod(at(args, 0), "__pairs"); h != nil {
-		return m.Call(h, args[0])
+		return iteration(m.Call(h, args[0]))
 	}
 	t := Args{m, args}.Table(0)
 	return []Value{pairsNext, t, nil}
@@ -368,9 +377,9 @@ func typeOf(m *Machine, args []Value) []Value {
 	return []Value{TypeOf(args[0])}
 }
 
-// maxUnpack is the maximum number of values that unpack returns. Lua 5.1 returns 7,990 and
-// refuses 8,001.
-const maxUnpack = 8000
+// maxUnpack is the maximum number of values that unpack returns. Lua 5.1 returns 7,990, and
+// Scribunto refuses 8,000.
+const maxUnpack = 7999
 
 func unpack(m *Machine, args []Value) []Value {
 	a := Args{m, args}

@@ -195,6 +195,9 @@ func (x text[T]) replacement(a Args, t *matcher[T]) func(s, e int) []T {
 				v, _ := ToText(values[c-'1'])
 				out = append(out, x.from(v)...)
 			default:
+				if x.size > 1 && c != '%' { // mw.ustring keeps the sign
+					out = append(out, '%')
+				}
 				out = append(out, c)
 			}
 		}

@@ -75,6 +75,7 @@ func remove(m *Machine, args []Value) []Value {
 	if at < 1 || at > n {
 		return []Value{nil}
 	}
+	m.writable(t)
 	removed := t.Get(float64(at))
 	m.Step((n - at + 1) / 8)
 	for k := at; k < n; k++ {
@@ -103,6 +104,7 @@ func (s *sorter) Less(i, j int) bool {
 
 func sortTable(m *Machine, args []Value) []Value {
 	t := Args{m, args}.Table(0)
+	m.writable(t)
 	s := &sorter{m, slices.Clone(t.array), at(args, 1)}
 	m.Charge(16 * len(t.array))
 	sort.Stable(s) // equal elements stay in order, whatever Go's algorithm does

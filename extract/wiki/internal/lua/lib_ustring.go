@@ -2,6 +2,7 @@ package lua
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -56,7 +57,11 @@ func Ustring() map[string]Native {
 	put("char", func(m *Machine, args []Value) []Value {
 		var b strings.Builder
 		for k := range args {
-			b.WriteRune(rune(Args{m, args}.Int(k, 0)))
+			c := Args{m, args}.Int(k, 0)
+			if c < 0 || c > unicode.MaxRune {
+				m.Throw("bad argument #%d to 'char' (value out of range)", k+1)
+			}
+			b.WriteRune(rune(c))
 		}
 		return []Value{m.String(b.String())}
 	})

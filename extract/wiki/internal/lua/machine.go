@@ -113,6 +113,7 @@ func (m *Machine) NewTable() *Table {
 
 // Put sets the value of a key, without metamethods, and counts the bytes.
 func (m *Machine) Put(t *Table, key, value Value) {
+	m.writable(t)
 	switch k := key.(type) {
 	case nil:
 		m.Throw("table index is nil")
@@ -127,6 +128,13 @@ func (m *Machine) Put(t *Table, key, value Value) {
 	}
 	if grown := t.Set(key, value); grown != 0 {
 		m.Charge(grown)
+	}
+}
+
+// writable raises an error if a table must not be changed.
+func (m *Machine) writable(t *Table) {
+	if t.readOnly {
+		m.Throw("table from mw.loadData is read-only")
 	}
 }
 

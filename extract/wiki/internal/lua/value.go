@@ -37,6 +37,8 @@ type Table struct {
 	list  []entry // all other keys; a value may be nil
 	dead  int     // entries of list whose value is nil
 	meta  *Table
+
+	readOnly bool // see Freeze
 }
 
 type entry struct{ key, value Value }
@@ -183,6 +185,9 @@ func (t *Table) Append(v Value) { t.Set(float64(len(t.array)+1), v) }
 
 // Len returns the length of the array.
 func (t *Table) Len() int { return len(t.array) }
+
+// Freeze makes the table one that programs cannot change.
+func (t *Table) Freeze() { t.readOnly = true }
 
 // SetMeta sets the metatable.
 func (t *Table) SetMeta(meta *Table) { t.meta = meta }

@@ -69,6 +69,8 @@ type Engine struct {
 	left   lua.Limits // of the page
 	data   map[string]*lua.Table
 	nested int
+
+	expensive int // calls of functions that are limited for a page
 }
 
 // maxChunks is the maximum size of the sources whose compiled form is kept, in bytes.
@@ -79,7 +81,7 @@ func NewEngine() *Engine { return &Engine{} }
 
 // Begin begins a page.
 func (e *Engine) Begin(page Page) {
-	e.page, e.data, e.nested = page, nil, 0
+	e.page, e.data, e.nested, e.expensive = page, nil, 0, 0
 	e.left = lua.Limits{Steps: pageSteps, Bytes: pageBytes}
 }
 

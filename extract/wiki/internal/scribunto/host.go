@@ -85,6 +85,18 @@ func (v *invocation) hostTable() *lua.Table {
 			number := lua.NewArgs(m, args).String(0)
 			return []lua.Value{m.String(v.host.Expand("{{formatnum:"+number+"}}", nil))}
 		},
+		"plural": func(m *lua.Machine, args []lua.Value) []lua.Value {
+			a := lua.NewArgs(m, args)
+			forms := ""
+			for k := range max(min(a.Int(1, 0), 9), 0) {
+				forms += "|" + strconv.Itoa(k+1)
+			}
+			n, err := strconv.Atoi(v.host.Expand("{{plural:"+a.String(0)+forms+"}}", nil))
+			if err != nil {
+				m.Fail(failWiki, "plural of "+a.String(0))
+			}
+			return []lua.Value{float64(n)}
+		},
 		"formatDate": v.formatDate,
 	})
 	return t

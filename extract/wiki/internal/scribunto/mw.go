@@ -59,22 +59,28 @@ func (v *invocation) setUp() {
 	v.env.Set("mw", v.mw)
 	v.env.Set("os", v.osLibrary())
 	v.env.Set("debug", v.debugLibrary())
-	loaded := lua.NewTable()
-	v.env.Set("package", lua.NewTable())
-	v.env.Get("package").(*lua.Table).Set("loaded", loaded)
+	loaded, pack := lua.NewTable(), lua.NewTable()
+	pack.Set("loaded", loaded)
+	v.env.Set("package", pack)
+	for _, name := range []string{"_G", "debug", "math", "mw", "os", "package", "string", "table"} {
+		loaded.Set(name, v.env.Get(name))
+	}
 	register(v.mw, map[string]lua.Native{
 		"loadData":     v.loadData,
 		"loadJsonData": v.loadJSON,
 		"getCurrentFrame": func(*lua.Machine, []lua.Value) []lua.Value {
 			return []lua.Value{v.frameTable(v.frame)}
 		},
-		"clone":                           func(m *lua.Machine, args []lua.Value) []lua.Value { return []lua.Value{clone(m, args[0], nil)} },
-		"isSubsting":                      func(*lua.Machine, []lua.Value) []lua.Value { return []lua.Value{false} },
-		"log":                             nothing,
-		"logObject":                       nothing,
-		"addWarning":                      nothing,
+		"clone":      func(m *lua.Machine, args []lua.Value) []lua.Value { return []lua.Value{clone(m, args[0], nil)} },
+		"isSubsting": func(*lua.Machine, []lua.Value) []lua.Value { return []lua.Value{false} },
+		"log":        nothing,
+		"logObject":  nothing,
+		"addWarning": func(m *lua.Machine, args []lua.Value) []lua.Value {
+			lua.NewArgs(m, args).String(0)
+			return nil
+		},
 		"allToString":                     allToString,
-		"incrementExpensiveFunctionCount": nothing,
+		"incrementExpensiveFunctionCount": v.countExpensive,
 		"dumpObject":                      func(m *lua.Machine, args []lua.Value) []lua.Value { return []lua.Value{"table"} },
 		"getContentLanguage": func(m *lua.Machine, _ []lua.Value) []lua.Value {
 			return m.Call(m.Index(m.Index(v.mw, "language"), "getContentLanguage"))
@@ -85,6 +91,7 @@ func (v *invocation) setUp() {
 	})
 	v.mw.Set("ustring", v.ustringLibrary())
 	v.mw.Set("text", v.textLibrary())
+	v.mw.Set("hash", hashLibrary())
 	v.mw.Set("wikibase", v.absent(failWikidata))
 	v.mw.Set("ext", lua.NewTable())
 	meta := lua.NewTable()
@@ -98,6 +105,16 @@ func (v *invocation) setUp() {
 		return []lua.Value{value}
 	}})
 	v.mw.SetMeta(meta)
+}
+
+// maxExpensive is how often a page may call functions that Scribunto names expensive.
+const maxExpensive = 500 // MediaWiki's default of $wgExpensiveParserFunctionLimit is 100; Wikimedia's wikis have 500
+
+func (v *invocation) countExpensive(m *lua.Machine, _ []lua.Value) []lua.Value {
+	if v.Engine.expensive++; v.Engine.expensive > maxExpensive {
+		m.Throw("too many expensive function calls")
+	}
+	return nil
 }
 
 func nothing(*lua.Machine, []lua.Value) []lua.Value { return nil }
@@ -145,7 +162,9 @@ func clone(m *lua.Machine, value lua.Value, seen map[*lua.Table]*lua.Table) lua.
 		m.Step(2)
 		m.Put(c, clone(m, k, seen), clone(m, value, seen))
 	}
-	c.SetMeta(t.Meta())
+	if meta := t.Meta(); meta != nil {
+		c.SetMeta(clone(m, meta, seen).(*lua.Table))
+	}
 	return c
 }
 
@@ -159,7 +178,7 @@ func (v *invocation) loadData(m *lua.Machine, args []lua.Value) []lua.Value {
 	delete(v.loaded, name)
 	t, ok := value.(*lua.Table)
 	if !ok {
-		m.Throw("module '%s' returned a %s for mw.loadData, want a table", name, lua.TypeOf(value))
+		m.Throw("%s returned %s, table expected", name, lua.TypeOf(value))
 	}
 	return []lua.Value{v.keep(m, name, t)}
 }
@@ -168,10 +187,7 @@ func (v *invocation) loadData(m *lua.Machine, args []lua.Value) []lua.Value {
 func (v *invocation) keep(m *lua.Machine, name string, t *lua.Table) *lua.Table {
 	meta := lua.NewTable()
 	meta.Set("mw_loadData", true)
-	register(meta, map[string]lua.Native{"__newindex": func(m *lua.Machine, _ []lua.Value) []lua.Value {
-		m.Throw("table from mw.loadData is read-only")
-		return nil
-	}})
+	meta.Set("__metatable", false)
 	freeze(m, t, meta, 0)
 	if v.Engine.data == nil {
 		v.Engine.data = map[string]*lua.Table{}
@@ -195,8 +211,15 @@ func freeze(m *lua.Machine, t, meta *lua.Table, depth int) {
 		m.Throw("data for mw.loadData contains a table with a metatable")
 	}
 	t.SetMeta(meta)
-	for _, value := range t.All() {
+	t.Freeze()
+	for k, value := range t.All() {
 		m.Step(1)
+		switch k.(type) {
+		case *lua.Table:
+			m.Throw("data for mw.loadData contains a table as a key")
+		case *lua.Function:
+			m.Throw("data for mw.loadData contains unsupported data type 'function'")
+		}
 		switch value := value.(type) {
 		case *lua.Table:
 			freeze(m, value, meta, depth+1)
@@ -258,19 +281,48 @@ func (v *invocation) ustringLibrary() *lua.Table {
 		"isutf8": func(m *lua.Machine, args []lua.Value) []lua.Value {
 			return []lua.Value{utf8.ValidString(lua.NewArgs(m, args).String(0))}
 		},
-		"byteoffset": func(m *lua.Machine, args []lua.Value) []lua.Value {
-			a := lua.NewArgs(m, args)
-			s, n := a.String(0), a.Int(1, 1)
-			count := 0
-			for k := range s {
-				if count++; count == n {
-					return []lua.Value{float64(k + 1)}
-				}
-			}
-			return []lua.Value{nil}
-		},
+		"byteoffset": byteOffset,
 	})
 	t.Set("maxPatternLength", 10_000.0)
 	t.Set("maxStringLength", float64(2<<20))
 	return t
+}
+
+// byteOffset is mw.ustring.byteoffset: the byte at which the character begins that is l
+// characters after the one that begins at byte i or later, where l = 1 is that one. With
+// l = 0 it is the one that byte i belongs to.
+func byteOffset(m *lua.Machine, args []lua.Value) []lua.Value {
+	a := lua.NewArgs(m, args)
+	s, l, i := a.String(0), a.Int(1, 1), a.Int(2, 1)
+	if !utf8.ValidString(s) {
+		return []lua.Value{nil}
+	}
+	m.Step(len(s) / 16)
+	if i < 0 {
+		i += len(s) + 1
+	}
+	if i--; i < 0 || i >= len(s) {
+		return []lua.Value{nil}
+	}
+	if l > 0 {
+		for l--; i < len(s) && !utf8.RuneStart(s[i]); {
+			i++
+		}
+	} else {
+		for !utf8.RuneStart(s[i]) {
+			i--
+		}
+	}
+	for ; l > 0 && i < len(s); l-- {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+	}
+	for ; l < 0 && i > 0; l++ {
+		_, size := utf8.DecodeLastRuneInString(s[:i])
+		i -= size
+	}
+	if l != 0 || i >= len(s) {
+		return []lua.Value{nil}
+	}
+	return []lua.Value{float64(i + 1)}
 }

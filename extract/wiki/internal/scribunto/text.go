@@ -1,9 +1,9 @@
 package scribunto
 
 import (
-	"encoding/json"
+	_ "embed"
 	"html"
-	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -43,34 +43,32 @@ func (v *invocation) textLibrary() *lua.Table {
 			})}
 		},
 		"encode": func(m *lua.Machine, args []lua.Value) []lua.Value {
-			return []lua.Value{m.String(encode(lua.NewArgs(m, args).String(0)))}
+			a := lua.NewArgs(m, args)
+			return []lua.Value{m.String(encode(m, a.String(0), a.Opt(1, "")))}
 		},
 		"decode": func(m *lua.Machine, args []lua.Value) []lua.Value {
 			a := lua.NewArgs(m, args)
-			s := a.String(0)
-			if a.Any(1) == true {
-				return []lua.Value{m.String(html.UnescapeString(s))}
-			}
-			return []lua.Value{m.String(decodeBasic(s))}
+			return []lua.Value{m.String(decode(m, a.String(0), a.Any(1) == true))}
 		},
 		"nowiki":     nowiki,
 		"listToText": v.listToText,
-		"truncate":   truncate,
+		"truncate":   v.truncate,
 		"tag":        tagText,
 		"unstrip":    same, "unstripNoWiki": same, "killMarkers": same,
 		"jsonEncode": func(m *lua.Machine, args []lua.Value) []lua.Value {
-			var b strings.Builder
-			encodeJSON(m, &b, lua.NewArgs(m, args).Any(0), 0)
-			return []lua.Value{m.String(b.String())}
+			a := lua.NewArgs(m, args)
+			e := jsonEncoder{m: m, flags: a.Int(1, 0)}
+			e.value(a.Any(0), 0)
+			return []lua.Value{m.String(e.String())}
 		},
 		"jsonDecode": func(m *lua.Machine, args []lua.Value) []lua.Value {
 			a := lua.NewArgs(m, args)
 			return []lua.Value{decodeJSON(m, a.String(0), a.Int(1, 0))}
 		},
 	})
-	t.Set("JSON_PRESERVE_KEYS", 1.0)
-	t.Set("JSON_TRY_FIXING", 2.0)
-	t.Set("JSON_PRETTY", 4.0)
+	t.Set("JSON_PRESERVE_KEYS", float64(jsonPreserveKeys))
+	t.Set("JSON_TRY_FIXING", float64(jsonTryFixing))
+	t.Set("JSON_PRETTY", float64(jsonPretty))
 	return t
 }
 
@@ -84,73 +82,176 @@ func trim(m *lua.Machine, s, set string) string {
 	return strings.TrimFunc(s, is)
 }
 
-// Replacers of characters, made when they are needed.
-var (
-	encoder = sync.OnceValue(func() *strings.Replacer {
-		return strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", `"`, "&quot;", "'", "&#039;", "\u00a0", "&nbsp;")
-	})
-	basicDecoder = sync.OnceValue(func() *strings.Replacer {
-		return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&nbsp;", "\u00a0")
-	})
-	nowikiReplacer = sync.OnceValue(func() *strings.Replacer {
-		return strings.NewReplacer(`"`, "&#34;", "&", "&#38;", "'", "&#39;", "<", "&#60;", "=", "&#61;", ">", "&#62;", "[", "&#91;",
-			"]", "&#93;", "{", "&#123;", "|", "&#124;", "}", "&#125;", "://", "&#58;//", "__", "_&#95;")
-	})
-)
+// named are the characters that mw.text.encode replaces by names, and mw.text.decode reads
+// in any case.
+var named = map[rune]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '"': "&quot;", '\'': "&#039;", '\u00a0': "&nbsp;"}
 
-func encode(s string) string { return encoder().Replace(s) }
-
-// decodeBasic decodes numeric entities and the five usual ones.
-func decodeBasic(s string) string {
-	if !strings.Contains(s, "&#") {
-		return basicDecoder().Replace(s)
+// encode is mw.text.encode: it replaces the characters of a set, by default those of named.
+func encode(m *lua.Machine, s, set string) string {
+	m.Charge(len(s))
+	is := func(c rune) bool { return named[c] != "" }
+	if set != "" {
+		is = lua.Set(m, set)
 	}
+	var b strings.Builder
+	for _, c := range s {
+		switch {
+		case !is(c):
+			b.WriteRune(c)
+		case named[c] != "":
+			b.WriteString(named[c])
+		default:
+			b.WriteString("&#" + strconv.Itoa(int(c)) + ";")
+		}
+	}
+	return b.String()
+}
+
+// maxEntity is the maximum length of an entity that decode looks at, in bytes. The longest
+// name of HTML has 32 letters.
+const maxEntity = 40
+
+// decode is mw.text.decode: it replaces numeric entities, those of named and, if all is
+// set, all that HTML knows. An entity ends with a semicolon.
+func decode(m *lua.Machine, s string, all bool) string {
+	m.Charge(len(s))
 	var b strings.Builder
 	for {
 		k := strings.IndexByte(s, '&')
 		if k < 0 {
-			break
+			return b.String() + s
 		}
 		b.WriteString(s[:k])
 		s = s[k:]
-		end := strings.IndexByte(s[:min(len(s), 12)], ';')
-		if end < 0 {
+		n := 1
+		for n < min(len(s), maxEntity) && (s[n] == '#' || s[n]|0x20 >= 'a' && s[n]|0x20 <= 'z' || s[n] >= '0' && s[n] <= '9') {
+			n++
+		}
+		if n == len(s) || s[n] != ';' {
 			b.WriteByte('&')
 			s = s[1:]
 			continue
 		}
-		entity := s[:end+1]
-		if strings.HasPrefix(entity, "&#") {
-			b.WriteString(html.UnescapeString(entity))
-		} else {
-			b.WriteString(basicDecoder().Replace(entity))
-		}
-		s = s[end+1:]
+		b.WriteString(decodeEntity(s[:n+1], all))
+		s = s[n+1:]
 	}
-	return b.String() + s
 }
 
-// nowiki is mw.text.nowiki. It also escapes what has a meaning at the start of a line.
+// decodeEntity returns the text of an entity, or the entity itself.
+func decodeEntity(entity string, all bool) string {
+	if digits, ok := strings.CutPrefix(entity[:len(entity)-1], "&#"); ok {
+		base := 10
+		if hex, ok := strings.CutPrefix(digits, "x"); ok {
+			digits, base = hex, 16
+		}
+		if c, err := strconv.ParseInt(digits, base, 32); err == nil && utf8.ValidRune(rune(c)) {
+			return string(rune(c))
+		}
+		return entity
+	}
+	for c, name := range named {
+		if name == entity {
+			return string(c)
+		}
+	}
+	if text := html.UnescapeString(entity); all && !strings.HasSuffix(text, ";") {
+		return text
+	}
+	return entity
+}
+
+// Replacers of mw.text.nowiki, made when they are needed: of characters anywhere, of what
+// has a meaning at the start of a line, and of sequences.
+var (
+	nowikiAnywhere = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer(`"`, "&#34;", "&", "&#38;", "'", "&#39;", "<", "&#60;", "=", "&#61;", ">", "&#62;", "[", "&#91;",
+			"]", "&#93;", "{", "&#123;", "|", "&#124;", "}", "&#125;", ";", "&#59;")
+	})
+	nowikiLines = sync.OnceValue(func() *strings.Replacer {
+		var pairs []string
+		for _, c := range []string{"!", "#", "*", ":", " ", "\n", "\r", "\t"} {
+			code := "&#" + strconv.Itoa(int(c[0])) + ";"
+			pairs = append(pairs, "\n"+c, "\n"+code, "\r"+c, "\r"+code)
+		}
+		pairs = append([]string{"\r\n", "&#13;\n"}, pairs...)
+		return strings.NewReplacer(append(pairs, "\n----", "\n&#45;---", "\r----", "\r&#45;---")...)
+	})
+	nowikiSequences = sync.OnceValue(func() *strings.Replacer {
+		return strings.NewReplacer("!!", "&#33;!", "__", "_&#95;", "://", "&#58;//", "~~~", "~~&#126;", "\uff3f", "&#xFF3F;",
+			"ISBN ", "ISBN&#32;", "RFC ", "RFC&#32;", "PMID ", "PMID&#32;")
+	})
+)
+
+// nowiki is mw.text.nowiki.
 func nowiki(m *lua.Machine, args []lua.Value) []lua.Value {
-	lines := strings.Split(nowikiReplacer().Replace(lua.NewArgs(m, args).String(0)), "\n")
-	starts := map[byte]string{'#': "&#35;", '*': "&#42;", ':': "&#58;", ';': "&#59;", ' ': "&#32;", '\t': "&#9;"}
-	for k, line := range lines {
-		if line != "" && starts[line[0]] != "" {
-			lines[k] = starts[line[0]] + line[1:]
-		}
+	s := nowikiAnywhere().Replace(lua.NewArgs(m, args).String(0))
+	m.Charge(2 * len(s))
+	s = nowikiSequences().Replace(nowikiLines().Replace("\n" + s)[1:])
+	coded := func(c byte) string { return "&#" + strconv.Itoa(int(c)) + ";" }
+	if s != "" && strings.IndexByte("-+_~", s[0]) >= 0 {
+		s = coded(s[0]) + s[1:]
 	}
-	return []lua.Value{m.String(strings.Join(lines, "\n"))}
+	if s != "" && strings.IndexByte("_~\r\n\t", s[len(s)-1]) >= 0 {
+		s = s[:len(s)-1] + coded(s[len(s)-1])
+	}
+	return []lua.Value{m.String(s)}
 }
 
-// listToText is mw.text.listToText. The last separator is a comma unless the wiki is
-// English.
+// listWords are the words between the items of a list, by the language of the wiki.
+type listWords struct{ and, comma, ellipsis string }
+
+// listLines has a line for each language: its code, and the messages "and",
+// "comma-separator" (if empty, a comma and a space), "word-separator" (a space; ∅ is the
+// empty text) and "ellipsis" (three dots), with tabs between them. Source: the files
+// languages/i18n/*.json of MediaWiki 1.39, with the languages that each falls back to.
+//
+//go:embed lists.tsv
+var listLines string
+
+// formerCodes are codes that wikis use, and the present ones (MediaWiki's LanguageCode).
+var formerCodes = [...][2]string{{"simple", "en"}, {"als", "gsw"}, {"bat-smg", "sgs"}, {"be-x-old", "be-tarask"}, {"fiu-vro", "vro"},
+	{"roa-rup", "rup"}, {"zh-classical", "lzh"}, {"zh-min-nan", "nan"}, {"zh-yue", "yue"}, {"no", "nb"}}
+
+// listWordsOf returns the words of a language.
+func listWordsOf(code string) (w listWords, ok bool) {
+	for _, c := range formerCodes {
+		if c[0] == code {
+			code = c[1]
+		}
+	}
+	_, rest, ok := strings.Cut("\n"+listLines, "\n"+code+"\t")
+	if !ok {
+		return listWords{}, false
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	fields := append(strings.Split(line, "\t"), "", "", "")
+	or := func(text, otherwise string) string {
+		if text == "" {
+			return otherwise
+		}
+		return strings.TrimPrefix(text, "∅")
+	}
+	return listWords{fields[0] + or(fields[2], " "), or(fields[1], ", "), or(fields[3], "...")}, true
+}
+
+// words returns the words of the wiki's language. A call ends where they are unknown.
+func (v *invocation) words(m *lua.Machine) listWords {
+	w, ok := listWordsOf(v.page.Lang)
+	if !ok {
+		m.Fail(failWiki, "words of lists in "+v.page.Lang)
+	}
+	return w
+}
+
+// listToText is mw.text.listToText.
 func (v *invocation) listToText(m *lua.Machine, args []lua.Value) []lua.Value {
 	a := lua.NewArgs(m, args)
-	and := ", "
-	if v.page.Lang == "en" || v.page.Lang == "simple" {
-		and = " and "
+	t := a.Table(0)
+	var w listWords
+	if n := t.Len(); a.Any(1) == nil && n > 2 || a.Any(2) == nil && n > 1 {
+		w = v.words(m)
 	}
-	t, sep, last := a.Table(0), a.Opt(1, ", "), a.Opt(2, and)
+	sep, last := a.Opt(1, w.comma), a.Opt(2, w.and)
 	var b strings.Builder
 	n := t.Len()
 	for k := 1; k <= n; k++ {
@@ -167,19 +268,28 @@ func (v *invocation) listToText(m *lua.Machine, args []lua.Value) []lua.Value {
 	return []lua.Value{m.String(b.String())}
 }
 
-// truncate is mw.text.truncate.
-func truncate(m *lua.Machine, args []lua.Value) []lua.Value {
+// truncate is mw.text.truncate. A text that would not become shorter stays.
+func (v *invocation) truncate(m *lua.Machine, args []lua.Value) []lua.Value {
 	a := lua.NewArgs(m, args)
-	s, limit, mark := a.String(0), a.Int(1, 0), a.Opt(2, "…")
+	s, limit := a.String(0), a.Int(1, 0)
 	n := limit
 	if n < 0 {
 		n = -n
 	}
-	if utf8.RuneCountInString(s) <= n {
+	length := utf8.RuneCountInString(s)
+	if length <= n {
 		return []lua.Value{s}
 	}
+	mark, adjust := "", 0
+	if mark = a.Opt(2, ""); a.Any(2) == nil {
+		mark = v.words(m).ellipsis
+	}
 	if a.Any(3) == true {
-		n = max(n-utf8.RuneCountInString(mark), 0)
+		adjust = utf8.RuneCountInString(mark)
+		n = max(n-adjust, 0)
+	}
+	if length <= n+utf8.RuneCountInString(mark) && adjust == 0 {
+		return []lua.Value{s}
 	}
 	m.Charge(4 * len(s))
 	r := []rune(s)
@@ -189,138 +299,54 @@ func truncate(m *lua.Machine, args []lua.Value) []lua.Value {
 	return []lua.Value{m.String(string(r[:n]) + mark)}
 }
 
-// tagText is mw.text.tag.
+// tagText is mw.text.tag: a tag, or an element if there is content. Without content, false
+// closes the tag.
 func tagText(m *lua.Machine, args []lua.Value) []lua.Value {
 	a := lua.NewArgs(m, args)
-	name, content := "", lua.Value(nil)
-	var attributes *lua.Table
-	if o, ok := a.Any(0).(*lua.Table); ok {
-		name, content = o.Text("name"), o.Get("content")
-		attributes, _ = o.Get("attrs").(*lua.Table)
-	} else {
-		name, content = a.String(0), a.Any(2)
-		attributes, _ = a.Any(1).(*lua.Table)
+	name, list, content := a.Any(0), a.Any(1), a.Any(2)
+	if o, ok := name.(*lua.Table); ok {
+		name, list, content = o.Get("name"), o.Get("attrs"), o.Get("content")
 	}
-	text, _ := lua.ToText(content)
-	if content == nil || content == false {
-		element := tag(name, attributes, "")
-		return []lua.Value{m.String(strings.TrimSuffix(element, "</"+name+">"))}
+	attributes, isTable := list.(*lua.Table)
+	title, isText := name.(string)
+	if !isText || list != nil && !isTable {
+		m.Throw("bad argument to 'tag' (a name and a table of attributes expected)")
 	}
-	return []lua.Value{m.String(tag(name, attributes, text))}
-}
-
-// maxJSON is the maximum nesting of JSON.
-const maxJSON = 100
-
-// encodeJSON appends a value as JSON.
-func encodeJSON(m *lua.Machine, b *strings.Builder, value lua.Value, depth int) {
-	m.Step(1)
-	if depth > maxJSON {
-		m.Throw("mw.text.jsonEncode: recursion detected")
+	var b strings.Builder
+	b.WriteString("<" + title)
+	if attributes != nil {
+		writeAttributes(m, &b, attributes)
 	}
-	switch value := value.(type) {
-	case nil:
-		b.WriteString("null")
-	case bool, string:
-		text, _ := json.Marshal(value)
-		m.Charge(len(text))
-		b.Write(text)
-	case float64:
-		if math.IsInf(value, 0) || math.IsNaN(value) {
-			m.Throw("mw.text.jsonEncode: cannot encode number")
-		}
-		text, _ := json.Marshal(value)
-		b.Write(text)
-	case *lua.Table:
-		encodeJSONTable(m, b, value, depth)
+	text, ok := lua.ToText(content)
+	switch {
+	case ok:
+		b.WriteString(">" + text + "</" + title + ">")
+	case content == nil:
+		b.WriteString(">")
+	case content == false:
+		b.WriteString(" />")
 	default:
-		m.Throw("mw.text.jsonEncode: cannot encode type '%s'", lua.TypeOf(value))
+		m.Throw("bad argument #3 to 'tag' (string, number, nil, or false expected, got %s)", lua.TypeOf(content))
 	}
+	return []lua.Value{m.String(b.String())}
 }
 
-func encodeJSONTable(m *lua.Machine, b *strings.Builder, t *lua.Table, depth int) {
-	n := 0
-	for range t.All() {
-		n++
-	}
-	if n == t.Len() {
-		b.WriteByte('[')
-		for k := range n {
-			if k > 0 {
-				b.WriteByte(',')
-			}
-			encodeJSON(m, b, t.Get(float64(k+1)), depth+1)
+// writeAttributes writes the attributes of a tag: true stands for a name without a value,
+// and false for no attribute.
+func writeAttributes(m *lua.Machine, b *strings.Builder, attributes *lua.Table) {
+	for k, value := range attributes.All() {
+		m.Step(1)
+		name, isText := k.(string)
+		text, ok := lua.ToText(value)
+		switch {
+		case !isText:
+			m.Throw("bad named argument attrs to 'tag' (keys must be strings, found %s)", lua.TypeOf(k))
+		case value == true:
+			b.WriteString(" " + name)
+		case ok:
+			b.WriteString(" " + name + `="` + encode(m, text, "") + `"`)
+		case value != false:
+			m.Throw("bad named argument attrs to 'tag' (value for key '%s' may not be %s)", name, lua.TypeOf(value))
 		}
-		b.WriteByte(']')
-		return
 	}
-	b.WriteByte('{')
-	first := true
-	for k, value := range t.All() {
-		if !first {
-			b.WriteByte(',')
-		}
-		first = false
-		name, _ := lua.ToText(k)
-		text, _ := json.Marshal(name)
-		m.Charge(len(text))
-		b.Write(text)
-		b.WriteByte(':')
-		encodeJSON(m, b, value, depth+1)
-	}
-	b.WriteByte('}')
-}
-
-// decodeJSON returns the value of a text in JSON. Arrays begin at 1 unless flags has
-// JSON_PRESERVE_KEYS.
-func decodeJSON(m *lua.Machine, text string, flags int) lua.Value {
-	d := json.NewDecoder(strings.NewReader(text))
-	m.Charge(len(text))
-	value, err := decodeValue(m, d, flags, 0)
-	if err != nil {
-		m.Throw("mw.text.jsonDecode: %s", err)
-	}
-	return value
-}
-
-func decodeValue(m *lua.Machine, d *json.Decoder, flags, depth int) (lua.Value, error) {
-	m.Step(1)
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	delim, ok := token.(json.Delim)
-	if !ok {
-		return lua.Value(token), nil
-	}
-	if depth > maxJSON {
-		m.Throw("mw.text.jsonDecode: too deep")
-	}
-	t := m.NewTable()
-	next := 1
-	if flags&1 != 0 {
-		next = 0
-	}
-	for d.More() {
-		var name lua.Value = float64(next)
-		if delim == '{' {
-			token, err := d.Token()
-			if err != nil {
-				return nil, err
-			}
-			text, _ := token.(string)
-			name = text
-			if flags&1 == 0 {
-				name = key(text)
-			}
-		}
-		value, err := decodeValue(m, d, flags, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		m.Put(t, name, value)
-		next++
-	}
-	_, err = d.Token()
-	return t, err
 }

@@ -1,4 +1,6 @@
--- mw.html: builds elements.
+-- mw.html: builds elements. Arguments that MediaWiki refuses are errors here too.
+local util = require 'libraryUtil'
+local checkType, checkTypeMulti = util.checkType, util.checkTypeMulti
 local html = {}
 local Node = {}
 Node.__index = Node
@@ -20,8 +22,40 @@ local function new(name, options, parent)
 	}, Node)
 end
 
+local function checkName(name)
+	if name ~= '' and not name:match('^%w+$') then
+		error(("invalid tag name '%s'"):format(name), 3)
+	end
+end
+
 function html.create(name, options)
+	if name ~= nil then
+		checkType('mw.html.create', 1, name, 'string')
+		checkName(name)
+	end
+	checkType('mw.html.create', 2, options, 'table', true)
 	return new(name, options)
+end
+
+local isText = {string = true, number = true}
+
+-- checkTable checks a table of attributes or styles, which stands alone.
+local function checkTable(method, list, value, keys, message)
+	if value ~= nil then
+		error(("bad argument #2 to '%s' (if argument #1 is a table, argument #2 must be left empty)"):format(method), 3)
+	end
+	for key, each in pairs(list) do
+		if not keys[type(key)] or not isText[type(each)] then
+			error(("bad argument #1 to '%s' (%s)"):format(method, message), 3)
+		end
+	end
+end
+
+-- checkOpen checks that an element may have children.
+local function checkOpen(node)
+	if node.selfClosing then
+		error("self-closing tags can't have child nodes", 3)
+	end
 end
 
 local function find(list, name)
@@ -46,6 +80,7 @@ local function put(list, name, value)
 end
 
 function Node:node(child)
+	checkOpen(self)
 	if child then
 		self.nodes[#self.nodes + 1] = child
 	end
@@ -53,14 +88,13 @@ function Node:node(child)
 end
 
 function Node:wikitext(...)
+	checkOpen(self)
 	for k = 1, select('#', ...) do
 		local text = select(k, ...)
 		if text == nil then
 			break
 		end
-		if type(text) ~= 'string' and type(text) ~= 'number' then
-			error('bad argument to wikitext (string expected, got ' .. type(text) .. ')', 2)
-		end
+		checkTypeMulti('wikitext', k, text, {'string', 'number'})
 		self.nodes[#self.nodes + 1] = tostring(text)
 	end
 	return self
@@ -75,6 +109,9 @@ function Node:tag(name, options)
 		self:node(name)
 		return name
 	end
+	checkType('tag', 1, name, 'string')
+	checkType('tag', 2, options, 'table', true)
+	checkName(name)
 	local child = new(name, options, self)
 	self:node(child)
 	return child
@@ -82,10 +119,16 @@ end
 
 function Node:attr(name, value)
 	if type(name) == 'table' then
+		checkTable('attr', name, value, {string = true}, 'table keys must be strings, and values must be strings or numbers')
 		for key, each in pairs(name) do
 			self:attr(key, each)
 		end
 		return self
+	end
+	checkType('attr', 1, name, 'string')
+	checkTypeMulti('attr', 2, value, {'string', 'number', 'nil'})
+	if not name:match('^[%a_:][%w_.:-]*$') then
+		error(("bad argument #1 to 'attr' (invalid attribute name '%s')"):format(name), 2)
 	end
 	if name == 'style' then
 		self.styles = {}
@@ -99,11 +142,13 @@ function Node:attr(name, value)
 end
 
 function Node:getAttr(name)
+	checkType('getAttr', 1, name, 'string')
 	local item = find(self.attributes, name)
 	return item and item[2]
 end
 
 function Node:addClass(class)
+	checkTypeMulti('addClass', 1, class, {'string', 'number', 'nil'})
 	if class == nil then
 		return self
 	end
@@ -118,16 +163,20 @@ end
 
 function Node:css(name, value)
 	if type(name) == 'table' then
+		checkTable('css', name, value, isText, 'table keys and values must be strings or numbers')
 		for key, each in pairs(name) do
 			self:css(key, each)
 		end
 		return self
 	end
+	checkTypeMulti('css', 1, name, {'string', 'number'})
+	checkTypeMulti('css', 2, value, {'string', 'number', 'nil'})
 	put(self.styles, name, value)
 	return self
 end
 
 function Node:cssText(css)
+	checkTypeMulti('cssText', 1, css, {'string', 'number', 'nil'})
 	if css ~= nil then
 		self.styles[#self.styles + 1] = {'', tostring(css)}
 	end

@@ -30,12 +30,18 @@ end
 language.isSupportedLanguage = language.isKnownLanguageTag
 
 function language.isValidCode(code)
+	return type(code) == 'string' and code ~= '' and code:find('[%c:/\\<>&"\'%[%]]') == nil
+end
+
+function language.isValidBuiltInCode(code)
 	return type(code) == 'string' and code:find('^[%w%-]+$') ~= nil
 end
-language.isValidBuiltInCode = language.isValidCode
 
 function language.getFallbacksFor(code)
-	return code == 'en' and {} or {'en'}
+	if code ~= 'en' then
+		host.absent('language.getFallbacksFor')
+	end
+	return {}
 end
 
 function Language:getCode()
@@ -43,7 +49,17 @@ function Language:getCode()
 end
 
 function Language:toBcp47Code()
+	if self.code:find('^%l%l%l?$') == nil then
+		host.absent('toBcp47Code of ' .. self.code)
+	end
 	return self.code
+end
+
+-- own ends a call that needs rules of a language that is not the wiki's own.
+local function own(self, what)
+	if self.code ~= host.lang then
+		host.absent(what .. ' in ' .. self.code)
+	end
 end
 
 function Language:lc(text)
@@ -54,16 +70,25 @@ function Language:uc(text)
 	return mw.ustring.upper(text)
 end
 
+-- Languages whose i has a dot in capitals too.
+local dotted = {tr = true, az = true, kaa = true}
+
 function Language:ucfirst(text)
+	if dotted[self.code] and text:sub(1, 1) == 'i' then
+		return 'İ' .. text:sub(2)
+	end
 	return mw.ustring.upper(mw.ustring.sub(text, 1, 1)) .. mw.ustring.sub(text, 2)
 end
 
 function Language:lcfirst(text)
+	if dotted[self.code] and text:sub(1, 1) == 'I' then
+		return 'ı' .. text:sub(2)
+	end
 	return mw.ustring.lower(mw.ustring.sub(text, 1, 1)) .. mw.ustring.sub(text, 2)
 end
 
 function Language:caseFold(text)
-	return mw.ustring.lower(text)
+	return mw.ustring.upper(text)
 end
 
 local rightToLeft = {ar = true, arc = true, arz = true, azb = true, ckb = true, dv = true, fa = true, glk = true, he = true, ks = true,
@@ -94,15 +119,26 @@ function Language:formatNum(number, options)
 	if not value then
 		return tostring(number)
 	end
+	if value ~= value or value == math.huge or value == -math.huge then
+		error("bad argument #1 to 'formatNum' (" .. (value ~= value and 'NaN' or 'infinite') .. ')', 2)
+	end
 	local text = type(number) == 'string' and number or tostring(value)
+	own(self, 'formatNum')
 	if options and options.noCommafy then
+		if host.formatNumber('1.5') ~= '1.5' then
+			host.absent('formatNum without separators in ' .. self.code)
+		end
 		return text
 	end
-	return host.formatNumber(text, self.code)
+	return host.formatNumber(text)
 end
 
 function Language:parseFormattedNumber(text)
-	local plain = tostring(text):gsub('[,%s]', ''):gsub('\194\160', '')
+	own(self, 'parseFormattedNumber')
+	if host.formatNumber('1234567.5') ~= '1,234,567.5' then
+		host.absent('parseFormattedNumber in ' .. self.code)
+	end
+	local plain = tostring(text):gsub(',', '')
 	return tonumber(plain)
 end
 
@@ -112,25 +148,59 @@ end
 
 function Language:plural(number, ...)
 	local forms = type((...)) == 'table' and (...) or {...}
-	local form = tonumber(number) == 1 and 1 or 2
-	return forms[math.min(form, #forms)]
+	if #forms < 2 then
+		return forms[1]
+	end
+	own(self, 'plural')
+	return forms[host.plural(tostring(number), #forms)]
 end
 Language.convertPlural = Language.plural
 
-function Language:convertGrammar(text, case)
-	return text
-end
+-- Languages whose words MediaWiki puts into a case (languages/data/grammarTransformations and
+-- the classes Language… of MediaWiki 1.39).
+local cases = {bs = true, cu = true, dsb = true, fi = true, ga = true, he = true, hsb = true, hu = true, hy = true, ka = true, kaa = true, kk = true,
+	ksh = true, la = true, nb = true, nn = true, no = true, os = true, rsk = true, ru = true, sl = true, sv = true, tyv = true, uk = true}
 
 function Language:grammar(case, text)
+	if cases[self.code:match('^%a*')] then
+		host.absent('grammar in ' .. self.code)
+	end
 	return text
 end
 
-function Language:gender(what, forms)
-	return type(forms) == 'table' and (forms[3] or forms[1]) or what
+function Language:convertGrammar(text, case)
+	return self:grammar(case, text)
 end
+
+function Language:gender(what, ...)
+	local forms = type((...)) == 'table' and (...) or {...}
+	if what == 'female' then
+		return forms[2] or forms[1] or ''
+	elseif what ~= 'male' then -- the gender of a user
+		host.absent('gender of a user')
+	end
+	return forms[1] or ''
+end
+
+function Language:formatDuration()
+	host.absent('formatDuration')
+end
+Language.getDurationIntervals = Language.formatDuration
 
 function Language:getFallbackLanguages()
 	return language.getFallbacksFor(self.code)
+end
+
+-- Methods are errors where the code is none.
+for name, method in pairs(Language) do
+	if type(method) == 'function' and name ~= 'getCode' then
+		Language[name] = function(self, ...)
+			if not language.isValidCode(self.code) then
+				error("language code '" .. self.code .. "' is invalid", 2)
+			end
+			return method(self, ...)
+		end
+	end
 end
 
 return language

@@ -15,7 +15,8 @@ function util.checkTypeMulti(name, index, value, expected)
 			return
 		end
 	end
-	error(("bad argument #%d to '%s' (%s expected, got %s)"):format(index, name, table.concat(expected, ' or '), type(value)), 3)
+	local kinds = table.concat(expected, ', ', 1, #expected - 1) .. (#expected > 1 and ' or ' or '') .. expected[#expected]
+	error(("bad argument #%d to '%s' (%s expected, got %s)"):format(index, name, kinds, type(value)), 3)
 end
 
 function util.checkTypeForIndex(index, value, expected)

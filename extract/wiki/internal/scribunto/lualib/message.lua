@@ -33,15 +33,28 @@ function message.getDefaultLanguage()
 	return mw.getContentLanguage()
 end
 
-function Message:params(...)
-	local list = type((...)) == 'table' and (...) or {...}
-	for _, value in ipairs(list) do
-		self.parameters[#self.parameters + 1] = tostring(value)
+-- append puts the parameters of a message behind those that it has.
+local function append(self, value, ...)
+	local list = type(value) == 'table' and getmetatable(value) ~= Message and value or {value, ...}
+	for _, each in ipairs(list) do
+		self.parameters[#self.parameters + 1] = tostring(each)
 	end
 	return self
 end
+
+function Message:params(...)
+	return append(self, ...)
+end
 Message.rawParams = Message.params
-Message.numParams = Message.params
+
+function Message:numParams(...)
+	local list = type((...)) == 'table' and (...) or {...}
+	local formatted = {}
+	for k, each in ipairs(list) do
+		formatted[k] = message.numParam(each)
+	end
+	return append(self, formatted)
+end
 
 function Message:inLanguage()
 	return self

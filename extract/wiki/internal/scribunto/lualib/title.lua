@@ -2,7 +2,7 @@
 local host = select(2, ...)
 local title = {}
 local methods = {}
-local namespaces = host.namespaces
+local namespaces = setmetatable({}, {__index = function(_, id) return host.namespaces[id] or host.canonicalNames[id] end})
 
 local function normal(text)
 	text = mw.text.trim((text:gsub('[ _]+', ' ')))
@@ -15,7 +15,11 @@ end
 
 local function compute(self, key)
 	local text = self.text
-	if key == 'prefixedText' then
+	if key == 'fragment' then
+		return rawget(self, 'anchor')
+	elseif key == 'pageLang' then
+		return mw.language.getContentLanguage()
+	elseif key == 'prefixedText' then
 		local ns = self.nsText
 		return (self.interwiki ~= '' and self.interwiki .. ':' or '') .. (ns ~= '' and ns .. ':' or '') .. text
 	elseif key == 'fullText' then
@@ -59,11 +63,19 @@ function meta.__index(self, key)
 	end
 	return compute(self, key)
 end
+function meta.__newindex(self, key, value)
+	if key == 'fragment' then
+		key, value = 'anchor', (value:gsub('[ _]+', ' '):gsub(' $', ''))
+	end
+	rawset(self, key, value)
+end
 function meta.__eq(a, b)
 	return a.namespace == b.namespace and a.text == b.text and a.interwiki == b.interwiki
 end
 function meta.__lt(a, b)
-	if a.namespace ~= b.namespace then
+	if a.interwiki ~= b.interwiki then
+		return a.interwiki < b.interwiki
+	elseif a.namespace ~= b.namespace then
 		return a.namespace < b.namespace
 	end
 	return a.text < b.text
@@ -77,12 +89,14 @@ function meta.__concat(a, b)
 end
 
 local function make(namespace, text, fragment, interwiki)
-	return setmetatable({
-		text = text, namespace = namespace, nsText = namespaces[namespace] or '', fragment = fragment or '', interwiki = interwiki or '',
+	local self = setmetatable({
+		text = text, namespace = namespace, nsText = namespaces[namespace] or '', interwiki = interwiki or '',
 		isExternal = (interwiki or '') ~= '', isLocal = true, isRedirect = false, exists = true, id = 0,
 		isTalkPage = namespace > 0 and namespace % 2 == 1, isContentPage = namespace == 0, isSpecialPage = namespace == -1,
-		canTalk = namespace >= 0, contentModel = namespace == 828 and 'Scribunto' or 'wikitext', pageLanguage = nil,
+		canTalk = namespace >= 0, contentModel = namespace == 828 and 'Scribunto' or 'wikitext',
 	}, meta)
+	self.fragment = fragment or ''
+	return self
 end
 
 function title.makeTitle(namespace, text, fragment, interwiki)
