@@ -35,7 +35,7 @@ func TestModulesOfRealDumps(t *testing.T) {
 			"{{#invoke:String|replace|source=abc|pattern=b|replace=x}}": "axc",
 			"{{#invoke:Math|round|3.14159|2}}":                          "3.14",
 			"{{#invoke:Math|max|1|5|3}}":                                "5",
-			"{{#invoke:URL|url|http://example.org/x}}":                  "example.org",
+			"{{#invoke:URL|url|http://example.org/x}}":                  "example.org/x",
 			"{{zf|Smith|2000}}":                                         "(Smith 2000)",
 		}},
 		{"shintowiki-medium-pages-articles-multistream.xml.bz2", 110, nil},
