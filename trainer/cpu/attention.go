@@ -130,10 +130,10 @@ func (e *encoder[T]) attend(b *trainer.Batch, layer int) {
 					clearBeside(row, own)
 				}
 			}
-			e.dropScores(b.p, h, b, layer)
 			if e.lower != nil {
 				round(b.p)
 			}
+			e.dropScores(b.p, h, b, layer)
 			gemm.Mul(b.n, h.size, b.keys, kernel.Rows(b.p, b.keys), kernel.Rows(h.v[b.from*3*width:], 3*width), ctx[b.first*width:], width, false)
 			for r, sum := range sums {
 				row := ctx[(b.first+r)*width : (b.first+r)*width+h.size]
@@ -185,10 +185,10 @@ func (e *encoder[T]) attendBlockGrad(gemm *kernel.Gemm[T], h head[T], b rowBlock
 		clearBeside(row, own)
 	}
 	copy(b.dp, p)
-	e.dropScores(b.dp, h, b, layer)
 	if e.lower != nil {
 		round(b.dp)
 	}
+	e.dropScores(b.dp, h, b, layer)
 	gemm.Mul(b.keys, h.size, b.n, dp.T(), dctx, dv, stride, more)
 	gemm.Mul(b.n, b.keys, h.size, dctx, v.T(), b.dp, b.keys, false)
 	e.dropScores(b.dp, h, b, layer)

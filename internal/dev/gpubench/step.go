@@ -54,6 +54,7 @@ type bench struct {
 	made    []made
 	batches []*trainer.Batch // the batches that are measured now, of one distribution
 	next    int
+	ahead   []*trainer.Batch // micro-batches of the next step, the first of which is announced; none: not made yet
 }
 
 // made holds the batches of one distribution of lengths.
@@ -78,7 +79,7 @@ func (o *options) step(w io.Writer, d device.Device) error {
 		if o.train {
 			r.Kind, r.Optimizer, r.Exact = "step", o.optimizer, o.deterministic
 		}
-		b.batches = made.batches
+		b.batches, b.ahead = made.batches, nil
 		err = b.measure(&r, time.Duration(o.seconds*float64(time.Second)))
 		if err == nil {
 			err = write(w, r)
@@ -177,12 +178,18 @@ func (b *bench) sums(batch *trainer.Batch, counts trainer.Counts) (trainer.Sums,
 	if !b.train {
 		return b.model.Forward(batch, nil)
 	}
-	parts := split(batch, b.parts)
+	parts := b.ahead
+	if len(parts) == 0 {
+		parts = split(batch, b.parts)
+	}
 	for i, p := range parts {
 		if err := b.model.Accumulate(p, counts.Coef(), i == len(parts)-1); err != nil {
 			return trainer.Sums{}, err
 		}
 	}
+	// While the device computes, as training does.
+	b.ahead = split(b.batches[b.next%len(b.batches)], b.parts)
+	b.model.Prepare(b.ahead[0])
 	info, err := b.model.Apply(trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1})
 	return info.Sums, err
 }

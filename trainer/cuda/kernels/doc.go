@@ -23,9 +23,10 @@
 //
 // The sources include no headers of NVIDIA. go generate (make ptx-write) compiles them
 // with NVRTC, in the version that internal/dev/checks/envs pins. The PTX is committed, so a
-// user's machine needs only the driver. make ptx compiles the sources for
-// sm_80 and sm_90 with a newer NVRTC, and fails if a kernel has a stack or spilled
-// registers. Neither command needs a GPU.
+// user's machine needs only the driver. make ptx makes machine code of it for sm_80 and
+// sm_90 with ptxas, as a driver does, and fails if a kernel has a stack or spilled
+// registers, or if a multiprocessor has no room for as many blocks as nvrtc.py lists.
+// Neither command needs a GPU.
 //
 // # How they are tested
 //

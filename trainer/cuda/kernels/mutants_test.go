@@ -107,7 +107,7 @@ var unsafe = []mutant{
 	{"tiles are read before they are whole", "flash", kernels.BF16, "flash_forward", "tiles are whole, and nobody reads those before them", without("bar.sync"), checkFlash},
 	{"copies are not waited for", "flash", kernels.F16, "flash_forward", "cp.async.wait_group", without("cp.async.wait_group"), checkFlash},
 	{"the newest copies are not waited for", "flash", kernels.F16, "flash_forward", "cp.async.wait_group", constant("cp.async.wait_group", 0, 1), checkFlash},
-	{"the double buffer is not switched", "flash", kernels.BF16, "flash_forward", "elem* next = pairs", constant("xor.b32", 1, 0), checkFlash},
+	{"the double buffer is not switched", "flash", kernels.BF16, "flash_forward", "keys = ends - keys;", first("sub.s32"), checkFlash},
 	{"tiles are replaced while they are read", "flash", kernels.BF16, "flash_backward_keys", "nobody reads the tiles of the queries before", without("bar.sync"), checkFlash},
 	{"copies into the next tiles are not waited for", "flash", kernels.BF16, "flash_backward_keys", "cp.async.wait_group", without("cp.async.wait_group"), checkFlash},
 	{"P is read before it is whole", "flash", kernels.BF16, "flash_backward_keys", "P and dS are whole", without("bar.sync"), checkFlash},
@@ -115,7 +115,7 @@ var unsafe = []mutant{
 	{"copies of keys are not waited for", "flash", kernels.F16, "flash_backward_queries", "cp.async.wait_group", without("cp.async.wait_group"), checkFlash},
 	{"dq is added without atomics", "flash", kernels.BF16, "flash_backward", "atomicAdd(to + j * 8, s", notAtomic, checkFlash},
 	{"half of dq is added without atomics", "flash", kernels.F16, "flash_backward", "atomicAdd(to + j * 8 + 1", notAtomic, checkFlash},
-	{"rows past the end are not clamped", "flash", kernels.BF16, "flash_forward", "copy_async(tile + r * LD + c", first("min.s32"), checkFlash},
+	{"rows past the end are not clamped", "flash", kernels.BF16, "flash_forward", "copy_async(tile + ((r + i) * LD + c) * 2", first("min.s32"), checkFlash},
 	{"half a warp shuffles", "flash", kernels.BF16, "flash_forward", "the four lanes of a row", constant("mov.u32", -1, 0xffff), checkFlash},
 
 	{"sums of warps are read before they are written", "optim", kernels.F32, "sum_squares", "sums of the warps are written", without("bar.sync"), checkUpdates},
@@ -141,12 +141,12 @@ var unsafe = []mutant{
 
 // Faults in what is computed: numbers must show them.
 var wrong = []mutant{
-	{"a key behind the last is seen", "flash", kernels.BF16, "flash_forward", "h.keys) s[j][i] = -1e30f", limitMoved, checkFlash},
+	{"a key behind the last is seen", "flash", kernels.BF16, "flash_forward", ">= keys) s[j][i] = HIDDEN", limitMoved, checkFlash},
 	{"the maximum of other lanes", "flash", kernels.F16, "flash_forward", "the four lanes of a row", constant("mov.u32", 1, 4), checkFlash},
-	{"queries past the end count", "flash", kernels.BF16, "flash_backward_keys", "bool visible = in &&", exchanged("and.pred", "or.pred"), checkFlash},
-	{"delta is added", "flash", kernels.F16, "flash_backward_queries", "dp[j][i] = visible ?", exchanged("sub.f32", "add.f32"), checkFlash},
-	{"a byte at the limit is kept", "flash", kernels.BF16, "flash_forward", "< d.keep ? c[j][i] * d.scale : 0.f", limitMoved, checkFlash},
-	{"P is not dropped out for dv", "flash", kernels.BF16, "flash_backward_keys", "< d.keep ? c[j][i] * d.scale : 0.f", exchanged("setp.lt", "setp.ge"), checkFlash},
+	{"queries past the end count", "flash", kernels.BF16, "flash_backward_keys", "bool in = r < h.n;", limitMoved, checkFlash},
+	{"delta is added", "flash", kernels.F16, "flash_backward_queries", "dp[j][i] = s[j][i] *", exchanged("sub.f32", "add.f32"), checkFlash},
+	{"a byte at the limit is kept", "flash", kernels.BF16, "flash_forward", "u32 carry =", constant("mov.u32", 128, 127), checkFlash},
+	{"P is not dropped out for dv", "flash", kernels.BF16, "flash_backward_keys", "*(u32*)(p + at) = d.keep", first("and.b32"), checkFlash},
 	{"lanes are added wrongly", "norm", kernels.F32, "norm_forward", "v += __shfl_xor_sync", constant("mov.u32", 16, 8), checkNorm},
 	{"the mean is added", "norm", kernels.F32, "norm_backward", "- sum - x[i] * dot) * scale", exchanged("sub.f32", "add.f32"), checkNorm},
 	{"Philox has another constant", "norm", kernels.BF16, "dropout_rows", "k0 += 0x9E3779B9u", constant("add.s32", -1640531527, -1640531526), checkDropout},

@@ -1,17 +1,20 @@
-"""Compiles the CUDA sources of this folder with NVRTC. No GPU is needed.
+"""Compiles the CUDA sources of this folder. No GPU is needed.
 
-    nvrtc.py ptx LIBRARY      write every module's PTX beside its source
-    nvrtc.py check LIBRARY    compile every module for sm_80 and sm_90; fail on a stack or spilled registers
+    nvrtc.py ptx FOLDER      write every module's PTX beside its source
+    nvrtc.py check FOLDER    make machine code of the PTX for two chips; fail on a stack, spilled registers or
+                             too few blocks of a kernel on a multiprocessor
 
-LIBRARY is the folder of libnvrtc.so.12 or "auto": that of the package
-nvidia-cuda-nvrtc-cu12 of the Python that runs this. PTX is the same bytes on every machine: the version of NVRTC is
-pinned by the Makefile, and absolute paths are cut from the .file lines.
+FOLDER is that of libnvrtc.so.12 or of ptxas, or "auto": that of the package nvidia-cuda-nvrtc-cu12 or
+nvidia-cuda-nvcc-cu12 of the Python that runs this. PTX is the same bytes on every machine: the version of NVRTC is
+pinned, and absolute paths are cut from the .file lines.
 """
 
 import ctypes
 import hashlib
+import importlib
 import pathlib
 import re
+import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -57,8 +60,8 @@ class NVRTC:
         self.call(f"Get{what}", program, data)
         return data.raw
 
-    def compile(self, source, options, want):
-        """Returns (PTX or CUBIN, log) of a source."""
+    def compile(self, source, options):
+        """Returns the PTX of a source."""
         headers = sorted(HERE.glob("*.cuh"))
         names = (ctypes.c_char_p * len(headers))(*[h.name.encode() for h in headers])
         texts = (ctypes.c_char_p * len(headers))(*[h.read_bytes() for h in headers])
@@ -69,10 +72,9 @@ class NVRTC:
             self.call("CompileProgram", program, len(options), argv)
         except RuntimeError as err:
             sys.exit(f"{source.name} {options}: {err}\n{self.text(program, 'ProgramLog').decode(errors='replace')}")
-        log = self.text(program, "ProgramLog").rstrip(b"\0").decode()
-        result = self.text(program, want)
+        text = self.text(program, "PTX").rstrip(b"\0").decode()
         self.call("DestroyProgram", ctypes.byref(program))
-        return result, log
+        return text
 
 
 COMMON = ["--std=c++17", "--fmad=true", "--prec-div=true", "--prec-sqrt=true"]
@@ -80,20 +82,49 @@ COMMON = ["--std=c++17", "--fmad=true", "--prec-div=true", "--prec-sqrt=true"]
 
 def write_ptx(nvrtc):
     for source, name, options in modules():
-        text, _ = nvrtc.compile(source, COMMON + options + [f"--gpu-architecture=compute_{LEAST.get(source.stem, '80')}", "-lineinfo"], "PTX")
-        text = text.rstrip(b"\0").decode()
+        text = nvrtc.compile(source, COMMON + options + [f"--gpu-architecture=compute_{LEAST.get(source.stem, '80')}", "-lineinfo"])
         text = re.sub(r'(\.file\s+\d+ ")[^"]*/', r"\1", text)
         # So that a test without NVRTC sees that a source was changed and not compiled.
         digest = hashlib.sha256(source.read_bytes() + (HERE / "dev.cuh").read_bytes()).hexdigest()
         (HERE / f"{name}.ptx").write_text(f"// {source.name} and dev.cuh: SHA-256 {digest}\n{text}")
 
 
-def check(nvrtc):
-    """Prints a line a kernel and architecture; fails on a stack or spilled registers."""
-    bad = 0
-    for source, name, options in modules():
+# Blocks of a kernel that a multiprocessor must have room for: registers and memory that
+# one block takes away from another are not worth what they save. Flash's forward pass
+# needs a fourth block to hide the latency of its products.
+BLOCKS = {
+    "flash_forward": 4,
+    "flash_local_forward": 4,
+    "flash_backward": 3,
+    "flash_local_backward": 3,
+    "flash_backward_keys": 3,
+    "flash_local_backward_keys": 3,
+    "flash_backward_queries": 3,
+    "flash_local_backward_queries": 3,
+}
+
+# Shared memory of a multiprocessor, of which a block takes a kilobyte more than it asks
+# for (CUDA C++ programming guide, compute capabilities).
+SHARED = {"sm_80": 164 << 10, "sm_89": 100 << 10, "sm_90": 228 << 10}
+
+
+def blocks(arch, threads, registers, shared):
+    """Returns how many blocks have room: a warp gets registers in units of 256."""
+    of_warp = (registers * 32 + 255) // 256 * 256
+    return min(65536 // (of_warp * (threads // 32)), SHARED[arch] // (shared + 1024))
+
+
+def check(ptxas):
+    """Prints a line a kernel and architecture; fails on a stack, spilled registers or too few blocks.
+
+    Of memory it counts what a kernel declares, not what a launch adds.
+    """
+    bad, seen = [], set()
+    for source, name, _ in modules():
+        text = (HERE / f"{name}.ptx").read_text()
+        threads = dict(re.findall(r"\.visible \.entry (\w+)\([^{]*?\.maxntid (\d+)", text))
         for arch in f"sm_{LEAST.get(source.stem, '80')}", "sm_90":
-            _, log = nvrtc.compile(source, COMMON + options + [f"--gpu-architecture={arch}", "--ptxas-options=-v"], "CUBIN")
+            log = subprocess.run([ptxas, "-v", f"-arch={arch}", "-o", "/dev/null", HERE / f"{name}.ptx"], check=True, capture_output=True, text=True).stderr
             kernel, kernels = None, 0
             for line in log.splitlines():
                 if m := re.search(r"Function properties for (\w+)", line):
@@ -102,24 +133,37 @@ def check(nvrtc):
                     stack, stores, loads = map(int, m.groups())
                 elif m := re.search(r"Used (\d+) registers", line):
                     kernels += 1
-                    bad += bool(stack + stores + loads)
-                    print(f"{name} {arch} {kernel}: {m.group(1)} registers, {stack} bytes of stack, {stores + loads} of spills")
+                    registers, m = int(m.group(1)), re.search(r"(\d+) bytes smem", line)
+                    room = blocks(arch, int(threads[kernel]), registers, int(m.group(1)) if m else 0)
+                    line = f"{name} {arch} {kernel}: {registers} registers, {stack} bytes of stack, {stores + loads} of spills, room for {room} blocks"
+                    print(line)
+                    if stack + stores + loads:
+                        bad.append(f"{line}: it has a stack or spills registers")
+                    if room < BLOCKS.get(kernel, 1):
+                        bad.append(f"{line}: it must have {BLOCKS[kernel]}")
             if kernels != source.read_text().count("KERNEL("):
                 sys.exit(f"{name} {arch}: the log names {kernels} kernels\n{log}")
+        seen.update(threads)
+    if missing := BLOCKS.keys() - seen:
+        bad.append(f"no kernel is named {', '.join(sorted(missing))}")
     if bad:
-        sys.exit(f"{bad} kernels have a stack or spill registers")
+        sys.exit("\n".join(bad))
 
 
 def main():
     if len(sys.argv) != 3 or sys.argv[1] not in ("ptx", "check"):
         sys.exit(__doc__)
-    folder = pathlib.Path(sys.argv[2])
-    if sys.argv[2] == "auto":
-        import nvidia.cuda_nvrtc
+    if sys.argv[1] == "ptx":
+        write_ptx(NVRTC(found(sys.argv[2], "cuda_nvrtc", "lib")))
+    else:
+        check(found(sys.argv[2], "cuda_nvcc", "bin") / "ptxas")
 
-        folder = pathlib.Path(nvidia.cuda_nvrtc.__path__[0]) / "lib"
-    nvrtc = NVRTC(folder)
-    {"ptx": write_ptx, "check": check}[sys.argv[1]](nvrtc)
+
+def found(folder, package, below):
+    """Returns the folder, or that of a package of NVIDIA of the Python that runs this."""
+    if folder != "auto":
+        return pathlib.Path(folder)
+    return pathlib.Path(importlib.import_module(f"nvidia.{package}").__path__[0]) / below
 
 
 if __name__ == "__main__":

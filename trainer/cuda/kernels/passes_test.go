@@ -83,6 +83,7 @@ func (p pass) problems(local bool) []func(f *fixture) *attention {
 		return []func(f *fixture) *attention{
 			func(f *fixture) *attention { return f.localTo(5, 2, 0.1, []int{3, 76}, []int32{2, 73}) },
 			func(f *fixture) *attention { return f.local(64, 1, 0, 195) },
+			func(f *fixture) *attention { return f.local(7, 1, 0.95, 33) }, // all that a lane has of a tile may be dropped
 			func(f *fixture) *attention { return f.hardLocal(7) },
 			func(f *fixture) *attention { return f.hardLocal(0) },
 		}
@@ -91,6 +92,7 @@ func (p pass) problems(local bool) []func(f *fixture) *attention {
 		func(f *fixture) *attention { return f.attention(2, 0.1, []int{3, 70}, []int32{2, 66}) },
 		func(f *fixture) *attention { return f.attention(3, 0.5, []int{1, 64, 17}, nil) },
 		func(f *fixture) *attention { return f.attention(1, 0, []int{140}, []int32{129}) },
+		func(f *fixture) *attention { return f.attention(1, 0.95, []int{33}, nil) }, // all that a lane has of a tile may be dropped
 		func(f *fixture) *attention { return f.hardAttention(0.1) },
 	}
 }

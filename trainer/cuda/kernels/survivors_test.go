@@ -78,13 +78,13 @@ func eachOp(k *ptx.Kernel, op string, edit func(in *ptx.Instruction) bool) int {
 	return n
 }
 
-// maximumStarts replaces what the largest score is initialized with.
+// maximumStarts replaces what the largest score is initialized with, before it is scaled.
 func maximumStarts(k *ptx.Kernel, v float32) int {
-	return eachOp(k, "mov.f32", func(in *ptx.Instruction) bool {
-		if in.Args[1].Kind != ptx.Immediate || uint32(in.Args[1].Value) != math.Float32bits(-1e30) {
+	return eachOp(k, "mul.f32", func(in *ptx.Instruction) bool {
+		if in.Args[2].Kind != ptx.Immediate || uint32(in.Args[2].Value) != math.Float32bits(-1e29) {
 			return false
 		}
-		in.Args = []ptx.Operand{in.Args[0], float(v)}
+		in.Args = []ptx.Operand{in.Args[0], in.Args[1], float(v)}
 		return true
 	})
 }

@@ -32,7 +32,8 @@ func newModel(d *session.Opened, c trainer.Config, heads trainer.Heads, limits t
 }
 
 // round trains for at least the duration d, and at least one step. The measured
-// time includes reading the examples, as in a training run.
+// time includes reading the examples, as in a training run, and as there, the first batch
+// of a step is read and announced while the device computes the step before.
 func (m *model) round(ctx context.Context, steps *steps, d time.Duration) (s sample, err error) {
 	schedule := trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1}
 	start, cpuStart := time.Now(), usage.CPU()
@@ -40,21 +41,19 @@ func (m *model) round(ctx context.Context, steps *steps, d time.Duration) (s sam
 		if err := ctx.Err(); err != nil {
 			return s, err
 		}
-		share, err := steps.next()
-		if err != nil {
-			return s, err
-		}
+		step := steps.take()
 		n := 0
-		for b, err := range share.Batches {
-			if err != nil {
-				return s, err
-			}
+		for b := range step.batches() {
 			n++
-			if err := m.Accumulate(b, share.Counts.Coef(), n == share.MicroBatches); err != nil {
+			if err := m.Accumulate(b, step.share.Counts.Coef(), n == step.share.MicroBatches); err != nil {
 				return s, err
 			}
 			s.operations += Operations(m.config, b)
 		}
+		if step.err != nil {
+			return s, step.err
+		}
+		m.Prepare(steps.peek()) // while the device computes
 		info, err := m.Apply(schedule)
 		if err != nil {
 			return s, err

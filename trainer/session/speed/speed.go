@@ -14,6 +14,7 @@ package speed
 import (
 	"context"
 	"errors"
+	"iter"
 	"runtime"
 	"slices"
 	"time"
@@ -151,17 +152,84 @@ type steps struct {
 	limits  trainer.Options // of a micro-batch
 	batch   int             // examples per step
 	longest int             // tokens of the longest example
-	at      int64           // position of the next step, in examples
+	at      int64           // position of the next step that is read, in examples
+	ahead   *step           // the next step, if it is read already
+}
+
+// A step is the micro-batches of a training step, which are read as they are taken.
+type step struct {
+	share trainer.Share
+	first *trainer.Batch // read ahead; nil: none
+	pull  func() (*trainer.Batch, error, bool)
+	stop  func()
+	err   error // of reading
+}
+
+// read returns the next micro-batch; nil at the end, and after an error.
+func (s *step) read() *trainer.Batch {
+	if s.err != nil {
+		return nil
+	}
+	b, err, ok := s.pull()
+	if s.err = err; !ok || err != nil {
+		return nil
+	}
+	return b
+}
+
+// batches yields the micro-batches. They end early with an error, which is err then.
+func (s *step) batches() iter.Seq[*trainer.Batch] {
+	return func(yield func(*trainer.Batch) bool) {
+		defer s.stop()
+		b := s.first
+		if b == nil {
+			b = s.read()
+		}
+		for ; b != nil && yield(b); b = s.read() {
+		}
+	}
+}
+
+// take returns the next step.
+func (s *steps) take() *step {
+	now := s.ahead
+	if s.ahead = nil; now != nil {
+		return now
+	}
+	now = &step{stop: func() {}}
+	if now.share, now.err = s.next(); now.err == nil {
+		now.pull, now.stop = iter.Pull2(now.share.Batches)
+	}
+	return now
+}
+
+// peek reads the first micro-batch of the next step, which take returns; nil: it could not
+// be read, which its step tells.
+func (s *steps) peek() *trainer.Batch {
+	s.ahead = s.take()
+	if s.ahead.first == nil {
+		s.ahead.first = s.ahead.read()
+	}
+	return s.ahead.first
+}
+
+// drop forgets the step that is read ahead.
+func (s *steps) drop() {
+	if s.ahead != nil {
+		s.ahead.stop()
+		s.ahead = nil
+	}
 }
 
 func (s *steps) close() error {
+	s.drop()
 	if s.source == nil {
 		return nil
 	}
 	return s.source.Close()
 }
 
-// next returns the micro-batches of the next step.
+// next begins to read the next step.
 func (s *steps) next() (trainer.Share, error) {
 	if s.source == nil {
 		return trainer.Share{Counts: s.made.Counts(s.heads), MicroBatches: 1, Batches: func(yield func(*trainer.Batch, error) bool) { yield(s.made, nil) }}, nil
@@ -262,6 +330,7 @@ func (b *Result) load(ctx context.Context, o Options, steps *steps) error {
 	}
 	const batch = 256
 	examples := int64(0)
+	steps.drop()
 	start, cpuStart := time.Now(), usage.CPU()
 	for time.Since(start).Seconds() < o.Seconds {
 		if err := ctx.Err(); err != nil {
