@@ -1,6 +1,6 @@
 """Training speed of ModernBERT on the processor: train-bert and PyTorch, in one run.
 
-    python torch_modern.py TRAIN_BERT [--lengths 128,512] [--threads 1] [--rounds 5] [--seconds 2]
+    python torch_modern.py TRAIN_BERT [--lengths 128,512] [--threads 1] [--isa avx2] [--rounds 5] [--seconds 2]
 
 turns.py says how speeds are measured.
 
@@ -77,5 +77,5 @@ print("| tokens a sequence | train-bert, tokens/s | PyTorch | ratio (least to gr
 print("|---:|---:|---:|---:|")
 for length in map(int, args.lengths.split(",")):
     ours = turns.Ours(args, "--model", "modern-mini", "--vocab-size", VOCAB, "--max-seq-length", length, "--train-batch-size", TOKENS // length)
-    ours, theirs, ratio = turns.measure(args, ours, Torch(length))
-    print(f"| {length} | {ours:,.0f} | {theirs:,.0f} | {ratio} |", flush=True)
+    s = turns.Speeds(args, ours, Torch(length))
+    print(f"| {length} | {s.median(0):,.0f} | {s.median(1):,.0f} | {s.ratio()} |", flush=True)
