@@ -12,7 +12,7 @@ import (
 // fastest instruction set.
 type Backend struct {
 	Threads int    // goroutines of a computation; 0: one for each processor
-	ISA     string // "plain", "avx2" or "avx512"; "": the fastest that this machine has
+	ISA     string // "plain", "avx2", "avx512" or "neon"; "": the fastest that this machine has
 }
 
 var _ trainer.Backend = Backend{}

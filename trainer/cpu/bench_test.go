@@ -13,7 +13,7 @@ import (
 // tokens each, dropout on, AdamW, a vocabulary of 30,522.
 func BenchmarkStep(b *testing.B) {
 	for _, preset := range []string{"tiny", "mini"} {
-		for _, isa := range []string{"avx2", "avx512"} {
+		for _, isa := range []string{"avx2", "avx512", "neon"} {
 			for _, threads := range []int{1, 2} {
 				b.Run(fmt.Sprintf("%s/%s/%d threads", preset, isa, threads), func(b *testing.B) {
 					benchmarkStep(b, preset, Backend{Threads: threads, ISA: isa})

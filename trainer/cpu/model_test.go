@@ -166,7 +166,7 @@ func TestInstructionSetsAgree(t *testing.T) {
 	realdata.Vectors(t, "AVX2")
 	realdata.Vectors(t, "AVX-512 BW")
 	want := trainSome[float32](t, trainer.Float32, trainer.AdamW, Backend{Threads: 1, ISA: "plain"}, trainer.Alone{}, 3)
-	for _, isa := range []string{"avx2", "avx512"} {
+	for _, isa := range []string{"avx2", "avx512", "neon"} {
 		if _, err := kernel.For[float32](kernel.ISA(isa)); err != nil {
 			continue
 		}

@@ -148,13 +148,15 @@ type way struct {
 // eachWay runs f in double precision, and in single with every instruction set
 // of the machine.
 func eachWay(t *testing.T, f func(t *testing.T, w way)) {
-	for _, w := range []way{{trainer.Float64, ""}, {trainer.Float32, "plain"}, {trainer.Float32, "avx2"}, {trainer.Float32, "avx512"}} {
+	for _, w := range []way{{trainer.Float64, ""}, {trainer.Float32, "plain"}, {trainer.Float32, "avx2"}, {trainer.Float32, "avx512"}, {trainer.Float32, "neon"}} {
 		t.Run(string(w.precision)+" "+w.isa, func(t *testing.T) {
 			switch w.isa {
 			case "avx2":
 				realdata.Instructions(t, "AVX2")
 			case "avx512":
 				realdata.Instructions(t, "AVX-512 BW")
+			case "neon":
+				realdata.Instructions(t, "NEON")
 			}
 			f(t, w)
 		})

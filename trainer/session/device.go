@@ -25,7 +25,7 @@ type Device struct {
 	Deterministic bool              // GPU: results are bit-for-bit reproducible, at a lower speed; CPU results always are
 	Threads       int               // CPU: 0 means one per processor; does not affect results
 	Profile       bool              // GPU: [Opened.ModelTime] can measure kernels
-	ISA           string            // CPU: instruction set "avx512", "avx2" or "plain"; "" means the fastest available
+	ISA           string            // CPU: instruction set "avx512", "avx2", "neon" or "plain"; "" means the fastest available
 }
 
 // Kinds of devices.

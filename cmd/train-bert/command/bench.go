@@ -62,7 +62,7 @@ file FILE. docs/multi-gpu.md lists the fields.`,
 	addTrainingDevice(fs, &o.Device)
 	fs.Var(tokenCount(&o.MicroBatchTokens), "micro-batch-tokens", "with --data: maximum number of tokens in a micro-batch; auto: a number suited to the device")
 	fs.IntVar(&o.Readers, "readers", 0, "number of threads that read examples ahead")
-	fs.StringVar(&o.Device.ISA, "isa", "", "instruction set of the CPU: avx512, avx2 or plain; default: the fastest available")
+	fs.StringVar(&o.Device.ISA, "isa", "", "instruction set of the CPU: avx512, avx2, neon or plain; default: the fastest available")
 	fs.IntVar(&o.Rounds, "rounds", o.Rounds, "number of rounds; the median is printed")
 	fs.Float64Var(&o.Seconds, "seconds", o.Seconds, "duration of a round")
 	fs.BoolVar(&o.Device.Profile, "model-time", false, "on a GPU: print the time of each kernel of a step beside that of a model on paper")

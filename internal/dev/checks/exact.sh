@@ -8,5 +8,5 @@ tests='EveryProcessor|PackageMath|ThoseOfPackageCRC32|BytesOfTheFormat|AuthorsVe
 # What vector code computes, compared with plain code.
 tests+='|Refill|Permutation|Vector|PlainLoops|PiecesAreFetched|ValidityOf|ValidUTF8|SkippingBy|RunsExpand|RunsOfAny|TheChecksumEquals'
 tests+='|FuzzCut|FuzzCRC|FuzzRuns|FuzzBlock|FuzzAppend'
-tests+='|ReferenceOnTheCases|ProfileHFGives|OfNLTK$|RobertaGives|Pinned|HeldOutShare|ElementFunctions|ProductsEqualGonums|ATinyModelLearnsAsRecorded'
+tests+='|ReferenceOnTheCases|ProfileHFGives|OfNLTK$|RobertaGives|Pinned|HeldOutShare|ElementFunctions|ProductsEqualGonums|ATileIs|AdamEquals|MomentsWithout|ExtremesStay|InstructionSetsAgree|ATinyModelLearnsAsRecorded'
 go test -trimpath -vet=off -short -run "$tests" "$@" "${packages[@]}"

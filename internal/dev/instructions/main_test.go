@@ -53,7 +53,7 @@ func TestTooManyInstructionsAreAnError(t *testing.T) {
 		{map[string]uint64{"a": 100, sha256Package: 900}, map[string]uint64{"a": 131, sha256Package: 1}, "1.31 times"},
 		{map[string]uint64{sha256Package: 900}, map[string]uint64{"a": 1}, "no instructions"},
 	} {
-		err := table(new(strings.Builder), test.amd64, test.arm64)
+		err := table(new(strings.Builder), test.amd64, test.arm64, 1.3)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%v and %v: got %v, want %q", test.amd64, test.arm64, err, test.want)
 		}

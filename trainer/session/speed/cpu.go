@@ -3,6 +3,7 @@ package speed
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"pretext/trainer"
@@ -18,8 +19,13 @@ type Capacity struct {
 	FLOPS     float64 `json:"flop_per_second"`
 }
 
-// isas lists the instruction sets, the fastest first.
-var isas = []string{"avx512", "avx2", "plain"}
+// isas lists the instruction sets of this kind of processor, the fastest first.
+var isas = func() []string {
+	if runtime.GOARCH == "arm64" {
+		return []string{"neon", "plain"}
+	}
+	return []string{"avx512", "avx2", "plain"}
+}()
 
 // CPU measures the speed of the CPU with each instruction set, in the order of
 // isas. Each takes about half a second.

@@ -31,31 +31,33 @@ func copyOf(dst, src []float32) []float32 {
 
 func BenchmarkGemm(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, isa := range []ISA{Plain, AVX2, AVX512} {
+	for _, isa := range []ISA{Plain, AVX2, AVX512, NEON} {
 		s, err := For[float32](isa)
 		if err != nil {
 			continue
 		}
-		for _, size := range [][3]int{{128, 768, 768}, {512, 4096, 1024}, {1024, 512, 128}, {160, 30522, 128}, {128, 128, 64}} {
+		for _, size := range [][3]int{{128, 768, 768}, {512, 4096, 1024}, {1024, 512, 128}, {160, 30522, 128}, {128, 128, 64}, {128, 64, 128}, {160, 128, 30522}, {1024, 256, 1024}, {1024, 1024, 256}, {1024, 512, 2048}} {
 			m, n, k := size[0], size[1], size[2]
 			a, w, c := randomFloats(r, m*k), randomFloats(r, n*k), make([]float32, m*n)
-			b.Run(fmt.Sprintf("%s/%dx%dx%d", isa, m, n, k), func(b *testing.B) {
-				g := NewGemm(s, NewPool(0))
-				b.ReportAllocs()
-				b.SetBytes(int64(4 * (m*k + n*k + m*n)))
-				start := cpuSeconds(b)
-				for b.Loop() {
-					g.Mul(m, n, k, Rows(a, k), Rows(w, k).T(), c, n, false)
-				}
-				b.ReportMetric(2e-9*float64(m*n*k)*float64(b.N)/(cpuSeconds(b)-start), "GFLOP/cpu-s")
-			})
+			for form, of := range map[string][2]Matrix[float32]{"NT": {Rows(a, k), Rows(w, k).T()}, "NN": {Rows(a, k), Rows(w, n)}, "TN": {Rows(a, m).T(), Rows(w, n)}} {
+				b.Run(fmt.Sprintf("%s/%dx%dx%d/%s", isa, m, n, k, form), func(b *testing.B) {
+					g := NewGemm(s, NewPool(1))
+					b.ReportAllocs()
+					b.SetBytes(int64(4 * (m*k + n*k + m*n)))
+					start := cpuSeconds(b)
+					for b.Loop() {
+						g.Mul(m, n, k, of[0], of[1], c, n, false)
+					}
+					b.ReportMetric(2e-9*float64(m*n*k)*float64(b.N)/(cpuSeconds(b)-start), "GFLOP/cpu-s")
+				})
+			}
 		}
 	}
 }
 
 func BenchmarkElements(b *testing.B) {
 	x := randomFloats(rand.New(rand.NewPCG(1, 2)), 1<<14)
-	for _, isa := range []ISA{Plain, AVX2, AVX512} {
+	for _, isa := range []ISA{Plain, AVX2, AVX512, NEON} {
 		s, err := For[float32](isa)
 		if err != nil {
 			continue

@@ -3,10 +3,19 @@
 package kernel
 
 //go:noescape
-func microAVX2(k int, a, b, c *float32, ldc int, add bool)
+func microAVX2(k int, a, b, c *float32, ldc int, add bool, aStep, bStep int)
 
 //go:noescape
-func microRowsAVX2(k int, a, b, c *float32, ldc int, add bool, lda int)
+func microRowsAVX2(k int, a, b, c *float32, ldc int, add bool, lda, bStep int)
+
+//go:noescape
+func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+
+//go:noescape
+func copyEightsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+
+//go:noescape
+func copyPanelsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
 
 //go:noescape
 func expSumAVX2(x *float32, n int, shift *float32, table *float32, sums *float32)
@@ -42,6 +51,15 @@ func adamAVX2(c, w, m, v, q *float32, n int, direction bool)
 func squaresAVX2(x *float32, n int, sums *float64)
 
 //go:noescape
+func addAVX2(x, y *float32, n int)
+
+//go:noescape
+func mulAddAVX2(x, y, z *float32, n int)
+
+//go:noescape
+func scaleAVX2(x *float32, n int, by *float32)
+
+//go:noescape
 func sumAVX2(x *float32, n int, sums *float32)
 
 //go:noescape
@@ -63,49 +81,42 @@ func normGradAVX2(dx, dy, x, gain *float32, n int, c *float32)
 func softmaxGradAVX2(dp, p *float32, n int, c *float32)
 
 //go:noescape
-func addAVX2(x, y *float32, n int)
+func microAVX512(k int, a, b, c *float32, ldc int, add bool, aStep, bStep int)
 
-//go:noescape
-func mulAddAVX2(x, y, z *float32, n int)
-
-//go:noescape
-func scaleAVX2(x *float32, n int, by *float32)
-
-//go:noescape
-func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
-
-//go:noescape
-func copyEightsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
-
-//go:noescape
-func copyPanelsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
-
-//go:noescape
-func microAVX512(k int, a, b, c *float32, ldc int, add bool)
-
-func (l level) microAny(k int, a, b, c *float32, ldc int, add bool) {
+func microAny(l level, k int, a, b, c *float32, ldc int, add bool, aStep, bStep int) {
 	if l.wide {
-		microAVX512(k, a, b, c, ldc, add)
+		microAVX512(k, a, b, c, ldc, add, aStep, bStep)
 	} else {
-		microAVX2(k, a, b, c, ldc, add)
+		microAVX2(k, a, b, c, ldc, add, aStep, bStep)
 	}
 }
 
 //go:noescape
-func microRowsAVX512(k int, a, b, c *float32, ldc int, add bool, lda int)
+func microRowsAVX512(k int, a, b, c *float32, ldc int, add bool, lda, bStep int)
 
-func (l level) microRowsAny(k int, a, b, c *float32, ldc int, add bool, lda int) {
+func microRowsAny(l level, k int, a, b, c *float32, ldc int, add bool, lda, bStep int) {
 	if l.wide {
-		microRowsAVX512(k, a, b, c, ldc, add, lda)
+		microRowsAVX512(k, a, b, c, ldc, add, lda, bStep)
 	} else {
-		microRowsAVX2(k, a, b, c, ldc, add, lda)
+		microRowsAVX2(k, a, b, c, ldc, add, lda, bStep)
+	}
+}
+
+//go:noescape
+func copyPanelsAVX512(dst *float32, dstStride int, src *float32, srcStride int, k int)
+
+func copyPanelsAny(l level, dst *float32, dstStride int, src *float32, srcStride int, k int) {
+	if l.wide {
+		copyPanelsAVX512(dst, dstStride, src, srcStride, k)
+	} else {
+		copyPanelsAVX2(dst, dstStride, src, srcStride, k)
 	}
 }
 
 //go:noescape
 func expSumAVX512(x *float32, n int, shift *float32, table *float32, sums *float32)
 
-func (l level) expSumAny(x *float32, n int, shift *float32, table *float32, sums *float32) {
+func expSumAny(l level, x *float32, n int, shift *float32, table *float32, sums *float32) {
 	if l.wide {
 		expSumAVX512(x, n, shift, table, sums)
 	} else {
@@ -116,7 +127,7 @@ func (l level) expSumAny(x *float32, n int, shift *float32, table *float32, sums
 //go:noescape
 func expSumsAVX512(sums, x, shift *float32, n int, table *float32)
 
-func (l level) expSumsAny(sums, x, shift *float32, n int, table *float32) {
+func expSumsAny(l level, sums, x, shift *float32, n int, table *float32) {
 	if l.wide {
 		expSumsAVX512(sums, x, shift, n, table)
 	} else {
@@ -127,7 +138,7 @@ func (l level) expSumsAny(sums, x, shift *float32, n int, table *float32) {
 //go:noescape
 func expScaleAVX512(x, shift, by *float32, n int, table *float32, sums *float32)
 
-func (l level) expScaleAny(x, shift, by *float32, n int, table *float32, sums *float32) {
+func expScaleAny(l level, x, shift, by *float32, n int, table *float32, sums *float32) {
 	if l.wide {
 		expScaleAVX512(x, shift, by, n, table, sums)
 	} else {
@@ -138,7 +149,7 @@ func (l level) expScaleAny(x, shift, by *float32, n int, table *float32, sums *f
 //go:noescape
 func addMaxAVX512(x, top *float32, n int, by *float32)
 
-func (l level) addMaxAny(x, top *float32, n int, by *float32) {
+func addMaxAny(l level, x, top *float32, n int, by *float32) {
 	if l.wide {
 		addMaxAVX512(x, top, n, by)
 	} else {
@@ -149,7 +160,7 @@ func (l level) addMaxAny(x, top *float32, n int, by *float32) {
 //go:noescape
 func maxAVX512(x *float32, n int, top *float32)
 
-func (l level) maxAny(x *float32, n int, top *float32) {
+func maxAny(l level, x *float32, n int, top *float32) {
 	if l.wide {
 		maxAVX512(x, n, top)
 	} else {
@@ -160,7 +171,7 @@ func (l level) maxAny(x *float32, n int, top *float32) {
 //go:noescape
 func geluAVX512(y, x *float32, n int, table *float32)
 
-func (l level) geluAny(y, x *float32, n int, table *float32) {
+func geluAny(l level, y, x *float32, n int, table *float32) {
 	if l.wide {
 		geluAVX512(y, x, n, table)
 	} else {
@@ -171,7 +182,7 @@ func (l level) geluAny(y, x *float32, n int, table *float32) {
 //go:noescape
 func geluGradAVX512(y, x *float32, n int, table *float32)
 
-func (l level) geluGradAny(y, x *float32, n int, table *float32) {
+func geluGradAny(l level, y, x *float32, n int, table *float32) {
 	if l.wide {
 		geluGradAVX512(y, x, n, table)
 	} else {
@@ -182,7 +193,7 @@ func (l level) geluGradAny(y, x *float32, n int, table *float32) {
 //go:noescape
 func erfGeluAVX512(y, x *float32, n int, table *float32)
 
-func (l level) erfGeluAny(y, x *float32, n int, table *float32) {
+func erfGeluAny(l level, y, x *float32, n int, table *float32) {
 	if l.wide {
 		erfGeluAVX512(y, x, n, table)
 	} else {
@@ -193,7 +204,7 @@ func (l level) erfGeluAny(y, x *float32, n int, table *float32) {
 //go:noescape
 func erfGeluGradAVX512(y, x *float32, n int, table *float32)
 
-func (l level) erfGeluGradAny(y, x *float32, n int, table *float32) {
+func erfGeluGradAny(l level, y, x *float32, n int, table *float32) {
 	if l.wide {
 		erfGeluGradAVX512(y, x, n, table)
 	} else {
@@ -204,7 +215,7 @@ func (l level) erfGeluGradAny(y, x *float32, n int, table *float32) {
 //go:noescape
 func adamAVX512(c, w, m, v, q *float32, n int, direction bool)
 
-func (l level) adamAny(c, w, m, v, q *float32, n int, direction bool) {
+func adamAny(l level, c, w, m, v, q *float32, n int, direction bool) {
 	if l.wide {
 		adamAVX512(c, w, m, v, q, n, direction)
 	} else {
@@ -215,7 +226,7 @@ func (l level) adamAny(c, w, m, v, q *float32, n int, direction bool) {
 //go:noescape
 func squaresAVX512(x *float32, n int, sums *float64)
 
-func (l level) squaresAny(x *float32, n int, sums *float64) {
+func squaresAny(l level, x *float32, n int, sums *float64) {
 	if l.wide {
 		squaresAVX512(x, n, sums)
 	} else {
@@ -224,86 +235,9 @@ func (l level) squaresAny(x *float32, n int, sums *float64) {
 }
 
 //go:noescape
-func sumAVX512(x *float32, n int, sums *float32)
-
-func (l level) sumAny(x *float32, n int, sums *float32) {
-	if l.wide {
-		sumAVX512(x, n, sums)
-	} else {
-		sumAVX2(x, n, sums)
-	}
-}
-
-//go:noescape
-func dotAVX512(x, y *float32, n int, sums *float32)
-
-func (l level) dotAny(x, y *float32, n int, sums *float32) {
-	if l.wide {
-		dotAVX512(x, y, n, sums)
-	} else {
-		dotAVX2(x, y, n, sums)
-	}
-}
-
-//go:noescape
-func centerAVX512(y, x *float32, n int, by, sums *float32)
-
-func (l level) centerAny(y, x *float32, n int, by, sums *float32) {
-	if l.wide {
-		centerAVX512(y, x, n, by, sums)
-	} else {
-		centerAVX2(y, x, n, by, sums)
-	}
-}
-
-//go:noescape
-func affineAVX512(y, x, gain, bias *float32, n int, by *float32)
-
-func (l level) affineAny(y, x, gain, bias *float32, n int, by *float32) {
-	if l.wide {
-		affineAVX512(y, x, gain, bias, n, by)
-	} else {
-		affineAVX2(y, x, gain, bias, n, by)
-	}
-}
-
-//go:noescape
-func normSumsAVX512(dy, x, gain *float32, n int, sums *float32)
-
-func (l level) normSumsAny(dy, x, gain *float32, n int, sums *float32) {
-	if l.wide {
-		normSumsAVX512(dy, x, gain, n, sums)
-	} else {
-		normSumsAVX2(dy, x, gain, n, sums)
-	}
-}
-
-//go:noescape
-func normGradAVX512(dx, dy, x, gain *float32, n int, c *float32)
-
-func (l level) normGradAny(dx, dy, x, gain *float32, n int, c *float32) {
-	if l.wide {
-		normGradAVX512(dx, dy, x, gain, n, c)
-	} else {
-		normGradAVX2(dx, dy, x, gain, n, c)
-	}
-}
-
-//go:noescape
-func softmaxGradAVX512(dp, p *float32, n int, c *float32)
-
-func (l level) softmaxGradAny(dp, p *float32, n int, c *float32) {
-	if l.wide {
-		softmaxGradAVX512(dp, p, n, c)
-	} else {
-		softmaxGradAVX2(dp, p, n, c)
-	}
-}
-
-//go:noescape
 func addAVX512(x, y *float32, n int)
 
-func (l level) addAny(x, y *float32, n int) {
+func addAny(l level, x, y *float32, n int) {
 	if l.wide {
 		addAVX512(x, y, n)
 	} else {
@@ -314,7 +248,7 @@ func (l level) addAny(x, y *float32, n int) {
 //go:noescape
 func mulAddAVX512(x, y, z *float32, n int)
 
-func (l level) mulAddAny(x, y, z *float32, n int) {
+func mulAddAny(l level, x, y, z *float32, n int) {
 	if l.wide {
 		mulAddAVX512(x, y, z, n)
 	} else {
@@ -325,7 +259,7 @@ func (l level) mulAddAny(x, y, z *float32, n int) {
 //go:noescape
 func scaleAVX512(x *float32, n int, by *float32)
 
-func (l level) scaleAny(x *float32, n int, by *float32) {
+func scaleAny(l level, x *float32, n int, by *float32) {
 	if l.wide {
 		scaleAVX512(x, n, by)
 	} else {
@@ -334,12 +268,78 @@ func (l level) scaleAny(x *float32, n int, by *float32) {
 }
 
 //go:noescape
-func copyPanelsAVX512(dst *float32, dstStride int, src *float32, srcStride int, k int)
+func sumAVX512(x *float32, n int, sums *float32)
 
-func (l level) copyPanelsAny(dst *float32, dstStride int, src *float32, srcStride int, k int) {
+func sumAny(l level, x *float32, n int, sums *float32) {
 	if l.wide {
-		copyPanelsAVX512(dst, dstStride, src, srcStride, k)
+		sumAVX512(x, n, sums)
 	} else {
-		copyPanelsAVX2(dst, dstStride, src, srcStride, k)
+		sumAVX2(x, n, sums)
+	}
+}
+
+//go:noescape
+func dotAVX512(x, y *float32, n int, sums *float32)
+
+func dotAny(l level, x, y *float32, n int, sums *float32) {
+	if l.wide {
+		dotAVX512(x, y, n, sums)
+	} else {
+		dotAVX2(x, y, n, sums)
+	}
+}
+
+//go:noescape
+func centerAVX512(y, x *float32, n int, by, sums *float32)
+
+func centerAny(l level, y, x *float32, n int, by, sums *float32) {
+	if l.wide {
+		centerAVX512(y, x, n, by, sums)
+	} else {
+		centerAVX2(y, x, n, by, sums)
+	}
+}
+
+//go:noescape
+func affineAVX512(y, x, gain, bias *float32, n int, by *float32)
+
+func affineAny(l level, y, x, gain, bias *float32, n int, by *float32) {
+	if l.wide {
+		affineAVX512(y, x, gain, bias, n, by)
+	} else {
+		affineAVX2(y, x, gain, bias, n, by)
+	}
+}
+
+//go:noescape
+func normSumsAVX512(dy, x, gain *float32, n int, sums *float32)
+
+func normSumsAny(l level, dy, x, gain *float32, n int, sums *float32) {
+	if l.wide {
+		normSumsAVX512(dy, x, gain, n, sums)
+	} else {
+		normSumsAVX2(dy, x, gain, n, sums)
+	}
+}
+
+//go:noescape
+func normGradAVX512(dx, dy, x, gain *float32, n int, c *float32)
+
+func normGradAny(l level, dx, dy, x, gain *float32, n int, c *float32) {
+	if l.wide {
+		normGradAVX512(dx, dy, x, gain, n, c)
+	} else {
+		normGradAVX2(dx, dy, x, gain, n, c)
+	}
+}
+
+//go:noescape
+func softmaxGradAVX512(dp, p *float32, n int, c *float32)
+
+func softmaxGradAny(l level, dp, p *float32, n int, c *float32) {
+	if l.wide {
+		softmaxGradAVX512(dp, p, n, c)
+	} else {
+		softmaxGradAVX2(dp, p, n, c)
 	}
 }

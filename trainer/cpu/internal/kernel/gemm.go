@@ -9,6 +9,18 @@ const (
 	nBlock = 512
 )
 
+// Where a matrix is used as it lies in memory, although that takes more pages and lines of the
+// cache than a packed one. It pays in small products, as of attention: B if at most directRows
+// rows of A are multiplied with it, and it has at most directDepth rows, or rows that are at
+// most directStride elements apart; columns of A if they have at most directDepth elements,
+// and are multiplied with at most directPanels panels.
+const (
+	directRows   = 256
+	directDepth  = 256
+	directStride = 512
+	directPanels = 8
+)
+
 // A Matrix is a view of a slice as a matrix. Element (i, j) is Data[i*Stride+j]; if Trans
 // is set, it is Data[j*Stride+i].
 type Matrix[T Float] struct {
@@ -60,11 +72,25 @@ func (g *Gemm[T]) Mul(m, n, k int, a, b Matrix[T], c []T, ldc int, add bool) {
 	for n0 := 0; n0 < n; n0 += nBlock {
 		nb := min(nBlock, n-n0)
 		for k0 := 0; k0 < k; k0 += kBlock {
-			kb := min(kBlock, k-k0)
-			g.b = grow(g.b, g.Width(nb)*kb+slack)
-			g.packB(g.b, b, area{n0, nb, k0, kb})
-			g.block(product[T]{a: a, b: g.b, m: m, k0: k0, kb: kb, nb: nb, c: c[n0:], ldc: ldc, add: add || k0 > 0})
+			p := product[T]{a: a, m: m, k: k, k0: k0, kb: min(kBlock, k-k0), nb: nb, c: c[n0:], ldc: ldc, add: add || k0 > 0}
+			g.right(&p, b, n0, k)
+			g.block(p)
 		}
+	}
+}
+
+// right sets the right-hand side of a product to columns of b, which has k rows, from n0.
+func (g *Gemm[T]) right(p *product[T], b Matrix[T], n0, k int) {
+	nr, whole := g.set.NR, 0
+	if !b.Trans && p.m <= directRows && (k <= directDepth || b.Stride <= directStride) {
+		whole = p.nb / nr * nr
+		p.direct, p.step = b.Data[min(len(b.Data), p.k0*b.Stride+n0):], b.Stride
+		p.panels = whole / nr
+	}
+	if rest := p.nb - whole; rest > 0 {
+		g.b = grow(g.b, g.Width(rest)*p.kb+slack)
+		g.packB(g.b, b, area{n0 + whole, rest, p.k0, p.kb})
+		p.b = g.b
 	}
 }
 
@@ -93,7 +119,7 @@ func (g *Gemm[T]) Width(n int) int { return g.panels(n) * g.set.NR }
 // goroutine; worker is the goroutine's number in the pool.
 func (g *Gemm[T]) MulPacked(worker, m, n int, a Matrix[T], b *Packed[T], c []T, ldc int, add bool) {
 	for k0 := 0; k0 < b.k; k0 += kBlock {
-		p := product[T]{a: a, b: b.data[k0*b.n:], m: m, k0: k0, kb: min(kBlock, b.k-k0), nb: n, c: c, ldc: ldc, add: add || k0 > 0}
+		p := product[T]{a: a, b: b.data[k0*b.n:], m: m, k: b.k, k0: k0, kb: min(kBlock, b.k-k0), nb: n, c: c, ldc: ldc, add: add || k0 > 0}
 		for m0 := 0; m0 < m; m0 += g.set.MR {
 			g.tiles(&g.work[worker], p, m0, 0, g.panels(n))
 		}
@@ -105,12 +131,23 @@ func (g *Gemm[T]) panels(n int) int { return (n + g.set.NR - 1) / g.set.NR }
 
 // A product is the part of a multiplication done with one packed block of B.
 type product[T Float] struct {
-	a             Matrix[T]
-	b             []T
-	m, k0, kb, nb int
-	c             []T
-	ldc           int
-	add           bool
+	a            Matrix[T]
+	direct       []T // the first panels of B, where they are
+	panels, step int // their number; elements from one row to the next
+	b            []T // the other panels, packed
+	m, k         int // rows of A, and its columns in all blocks
+	k0, kb, nb   int
+	c            []T
+	ldc          int
+	add          bool
+}
+
+// right returns a panel of B and the elements from one row to the next.
+func (p *product[T]) right(panel, nr int) ([]T, int) {
+	if panel < p.panels {
+		return p.direct[panel*nr:], p.step
+	}
+	return p.b[(panel-p.panels)*nr*p.kb:], nr
 }
 
 // tilesAtOnce is the number of tiles, one below the other, in a thread's unit of work.
@@ -139,11 +176,14 @@ func (g *Gemm[T]) block(p product[T]) {
 func (g *Gemm[T]) tiles(w *gemmWorker[T], p product[T], m0, first, last int) {
 	mr, nr := g.set.MR, g.set.NR
 	mb := min(mr, p.m-m0)
-	direct := g.set.MicroRows != nil && !p.a.Trans && mb == mr
-	a := w.aPack
-	if direct {
+	a, aStep := w.aPack, mr
+	rows := g.set.MicroRows != nil && !p.a.Trans && mb == mr
+	switch {
+	case rows:
 		a = p.a.Data[m0*p.a.Stride+p.k0:]
-	} else {
+	case p.a.Trans && mb == mr && p.k <= directDepth && last-first <= directPanels:
+		a, aStep = p.a.Data[p.k0*p.a.Stride+m0:], p.a.Stride
+	default:
 		g.set.pack(a, p.a, area{m0, mb, p.k0, p.kb}, mr)
 	}
 	for panel := first; panel < last; panel++ {
@@ -154,11 +194,11 @@ func (g *Gemm[T]) tiles(w *gemmWorker[T], p product[T], m0, first, last int) {
 		if !whole {
 			c, ldc, add = w.tile, nr, false
 		}
-		b := p.b[panel*nr*p.kb : (panel+1)*nr*p.kb]
-		if direct {
-			g.set.MicroRows(p.kb, a, p.a.Stride, b, c, ldc, add)
+		b, bStep := p.right(panel, nr)
+		if rows {
+			g.set.MicroRows(p.kb, a, p.a.Stride, b, bStep, c, ldc, add)
 		} else {
-			g.set.Micro(p.kb, a, b, c, ldc, add)
+			g.set.Micro(p.kb, a, aStep, b, bStep, c, ldc, add)
 		}
 		if !whole {
 			copyTile(p.c[m0*p.ldc+n0:], w.tile, mb, nb, p.ldc, nr, p.add)

@@ -6,6 +6,10 @@ package main
 
 // loop writes a loop that runs body once for each full register; CX counts floats.
 func (s isa) loop(name string, body func(), pointers ...string) {
+	if s.neon != nil {
+		s.neonLoop(name, body, pointers)
+		return
+	}
 	s.p("SHRQ $%d, CX", map[int]int{8: 3, 16: 4}[s.width])
 	s.p("JEQ %sEnd", name)
 	s.label(name)
@@ -211,16 +215,16 @@ func (s isa) signOf(mask, x, dst int) {
 
 // adam generates the assembly function that optim.Update describes; c holds Scale, Beta1,
 // Rest1, Beta2, Rest2, C1, C2, Epsilon, Decay and Rate. The function makes the processor
-// flush subnormal numbers to zero (bits 6 and 15 of the control register). Without a
+// flush subnormal numbers to zero (bits 6 and 15 of the control register, bit 24 of NEON's). Without a
 // gradient, moments decay to subnormal numbers, with which arithmetic is a hundred times
 // slower, and because of rounding they would never reach zero.
 func (s isa) adam() {
-	args := s.head("adam", "c, w, m, v, q *float32, n int, direction bool", 8)
-	s.p("STMXCSR saved-4(SP)")
-	s.p("MOVL saved-4(SP), AX")
-	s.p("ORL $0x8040, AX")
-	s.p("MOVL AX, flushing-8(SP)")
-	s.p("LDMXCSR flushing-8(SP)")
+	frame := 8
+	if s.neon != nil {
+		frame = 0
+	}
+	args := s.head("adam", "c, w, m, v, q *float32, n int, direction bool", frame)
+	s.flushSubnormals()
 	s.load(args, "R9 DX R10 R11 SI CX AX")
 	s.loop("next", func() {
 		s.p("VMOVUPS (SI), %s", s.r(0))
@@ -245,18 +249,55 @@ func (s isa) adam() {
 		s.p("VMOVUPS (DX), %s", s.r(3))
 		s.constant(8, 5)
 		s.p("VFMADD231PS %s, %s, %s", s.r(5), s.r(3), s.r(1)) // u
-		s.p("TESTL AX, AX")
-		s.p("JEQ move")
+		s.jumpUnless("move")
 		s.p("VMOVUPS %s, (SI)", s.r(1))
-		s.p("JMP moved")
+		s.jump("moved")
 		s.label("move")
 		s.constant(9, 5)
 		s.p("VFNMADD231PS %s, %s, %s", s.r(5), s.r(1), s.r(3))
 		s.p("VMOVUPS %s, (DX)", s.r(3))
 		s.label("moved")
 	}, "SI", "DX", "R10", "R11")
-	s.p("LDMXCSR saved-4(SP)")
+	if s.neon != nil {
+		s.neon.line("WORD $%#x // MSR FPCR, R14", 0xd51b4400|14)
+	} else {
+		s.p("LDMXCSR saved-4(SP)")
+	}
 	s.end()
+}
+
+// flushSubnormals writes instructions that save the control register of floats and make the
+// processor flush subnormal numbers.
+func (s isa) flushSubnormals() {
+	if s.neon != nil {
+		s.neon.line("WORD $%#x // MRS FPCR, R14", 0xd53b4400|14)
+		s.neon.line("ORR $0x1000000, R14, R15")
+		s.neon.line("WORD $%#x // MSR FPCR, R15", 0xd51b4400|15)
+		return
+	}
+	s.p("STMXCSR saved-4(SP)")
+	s.p("MOVL saved-4(SP), AX")
+	s.p("ORL $0x8040, AX")
+	s.p("MOVL AX, flushing-8(SP)")
+	s.p("LDMXCSR flushing-8(SP)")
+}
+
+// jumpUnless writes a jump that is taken if AX is zero.
+func (s isa) jumpUnless(label string) {
+	if s.neon != nil {
+		s.neon.line("CBZ R5, %s", label)
+		return
+	}
+	s.p("TESTL AX, AX")
+	s.p("JEQ %s", label)
+}
+
+func (s isa) jump(label string) {
+	if s.neon != nil {
+		s.neon.line("B %s", label)
+		return
+	}
+	s.p("JMP %s", label)
 }
 
 // times multiplies a register by a constant.
@@ -267,6 +308,10 @@ func (s isa) times(c, x int) {
 
 // squares generates the assembly function that adds up x² in double precision.
 func (s isa) squares() {
+	if s.neon != nil {
+		s.neonSquares()
+		return
+	}
 	s.text("squares", "x *float32, n int, sums *float64", "SI CX DX")
 	s.zero(0)
 	s.zero(1)

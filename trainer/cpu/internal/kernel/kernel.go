@@ -34,6 +34,7 @@ const (
 	Plain  ISA = "plain"
 	AVX2   ISA = "avx2"   // with FMA
 	AVX512 ISA = "avx512" // F, DQ, BW, VL
+	NEON   ISA = "neon"   // of every arm64 processor
 )
 
 // A Set holds the inner loops of one instruction set.
@@ -98,15 +99,15 @@ type Set[T Float] struct {
 type Tiles[T Float] struct {
 	MR, NR int // rows and columns of a tile
 
-	// Micro computes a tile of C from k columns of A, packed as rows of MR elements, and
-	// k rows of B, packed as rows of NR: c[i*ldc+j] = Σp a[p*MR+i]·b[p*NR+j]. If add is
-	// set, it adds to c instead.
-	Micro func(k int, a, b, c []T, ldc int, add bool)
+	// Micro computes a tile of C from k columns of MR elements of A, aStep elements apart, and
+	// k rows of NR elements of B, bStep apart: c[i*ldc+j] = Σp a[p*aStep+i]·b[p*bStep+j]. If
+	// add is set, it adds to c instead. Packed matrices have the steps MR and NR.
+	Micro func(k int, a []T, aStep int, b []T, bStep int, c []T, ldc int, add bool)
 
-	// MicroRows is like Micro, for an A that is not packed. The rows of A are lda elements
-	// apart: a[i*lda+p] replaces a[p*MR+i]. The result has the same bits. MicroRows is nil
-	// if packing is as fast.
-	MicroRows func(k int, a []T, lda int, b, c []T, ldc int, add bool)
+	// MicroRows is like Micro, for an A with rows that are lda elements apart: a[i*lda+p]
+	// replaces a[p*aStep+i]. The result has the same bits. MicroRows is nil if packing is as
+	// fast.
+	MicroRows func(k int, a []T, lda int, b []T, bStep int, c []T, ldc int, add bool)
 
 	// Transpose8 computes dst[p*dstStride+r] = src[r*srcStride+p] for eight rows r and k
 	// columns p; k is a multiple of 8. CopyEights and CopyPanels compute

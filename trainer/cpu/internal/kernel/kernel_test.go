@@ -26,13 +26,15 @@ func randomFloats(r *rand.Rand, n int) []float32 {
 
 // eachSet runs f with every set of this machine.
 func eachSet(t *testing.T, f func(t *testing.T, s *Set[float32])) {
-	for _, isa := range []ISA{Plain, AVX2, AVX512} {
+	for _, isa := range []ISA{Plain, AVX2, AVX512, NEON} {
 		t.Run(string(isa), func(t *testing.T) {
 			switch isa {
 			case AVX2:
 				realdata.Instructions(t, "AVX2")
 			case AVX512:
 				realdata.Instructions(t, "AVX-512 BW")
+			case NEON:
+				realdata.Instructions(t, "NEON")
 			}
 			s, err := For[float32](isa)
 			if err != nil {
@@ -127,24 +129,33 @@ func TestProductsWiderThanABlockEqualGonums(t *testing.T) {
 	})
 }
 
-func TestATileIsTheSameBitsWhetherAIsPackedOrNot(t *testing.T) {
+func TestATileIsTheSameBitsWhereverItsOperandsAre(t *testing.T) {
 	eachSet(t, func(t *testing.T, s *Set[float32]) {
-		if s.MicroRows == nil {
-			t.Skip("this set packs always")
-		}
 		r := rand.New(rand.NewPCG(4, 2))
 		for _, k := range []int{1, 3, 4, 7, 64, kBlock} {
-			lda := k + 5
-			a, b := randomFloats(r, (s.MR-1)*lda+k), randomFloats(r, k*s.NR)
-			packed := make([]float32, s.MR*k+slack)
-			s.pack(packed, Rows(a, lda), area{0, s.MR, 0, k}, s.MR)
+			lda, aStep, bStep := k+5, s.MR+5, s.NR+3
+			a, b := randomFloats(r, (s.MR-1)*lda+k), randomFloats(r, (k-1)*bStep+s.NR)
+			aPacked, bPacked, columns := make([]float32, s.MR*k+slack), make([]float32, s.NR*k+slack), make([]float32, (k-1)*aStep+s.MR)
+			s.pack(aPacked, Rows(a, lda), area{0, s.MR, 0, k}, s.MR)
+			s.pack(bPacked, Rows(b, bStep).T(), area{0, s.NR, 0, k}, s.NR)
+			for p := range k {
+				copy(columns[p*aStep:], aPacked[p*s.MR:(p+1)*s.MR])
+			}
 			for _, add := range []bool{false, true} {
-				want := randomFloats(r, s.MR*s.NR)
-				got := slices.Clone(want)
-				s.Micro(k, packed, b, want, s.NR, add)
-				s.MicroRows(k, a, lda, b, got, s.NR, add)
+				start := randomFloats(r, s.MR*s.NR)
+				want, got := slices.Clone(start), slices.Clone(start)
+				s.Micro(k, aPacked, s.MR, bPacked, s.NR, want, s.NR, add)
+				s.Micro(k, columns, aStep, b, bStep, got, s.NR, add)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%d steps, add %v: other bits", k, add)
+				}
+				if s.MicroRows == nil {
+					continue
+				}
+				got = slices.Clone(start)
+				s.MicroRows(k, a, lda, b, bStep, got, s.NR, add)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%d steps of rows, add %v: other bits", k, add)
 				}
 			}
 		}

@@ -20,12 +20,12 @@ func plain[T Float]() *Set[T] {
 
 // plainMicro implements Tiles.Micro for tiles of 4×4. It has the tile in sixteen variables,
 // which the compiler can assign to registers.
-func plainMicro[T Float](k int, a, b, c []T, ldc int, add bool) {
+func plainMicro[T Float](k int, a []T, aStep int, b []T, bStep int, c []T, ldc int, add bool) {
 	var c00, c01, c02, c03, c10, c11, c12, c13, c20, c21, c22, c23, c30, c31, c32, c33 T
-	a, b = a[:4*k], b[:4*k]
-	for len(a) >= 4 && len(b) >= 4 {
-		x0, x1, x2, x3 := a[0], a[1], a[2], a[3]
-		y0, y1, y2, y3 := b[0], b[1], b[2], b[3]
+	for p := range k {
+		x, y := (*[4]T)(a[p*aStep:]), (*[4]T)(b[p*bStep:])
+		x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
+		y0, y1, y2, y3 := y[0], y[1], y[2], y[3]
 		c00 += x0 * y0
 		c01 += x0 * y1
 		c02 += x0 * y2
@@ -42,7 +42,6 @@ func plainMicro[T Float](k int, a, b, c []T, ldc int, add bool) {
 		c31 += x3 * y1
 		c32 += x3 * y2
 		c33 += x3 * y3
-		a, b = a[4:], b[4:]
 	}
 	tile := [4][4]T{{c00, c01, c02, c03}, {c10, c11, c12, c13}, {c20, c21, c22, c23}, {c30, c31, c32, c33}}
 	for i := range tile {
