@@ -20,8 +20,9 @@ type chains struct {
 	trie   *bytetrie.Trie // the tokens that merges make of their own text
 	tokens []chainToken   // by id
 	model  *bpe
-	filter pairFilter
-	gaps   bool // unknown symbols take no part in merges, so a word is divided there
+	filter pairFilter // of the merges
+	border pairFilter // of the last symbol of the left and the first of the right token of each merge
+	gaps   bool       // unknown symbols take no part in merges, so a word is divided there
 }
 
 // A chainToken is a token, and how merges make it of its own text.
@@ -30,6 +31,7 @@ type chainToken struct {
 	rank        int32 // of that merge; -1 for a symbol
 	shorter     int32 // the longest other token with which the text begins, or noToken
 	size        int32 // bytes of the text; 0 if merges do not make the token of it
+	first, last int32 // its symbols at the ends
 	mixed       bool  // its merges do not come in the order of their ranks
 }
 
@@ -45,10 +47,10 @@ func newChains(b *bpe, merges map[pair]merged) *chains {
 		return nil
 	}
 	texts := b.texts()
-	c := &chains{tokens: make([]chainToken, len(texts)), model: b, filter: newPairFilter(merges)}
+	c := &chains{tokens: make([]chainToken, len(texts)), model: b, filter: newPairFilter(len(merges)), border: newPairFilter(len(merges) / 4)}
 	for id, text := range texts {
 		if text != "" && b.isSymbol(text) {
-			c.tokens[id] = chainToken{left: noToken, right: noToken, rank: -1, size: int32(len(text))}
+			c.tokens[id] = chainToken{left: noToken, right: noToken, rank: -1, size: int32(len(text)), first: int32(id), last: int32(id)}
 		}
 	}
 	if !c.derive(merges, texts) {
@@ -63,7 +65,7 @@ func newChains(b *bpe, merges map[pair]merged) *chains {
 	c.trie = bytetrie.New(known)
 	for id, text := range texts {
 		if t := &c.tokens[id]; t.size > 0 {
-			t.shorter, _ = c.longest(text[:len(text)-1])
+			t.shorter, _ = c.trie.Longest(text[:len(text)-1])
 		}
 	}
 	// Without a token for it, an unknown symbol is lost, and its neighbours meet.
@@ -132,10 +134,16 @@ func (c *chains) derive(merges map[pair]merged, texts []string) bool {
 	w.steps = stepsPerByte * (len(merges) + 1<<10)
 	for _, m := range all {
 		t, l, r := &c.tokens[m.id], &c.tokens[m.left], &c.tokens[m.right]
-		if t.size > 0 || l.size == 0 || r.size == 0 || !c.becomes(w, m) {
+		if l.size == 0 || r.size == 0 {
 			continue
 		}
-		*t = chainToken{left: m.left, right: m.right, rank: m.rank, size: l.size + r.size, mixed: l.mixed || r.mixed || m.rank < max(l.rank, r.rank)}
+		c.filter.add(m.left, m.right)
+		c.border.add(l.last, r.first)
+		if t.size > 0 || !c.becomes(w, m) {
+			continue
+		}
+		*t = chainToken{left: m.left, right: m.right, rank: m.rank, size: l.size + r.size,
+			first: l.first, last: r.last, mixed: l.mixed || r.mixed || m.rank < max(l.rank, r.rank)}
 	}
 	return w.steps > 0
 }
@@ -151,6 +159,26 @@ func (c *chains) becomes(w *worker, m joining) bool {
 
 // apart reports whether merges leave two neighbouring tokens as they are.
 func (c *chains) apart(w *worker, left, right int32) bool {
+	if !c.border.has(c.tokens[left].last, c.tokens[right].first) {
+		return true
+	}
+	key := uint64(uint32(left+1))<<25 | uint64(uint32(right))<<1
+	s := &w.pairs[pairHash(key)>>(64-pairsBits)]
+	if *s&^1 == key {
+		return *s&1 != 0
+	}
+	apart := c.decide(w, left, right)
+	if w.steps <= 0 {
+		return false // it was not decided
+	}
+	if *s = key; apart {
+		*s |= 1
+	}
+	return apart
+}
+
+// decide implements apart without the worker's memory of pairs.
+func (c *chains) decide(w *worker, left, right int32) bool {
 	if c.tokens[left].mixed || c.tokens[right].mixed {
 		return slices.Equal(c.merge(w, left, right), []int32{left, right})
 	}
@@ -165,17 +193,18 @@ func (c *chains) apart(w *worker, left, right int32) bool {
 func (c *chains) grows(w *worker, left, right int32) bool {
 	for {
 		l, r := &c.tokens[left], &c.tokens[right]
-		w.steps--
-		limit := packed(0)
-		switch {
-		case l.rank > r.rank:
-			left, limit = l.right, packed(l.rank)<<32
-		case r.rank >= 0:
-			right, limit = r.left, packed(r.rank+1)<<32
-		default:
-			return true
+		// Which of the two it is cannot be foretold, so this is no branch.
+		x, y, limit := left, r.left, r.rank+1
+		above, lower, rank := l.right, right, l.rank
+		if rank > r.rank {
+			x, y, limit = above, lower, rank
 		}
-		if c.find(left, right) < limit || w.steps <= 0 {
+		if limit == 0 {
+			return true // two symbols
+		}
+		left, right = x, y
+		w.steps--
+		if c.find(left, right) < packed(limit)<<32 || w.steps <= 0 {
 			return false
 		}
 	}
@@ -208,29 +237,13 @@ func (c *chains) addSymbols(w *worker, id int32) {
 	w.add(id)
 }
 
-// longest returns the longest token with which a text begins, or noToken, and the number of
-// bytes that it looked at.
-func (c *chains) longest(text string) (id int32, steps int) {
-	id = noToken
-	for node, i := bytetrie.Root, 0; i < len(text); {
-		if node = c.trie.Next(node, text[i]); node < 0 {
-			return id, i + 1
-		}
-		i++
-		if v := c.trie.Value(node); v != bytetrie.None {
-			id = v
-		}
-	}
-	return id, len(text)
-}
-
 // appendIDs appends the ids of a word. It returns false, and dst as it was, if it cannot
 // tell: the word has unknown symbols that merges could join, or takes too many steps.
 func (c *chains) appendIDs(w *worker, dst []int32, word string) (ids []int32, ok bool) {
 	w.steps = stepsPerByte * (len(word) + 16)
 	before, first := len(dst), len(dst) // first: of the tokens since the last unknown symbol
 	for at := 0; at < len(word); {
-		next, steps := c.longest(word[at:])
+		next, steps := c.trie.Longest(word[at:])
 		if w.steps -= steps; next == noToken && c.gaps && w.steps > 0 {
 			n := c.unknown(word[at:])
 			dst = c.model.appendUnknown(w, dst, word[at:at+n])
@@ -260,7 +273,7 @@ func (c *chains) appendIDs(w *worker, dst []int32, word string) (ids []int32, ok
 // unknown returns the length of the unknown characters with which a text begins.
 func (c *chains) unknown(text string) int {
 	for i := range text {
-		if id, _ := c.longest(text[i:]); id != noToken {
+		if id, _ := c.trie.Longest(text[i:]); id != noToken {
 			return i
 		}
 	}
@@ -290,18 +303,20 @@ type pairFilter struct {
 	shift int
 }
 
-// newPairFilter returns a filter of the pairs of merges with 16 to 32 bits for each.
-func newPairFilter(merges map[pair]merged) pairFilter {
+// newPairFilter returns an empty filter with 16 to 32 bits for each of n pairs.
+func newPairFilter(n int) pairFilter {
 	f := pairFilter{shift: 64 - 10}
-	for 1<<(64-f.shift) < 16*len(merges) {
+	for 1<<(64-f.shift) < 16*n {
 		f.shift--
 	}
 	f.bits = make([]uint64, 1<<(64-f.shift-6))
-	for p := range merges {
-		at := f.hash(p.left, p.right)
-		f.bits[at/64] |= 1 << (at % 64)
-	}
 	return f
+}
+
+// add adds a pair to the set.
+func (f *pairFilter) add(left, right int32) {
+	at := f.hash(left, right)
+	f.bits[at/64] |= 1 << (at % 64)
 }
 
 // has reports whether a pair may be in the set.

@@ -66,7 +66,7 @@ func checkChains(t *rapid.T, w *worker, b *bpe, word string, kinds map[string]in
 			kinds["mixed"]++
 		}
 	}
-	if longest, _ := b.chains.longest(word); longest != noToken && longest != got[1] {
+	if longest, _ := b.chains.trie.Longest(word); longest != noToken && longest != got[1] {
 		kinds["taken back"]++
 	}
 }

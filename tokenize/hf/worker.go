@@ -22,6 +22,7 @@ type worker struct {
 	heap    []candidate // possible merges
 	joined  []int32     // what merges make of two tokens
 	steps   int         // that the search of chains may still take
+	pairs   []uint64    // by hash of two tokens: chains.apart of them, in the lowest bit, and their ids
 	path    []pathNode  // of the word that unigram splits, by byte
 }
 
@@ -41,6 +42,9 @@ type shortWord struct {
 	ids      [maxShortIDs]int32
 }
 
+// pairsBits is the logarithm of the number of pairs whose chains.apart a worker remembers.
+const pairsBits = 13
+
 // Limits of a worker's caches. A short word replaces another one with the same hash. The
 // cache of long words is emptied when one of its limits is reached.
 const (
@@ -54,7 +58,8 @@ const (
 )
 
 func newWorker(m wordModel) *worker {
-	return &worker{model: m, budget: newBudget(""), short: make([]shortWord, minShort), seed: maphash.MakeSeed(), long: map[string]span{}}
+	return &worker{model: m, budget: newBudget(""), short: make([]shortWord, minShort), seed: maphash.MakeSeed(), long: map[string]span{},
+		pairs: make([]uint64, 1<<pairsBits)}
 }
 
 // appendWord appends the ids of a word, from the cache if possible.

@@ -32,6 +32,15 @@ func TestATrieFindsEveryTokenWithWhichATextBegins(t *testing.T) {
 				got = append(got, fmt.Sprint(text[:i+1], id))
 			}
 		}
+		longest, last := None, 0
+		for n := range len(text) {
+			if id, ok := values[text[:n+1]]; ok {
+				longest, last = id, n+1
+			}
+		}
+		if id, looked := trie.Longest(text); id != longest || looked < last || looked > len(text) {
+			t.Errorf("the longest in %q: got %d after %d bytes, want %d", text, id, looked, longest)
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q in %q: got %s, want %s", strings.Join(slices.Sorted(func(yield func(string) bool) {
 				for token := range values {

@@ -54,6 +54,11 @@ func compile(n *node) (*Regexp, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
+	for pc := range c.code {
+		if i := &c.code[pc]; i.op == opLoop && i.mode == greedy && c.ends(int32(pc)+1) {
+			i.mode = possessive
+		}
+	}
 	re := &Regexp{code: c.code}
 	if first := n.firstBytes(); !first.empty {
 		re.first = &first.bytes
@@ -99,7 +104,12 @@ func (c *compiler) put(n *node) {
 	case nodeSet:
 		c.emit(instr{op: opSet, set: c.set(n.ranges)})
 	case nodeCat:
-		for _, sub := range n.subs {
+		for i, sub := range n.subs {
+			if i+1 < len(n.subs) && sub.keeps(n.subs[i+1]) {
+				kept := *sub
+				kept.mode = possessive
+				sub = &kept
+			}
 			c.put(sub)
 		}
 	case nodeAlt:
@@ -118,6 +128,27 @@ func (c *compiler) put(n *node) {
 		low, high := n.subs[0].width()
 		c.nested(instr{op: opBehind, negative: n.negative, min: int32(low), max: int32(high)}, n.subs[0], opReturnAt)
 	}
+}
+
+// ends reports whether a match is complete at pc. A loop before it never has to match fewer
+// characters.
+func (c *compiler) ends(pc int32) bool {
+	for c.code[pc].op == opJump {
+		pc = c.code[pc].x
+	}
+	return c.code[pc].op == opMatch
+}
+
+// keeps reports whether n is a greedy loop over a set and next begins with a character that
+// is not in the set. Then next cannot begin with a character that the loop matched.
+func (n *node) keeps(next *node) bool {
+	if n.kind != nodeRepeat || n.mode != greedy || n.subs[0].kind != nodeSet {
+		return false
+	}
+	if next.kind == nodeRepeat && next.min > 0 {
+		next = next.subs[0]
+	}
+	return next.kind == nodeSet && len(n.subs[0].ranges.And(next.ranges)) == 0
 }
 
 // nested emits head, followed by the code of n and the instruction end. head.x is the code

@@ -197,9 +197,14 @@ func (m *machine) loop(i *instr, pc, at int) (end int, ok bool) {
 	if i.mode == reluctant {
 		limit = i.min
 	}
-	low := at
-	for count != limit {
-		n := match(i.set, m.text, at)
+	low, text := at, m.text
+	for count != limit && at < len(text) {
+		n := 1
+		if c := text[at]; c >= utf8.RuneSelf {
+			n = match(i.set, text, at)
+		} else if !i.set.Has(rune(c)) {
+			break
+		}
 		if n == 0 {
 			break
 		}
