@@ -64,12 +64,15 @@ func BlockBytes(sourceBytes int64) int64 {
 // A Writer writes a documents file. It is not safe for concurrent use.
 type Writer struct {
 	w          io.Writer
+	level      Level
 	enc        *zstd.Encoder // nil: documents are stored without compression
 	blockBytes int64
 	raw        []byte // JSON lines of the open block
 	frame      []byte
 	open       Block
+	end        int64 // offset of the next frame
 	blocks     []Block
+	shared     *sharedFrames // nil: the writer compresses blocks itself
 }
 
 // NewWriter returns a writer of a documents file to w. Each block has up to blockBytes
@@ -79,14 +82,15 @@ func NewWriter(w io.Writer, blockBytes int64, level Level) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{w: w, enc: enc, blockBytes: blockBytes}, nil
+	return &Writer{w: w, level: level, enc: enc, blockBytes: blockBytes}, nil
 }
 
 // Reset prepares w to write another documents file. The arguments are those of
 // [NewWriter]; the level stays the same. Reset reuses the writer's memory. Call it
-// after [Writer.Close], or to abandon the current file.
+// after [Writer.Close], or to abandon the current file; a team to which [Writer.Share]
+// gave it must have ended.
 func (w *Writer) Reset(to io.Writer, blockBytes int64) {
-	*w = Writer{w: to, enc: w.enc, blockBytes: blockBytes, raw: w.raw[:0], frame: w.frame}
+	*w = Writer{w: to, level: w.level, enc: w.enc, blockBytes: blockBytes, raw: w.raw[:0], frame: w.frame}
 }
 
 // Write appends a document.
@@ -114,22 +118,36 @@ func (w *Writer) flush() error {
 		return nil
 	}
 	w.open.RawLength = int64(len(w.raw))
-	if w.enc == nil {
-		w.frame = appendStored(w.frame[:0], w.raw)
-	} else {
-		w.frame = w.enc.EncodeAll(w.raw, w.frame[:0])
+	block := w.open
+	w.open = Block{}
+	if w.shared != nil {
+		return w.shareFrame(block)
 	}
-	w.open.Length = int64(len(w.frame))
-	if _, err := w.w.Write(w.frame); err != nil {
-		return err
-	}
-	next := Block{Offset: w.open.Offset + w.open.Length}
-	w.blocks = append(w.blocks, w.open)
-	w.open = next
+	w.frame = appendFrame(w.enc, w.frame[:0], w.raw)
+	err := w.writeFrame(block, w.frame)
 	w.raw = w.raw[:0]
 	if cap(w.raw) > keptBuffer {
 		w.raw, w.frame = nil, nil
 	}
+	return err
+}
+
+// appendFrame appends the frame of a block of JSON lines. enc is nil for [Stored].
+func appendFrame(enc *zstd.Encoder, dst, raw []byte) []byte {
+	if enc == nil {
+		return appendStored(dst, raw)
+	}
+	return enc.EncodeAll(raw, dst)
+}
+
+// writeFrame appends the frame of a block to the file.
+func (w *Writer) writeFrame(block Block, frame []byte) error {
+	block.Offset, block.Length = w.end, int64(len(frame))
+	if _, err := w.w.Write(frame); err != nil {
+		return err
+	}
+	w.end += block.Length
+	w.blocks = append(w.blocks, block)
 	return nil
 }
 
@@ -137,6 +155,9 @@ func (w *Writer) flush() error {
 // does not close the underlying writer.
 func (w *Writer) Close() ([]Block, error) {
 	if err := w.flush(); err != nil {
+		return nil, err
+	}
+	if err := w.settleFrames(0); err != nil {
 		return nil, err
 	}
 	_, err := w.w.Write(appendSeekTable(nil, w.blocks))

@@ -10,6 +10,7 @@ import (
 
 	"pretext/extract"
 	"pretext/extract/books"
+	"pretext/extract/parallel"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
 	"pretext/internal/store"
@@ -29,6 +30,7 @@ type extractTools struct {
 	wiki   *wiki.Reader // nil before the first task with a wiki
 	pages  *wiki.SpoolReader
 	blocks *extract.Writer // nil before the first task
+	team   *parallel.Team  // of the running task; nil: it is not divided
 }
 
 // SideCars names the side-car of a task, for helpers on a cluster.
@@ -63,7 +65,12 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 		tools = new(extractTools)
 	}
 	defer w.Give(tools)
-	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: name, BlockBytes: extract.BlockBytes(source.Bytes), Level: w.Options.DocumentsLevel(), Spare: tools.blocks})
+	if tools.team = nil; t.Books != nil && t.Books.Archive() {
+		team, end := w.Team()
+		defer end()
+		tools.team = team
+	}
+	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: name, BlockBytes: extract.BlockBytes(source.Bytes), Level: w.Options.DocumentsLevel(), Spare: tools.blocks, Team: tools.team})
 	if err != nil {
 		return nil, err
 	}
@@ -168,17 +175,20 @@ func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, t
 	case KindWikiHTML:
 		return w.openWikiHTML(ctx, s, t, rejected)
 	case KindBooks:
-		return w.openBooks(ctx, s, *t.Books, rejected)
+		return w.openBooks(ctx, s, *t.Books, tools.team, rejected)
 	case kindText, kindJSONL:
 		return w.openText(ctx, s, rejected)
 	}
 	panic("BUG: source of kind " + s.Kind)
 }
 
-func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task, rejected func(*extract.Rejected)) (*reading, error) {
+func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task, team *parallel.Team, rejected func(*extract.Rejected)) (*reading, error) {
 	t.Path = books.Name(s.Paths[0])
 	r := books.NewReader(meteredBooks{bookFiles{ctx}, w.Meter}, t, w.Options.Books)
 	r.OnReject(rejected)
+	if team != nil {
+		r.Share(team)
+	}
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
 		var notes []string

@@ -138,7 +138,6 @@
 package books
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -152,6 +151,7 @@ import (
 
 	"pretext/counts"
 	"pretext/extract"
+	"pretext/extract/parallel"
 	"pretext/internal/failure"
 )
 
@@ -225,6 +225,25 @@ func (s *Stats) Counts() counts.Counts {
 	return c
 }
 
+// add adds the counts of other, and the notes for which there is room.
+func (s *Stats) add(other *Stats) {
+	s.Books += other.Books
+	s.Lines += other.Lines
+	s.Kept += other.Kept
+	for reason, n := range other.Rejects {
+		s.Rejects[reason] += n
+	}
+	s.Skipped += other.Skipped
+	s.Duplicates += other.Duplicates
+	s.InvalidBytes += other.InvalidBytes
+	s.Recoded += other.Recoded
+	s.Trimmed += other.Trimmed
+	s.Apparatus += other.Apparatus
+	s.Wikitext += other.Wikitext
+	s.HTML += other.HTML
+	s.Notes = append(s.Notes, other.Notes[:min(len(other.Notes), maxNotes-len(s.Notes))]...)
+}
+
 // A Note reports something unusual about a book.
 type Note struct {
 	Name string // path in the folder or archive, as returned by cleanName
@@ -257,11 +276,13 @@ type Reader struct {
 	fileLimit int64 // maxFileBytes; smaller in tests
 
 	given encoding.Encoding // Options.Encoding; nil: none
-	peek  *bufio.Reader     // the beginning of a text file; nil before the first
-	buf   []byte            // buffer for reading, reused because archives may have a million small books
+	tools
 	stats Stats
 	seen  map[uint64]struct{} // hashes of IDs
 	yield func(*extract.Document, error) bool
+	team  *parallel.Team
+
+	gather func(event) // takes the documents instead of yield; nil: none
 
 	onReject func(*extract.Rejected) // may be nil
 }
@@ -278,6 +299,7 @@ func NewReader(store Store, task Task, opts Options) *Reader {
 		store: store, task: task, opts: opts, limit: extract.MaxDocumentBytes, fileLimit: maxFileBytes,
 		stats: Stats{Rejects: map[extract.Reject]int64{}, Skipped: task.Skipped},
 		seen:  map[uint64]struct{}{},
+		team:  parallel.NewTeam(nil),
 	}
 }
 
@@ -382,7 +404,16 @@ func (r *Reader) finish(b book) error {
 		ID: "books:" + b.name, Title: b.titleOrName(), Text: string(b.text),
 		Source: r.source(), Lang: cmp.Or(b.lang, r.opts.Lang),
 	}
-	if !b.piece { // not for pieces: there may be hundreds of millions
+	return r.emit(doc, !b.piece)
+}
+
+// emit yields a document. whole reports whether it is a whole book.
+func (r *Reader) emit(doc *extract.Document, whole bool) error {
+	if r.gather != nil {
+		r.gather(event{doc: doc, whole: whole})
+		return nil
+	}
+	if whole { // not for pieces: there may be hundreds of millions
 		r.countID(doc.ID)
 	}
 	if !r.yield(doc, nil) {

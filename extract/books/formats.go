@@ -3,6 +3,7 @@ package books
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 
@@ -31,6 +32,11 @@ func (r *Reader) readLone(f File, base string) error {
 	}
 	defer plain.Close()
 	in := bufio.NewReaderSize(plain, 64<<10)
+	if text.IsCompressed(head[:n]) {
+		ahead := r.team.NewAhead(plain)
+		defer ahead.Close()
+		in.Reset(ahead)
+	}
 	block, err := in.Peek(tarBlock)
 	if isTar(block) || promises(base) == tarred {
 		return r.readTar(in)
@@ -81,14 +87,17 @@ func (r *Reader) readOne(name string) error {
 	return r.readPlain(name, bufio.NewReaderSize(io.NewSectionReader(f, 0, f.Size()), 64<<10))
 }
 
-// readMember reads the archive member with the given name if it is a book. It calls
-// open only for books. If only this member is corrupt, the book is rejected.
+// isBook reports whether an archive member is a book by its name. A Parquet file must be
+// read from its end, which is not possible in an archive.
+func isBook(name string) bool {
+	kind := kindOf(name)
+	return kind != other && kind != rows
+}
+
+// readMember reads the book that is the archive member with the given name. If only this
+// member is corrupt, the book is rejected.
 func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	kind := kindOf(name)
-	if kind == other || kind == rows { // a Parquet file must be read from its end, which is not possible in an archive
-		r.stats.Skipped++
-		return nil
-	}
 	clean, ok := cleanName(name)
 	if !ok {
 		return r.finish(badName())
@@ -170,19 +179,46 @@ func (r *Reader) readZip(f File, base string) error {
 		}
 		return r.readEPUB(name, f, f.Size())
 	}
+	c := &crew{r: r, team: r.team}
 	for entry, err := range z.entries() {
+		if err == nil {
+			err = r.readEntry(z, entry, c)
+		}
+		if err == errStopped {
+			return err
+		}
 		if err != nil {
-			return r.locate(err)
-		}
-		if !entry.regular() {
-			r.stats.Skipped++
-			continue
-		}
-		if err := r.readMember(entry.path(), func() (io.Reader, error) { return z.open(entry) }); err != nil {
-			return r.locate(err)
+			return cmp.Or(c.drain(), r.locate(err))
 		}
 	}
-	return nil
+	return c.drain()
+}
+
+// readEntry reads a member of a zip archive if it is a book.
+func (r *Reader) readEntry(z *zipArchive, entry *zipEntry, c *crew) error {
+	name := entry.path()
+	if !entry.regular() || !isBook(name) {
+		r.stats.Skipped++
+		return nil
+	}
+	if !c.takes(int64(min(entry.packed, maxHeldBytes+1))) {
+		if err := c.drain(); err != nil {
+			return err
+		}
+		return r.readMember(name, func() (io.Reader, error) { return z.open(entry) })
+	}
+	h := held{name: name}
+	packed, err := z.packed(entry)
+	var bad *memberError
+	switch {
+	case errors.As(err, &bad):
+		h.open = func(io.Reader, *inflater) (io.Reader, error) { return nil, bad }
+		return c.add(h, 0, nil)
+	case err != nil:
+		return err
+	}
+	h.open = func(data io.Reader, with *inflater) (io.Reader, error) { return entry.unpack(data, with) }
+	return c.add(h, int64(entry.packed), packed)
 }
 
 // locate adds the name of the source to a [CorruptError] without a file name.

@@ -44,6 +44,9 @@ type Task struct {
 	Row    int64 `json:"row,omitempty"`
 }
 
+// Archive reports whether the task is a single file, which may be an archive.
+func (t Task) Archive() bool { return t.Kind == kindFile }
+
 // A Name is a path in a [Store]. Its JSON form is a string if it is valid
 // UTF-8, and {"bytes": base64} otherwise, because a JSON string cannot hold
 // other bytes.

@@ -3,6 +3,7 @@ package books
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"strconv"
@@ -40,28 +41,40 @@ func isTar(block []byte) bool {
 func (r *Reader) readTar(src io.Reader) error {
 	counter := &counting.Reader{R: src}
 	archive := tar.NewReader(counter)
+	c := &crew{r: r, team: r.team}
 	for {
 		header, err := archive.Next()
 		if err == io.EOF && counter.N > 0 {
-			return nil
+			return c.drain()
 		}
 		// No file with the member's path is opened or written, so any path is safe.
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
-			return r.tarError(counter, err)
+			return cmp.Or(c.drain(), r.tarError(counter, err))
 		}
 		if header.Typeflag != tar.TypeReg && header.Typeflag != tar.TypeGNUSparse {
 			r.stats.Skipped++
 			continue
 		}
-		err = r.readMember(header.Name, func() (io.Reader, error) { return archive, nil })
+		if !isBook(header.Name) {
+			r.stats.Skipped++
+			continue
+		}
+		if c.takes(header.Size) {
+			err = c.add(held{name: header.Name, open: plainMember}, header.Size, archive)
+		} else if err = c.drain(); err == nil {
+			err = r.readMember(header.Name, func() (io.Reader, error) { return archive, nil })
+		}
 		if err == errStopped {
 			return err
 		}
 		if err != nil {
-			return r.tarError(counter, err)
+			return cmp.Or(c.drain(), r.tarError(counter, err))
 		}
 	}
 }
+
+// plainMember opens a member that is stored as it is.
+func plainMember(data io.Reader, _ *inflater) (io.Reader, error) { return data, nil }
 
 // tarError returns a [CorruptError] for err. If the cause is an error of reading or
 // decompressing the source, it returns the cause instead.

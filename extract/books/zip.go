@@ -42,14 +42,19 @@ const (
 // archive/zip holds the whole directory in memory, about 300 MB for a million
 // members.
 type zipArchive struct {
-	r        io.ReaderAt
-	size     int64
-	base     int64 // number of bytes before the archive; all offsets in it are relative to base
-	dir      int64 // offset in r where the directory begins
-	dirEnd   int64
-	count    uint64
-	packed   *bufio.Reader // input of the inflater
-	inflater io.ReadCloser
+	r      io.ReaderAt
+	size   int64
+	base   int64 // number of bytes before the archive; all offsets in it are relative to base
+	dir    int64 // offset in r where the directory begins
+	dirEnd int64
+	count  uint64
+	inflater
+}
+
+// An inflater decompresses one member after the other.
+type inflater struct {
+	in  *bufio.Reader
+	out io.ReadCloser
 }
 
 // isZip reports whether head, the first bytes of a file, begins a zip archive: with a
@@ -298,6 +303,16 @@ func (e *zipEntry) widen(extra []byte) {
 // open returns a reader of the content of a member. Only one member can be open
 // at a time. If the member is corrupt, the error is a [memberError].
 func (z *zipArchive) open(e *zipEntry) (io.Reader, error) {
+	packed, err := z.packed(e)
+	if err != nil {
+		return nil, err
+	}
+	return e.unpack(packed, &z.inflater)
+}
+
+// packed returns a reader of the bytes of a member as they are in the archive. If the
+// member cannot be there, the error is a [memberError].
+func (z *zipArchive) packed(e *zipEntry) (io.Reader, error) {
 	if e.flags&flagEncrypted != 0 {
 		return nil, &memberError{"encrypted"}
 	}
@@ -316,31 +331,37 @@ func (z *zipArchive) open(e *zipEntry) (io.Reader, error) {
 	if int64(e.packed) > z.size-at {
 		return nil, &memberError{"is cut short"}
 	}
-	source := &counting.Reader{R: io.NewSectionReader(z.r, at, int64(e.packed))}
+	return io.NewSectionReader(z.r, at, int64(e.packed)), nil
+}
+
+// unpack returns a reader of the content of a member. packed has its bytes in the archive.
+func (e *zipEntry) unpack(packed io.Reader, with *inflater) (io.Reader, error) {
+	source := &counting.Reader{R: packed}
 	m := &memberReader{source: source, crc: crc32.NewIEEE(), want: e}
 	switch e.method {
 	case stored:
 		m.r = source
 	case deflated:
-		m.r = z.inflate(source)
+		m.r = with.inflate(source)
 	default:
 		return nil, &memberError{fmt.Sprintf("packed by method %d, which is not supported", e.method)}
 	}
 	return m, nil
 }
 
-func (z *zipArchive) inflate(src io.Reader) io.Reader {
-	if z.packed == nil {
-		z.packed = bufio.NewReaderSize(nil, 16<<10)
+// inflate returns a reader of decompressed data. It is valid until the next call.
+func (i *inflater) inflate(src io.Reader) io.Reader {
+	if i.in == nil {
+		i.in = bufio.NewReaderSize(nil, 16<<10)
 	}
-	z.packed.Reset(src)
-	if reset, ok := z.inflater.(flate.Resetter); ok {
-		if reset.Reset(z.packed, nil) == nil {
-			return z.inflater
+	i.in.Reset(src)
+	if reset, ok := i.out.(flate.Resetter); ok {
+		if reset.Reset(i.in, nil) == nil {
+			return i.out
 		}
 	}
-	z.inflater = flate.NewReader(z.packed)
-	return z.inflater
+	i.out = flate.NewReader(i.in)
+	return i.out
 }
 
 // A memberReader reads a member of a zip archive and verifies its size and

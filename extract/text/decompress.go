@@ -48,7 +48,7 @@ func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
 		return nil, err
 	}
 	switch {
-	case len(head) >= 2 && head[0] == 0x1F && head[1] == 0x8B:
+	case isGzip(head):
 		d.r = &gzipMembers{src: buffered}
 	case isZstd(head):
 		dec, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
@@ -61,6 +61,12 @@ func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
 	}
 	return d, nil
 }
+
+// IsCompressed reports whether [Decompress] decompresses a file with this head, of at
+// least four bytes if the file has as many.
+func IsCompressed(head []byte) bool { return isGzip(head) || isZstd(head) }
+
+func isGzip(head []byte) bool { return len(head) >= 2 && head[0] == 0x1F && head[1] == 0x8B }
 
 // isZstd reports whether head, the first bytes of a file, begins a zstd frame or a
 // skippable frame (RFC 8878).

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pretext/extract"
+	"pretext/extract/parallel"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
@@ -34,6 +35,7 @@ type File struct {
 	Level      extract.Level
 
 	Spare *extract.Writer // writer of an earlier file, whose memory is reused; may be nil
+	Team  *parallel.Team  // compresses the blocks; nil: the writer does
 }
 
 // Create creates a documents file and the list of its rejects. Call Abort when done.
@@ -53,6 +55,9 @@ func Create(ctx context.Context, env *stage.Env, f File) (*Writer, error) {
 		blocks.Reset(out, f.BlockBytes)
 	} else if blocks, err = extract.NewWriter(out, f.BlockBytes, f.Level); err != nil {
 		return nil, err
+	}
+	if f.Team != nil {
+		blocks.Share(f.Team)
 	}
 	rejects, err := env.Create(ctx, f.Stem+sharding.RejectsSuffix)
 	if err != nil {

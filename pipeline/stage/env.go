@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pretext/extract"
+	"pretext/extract/parallel"
 	"pretext/internal/store"
 	"pretext/sharding"
 )
@@ -61,6 +62,13 @@ func (s *Env) Take() any { return s.job.take() }
 // Give stores large buffers for a later task. So a job has no more buffers than
 // concurrent tasks.
 func (s *Env) Give(spare any) { s.job.give(spare) }
+
+// Team returns the team for the jobs of a task, see [parallel.Team]. Its helpers are counted
+// as running tasks. end must be called when the task ends.
+func (s *Env) Team() (team *parallel.Team, end func()) {
+	team = parallel.NewTeam(s.job.gate)
+	return team, func() { s.Meter.watch.divide(team.End()) }
+}
 
 // Task decodes the plan of the task with this index into to, which must be a pointer.
 func (s *Env) Task(ctx context.Context, index int, to any) error {
