@@ -454,7 +454,7 @@ func FuzzZip(f *testing.F) {
 	})
 }
 
-// FuzzArchive reads any bytes as any kind of file.
+// FuzzArchive reads any bytes as any kind of file, with and without helpers.
 func FuzzArchive(f *testing.F) {
 	tarball := tarOf(f, member{"a.txt", "Text."}, member{"e.epub", simpleEPUB(f)})
 	f.Add([]byte(tarball), uint8(0))
@@ -471,6 +471,9 @@ func FuzzArchive(f *testing.F) {
 			if d.Text == "" || d.ID == "books:" || strings.TrimFunc(d.Text, text.IsBlank) != d.Text {
 				t.Fatalf("bad document %+v", d)
 			}
+		}
+		if diff := gocmp.Diff(readWith(t, 1, name, string(b), Options{}), readWith(t, 3, name, string(b), Options{})); diff != "" {
+			t.Fatalf("with helpers (-alone +helped):\n%s", diff)
 		}
 	})
 }

@@ -13,10 +13,10 @@ import (
 
 // Limits of the members of an archive that are in memory while a team converts them.
 const (
-	batchBytes   = 256 << 10 // bytes of members from which a job converts them
+	batchBytes   = 256 << 10 // size of members from which a job converts them
 	batchMembers = 1024
-	maxHeldBytes = 4 << 20  // size of a member; a larger one is read where it stands, by the task alone
-	maxAhead     = 8 << 20  // bytes of members whose documents were not yielded yet
+	maxHeldBytes = 4 << 20  // bytes of a member in the archive; a larger one is read where it stands, by the task alone
+	maxAhead     = 8 << 20  // size of members whose documents were not yielded yet
 	maxResults   = 16 << 20 // bytes of texts that were not yielded yet; from there on helpers convert nothing
 )
 
@@ -30,7 +30,7 @@ type crew struct {
 	team    *parallel.Team
 	open    *batch   // collects members; nil: none
 	started []*batch // in order
-	ahead   int      // bytes of members in open and started
+	ahead   int64    // sizes of the batches in started
 	spares  [][]byte // buffers of batches that were yielded
 
 	results atomic.Int64 // bytes of texts that were not yielded yet
@@ -50,6 +50,7 @@ type tools struct {
 type batch struct {
 	members []held
 	data    []byte
+	size    int64 // of the members
 	job     *parallel.Job
 
 	done  bool // the members are converted
@@ -67,7 +68,8 @@ type converted struct {
 // A held is an archive member in a batch.
 type held struct {
 	name string
-	end  int // offset in the data of the batch where its bytes end
+	size int64 // bytes of its content, as the archive says
+	end  int   // offset in the data of the batch where its bytes in the archive end
 	// open returns the content of the member, of which data has the bytes in the archive.
 	open func(data io.Reader, with *inflater) (io.Reader, error)
 }
@@ -86,7 +88,8 @@ func (r *Reader) Share(team *parallel.Team) { r.team = team }
 // small to be passed from one goroutine to another.
 func (c *crew) takes(n int64) bool { return n <= maxHeldBytes && c.r.opts.LinesPerDocument == 0 }
 
-// add reads the n bytes of a member from src. They are converted later.
+// add reads the n bytes of a member from src. They are converted later. An EPUB, whose text
+// may be much larger, is the last of its batch.
 func (c *crew) add(h held, n int64, src io.Reader) error {
 	if c.open == nil {
 		c.open = new(batch)
@@ -105,8 +108,8 @@ func (c *crew) add(h held, n int64, src io.Reader) error {
 	}
 	b.data = b.data[:h.end]
 	b.members = append(b.members, h)
-	c.ahead += int(n)
-	if len(b.data) < batchBytes && len(b.members) < batchMembers {
+	b.size += max(h.size, n)
+	if b.size < batchBytes && len(b.members) < batchMembers && kindOf(h.name) != epub {
 		return nil
 	}
 	return c.start()
@@ -125,6 +128,7 @@ func (c *crew) start() error {
 		}
 	})
 	c.started = append(c.started, b)
+	c.ahead += b.size
 	for len(c.started) > 0 && (c.full() || c.team.Done(c.started[0].job)) {
 		if err := c.yieldFirst(); err != nil {
 			return err
@@ -159,7 +163,7 @@ func (c *crew) yieldFirst() error {
 	if !b.done { // there were too many results
 		c.team.Wait(c.team.StartFirst(func() { c.convert(b) }))
 	}
-	c.ahead -= len(b.data)
+	c.ahead -= b.size
 	c.spares = append(c.spares, b.data)
 	c.results.Add(-b.bytes)
 	for i := range b.books {

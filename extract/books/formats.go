@@ -207,7 +207,7 @@ func (r *Reader) readEntry(z *zipArchive, entry *zipEntry, c *crew) error {
 		}
 		return r.readMember(name, func() (io.Reader, error) { return z.open(entry) })
 	}
-	h := held{name: name}
+	h := held{name: name, size: int64(min(entry.size, maxFileBytes))}
 	packed, err := z.packed(entry)
 	var bad *memberError
 	switch {

@@ -60,7 +60,7 @@ func (r *Reader) readTar(src io.Reader) error {
 			continue
 		}
 		if c.takes(header.Size) {
-			err = c.add(held{name: header.Name, open: plainMember}, header.Size, archive)
+			err = c.add(held{name: header.Name, size: header.Size, open: plainMember}, header.Size, archive)
 		} else if err = c.drain(); err == nil {
 			err = r.readMember(header.Name, func() (io.Reader, error) { return archive, nil })
 		}
