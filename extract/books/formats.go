@@ -32,14 +32,19 @@ func (r *Reader) readLone(f File, base string) error {
 	}
 	defer plain.Close()
 	in := bufio.NewReaderSize(plain, 64<<10)
-	if text.IsCompressed(head[:n]) {
+	compressed := text.IsCompressed(head[:n])
+	if compressed {
 		ahead := r.team.NewAhead(plain)
 		defer ahead.Close()
 		in.Reset(ahead)
 	}
 	block, err := in.Peek(tarBlock)
 	if isTar(block) || promises(base) == tarred {
-		return r.readTar(in)
+		err := r.readTar(in)
+		if err == nil && compressed {
+			_, err = io.Copy(io.Discard, in) // the checksum of what was read comes after the end of the archive
+		}
+		return err
 	}
 	if err != nil && err != io.EOF {
 		return err
