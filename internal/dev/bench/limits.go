@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ type stageLimits struct {
 type limit struct {
 	Whole    float64 `json:"whole"`    // of the process
 	Serial   float64 `json:"serial"`   // outside of all tasks
-	Infinite float64 `json:"infinite"` // Serial and each stage's longest task
+	Infinite float64 `json:"infinite"` // Serial and the longest serial part of a task of each stage
 }
 
 // measureLimits runs prepare-data run with one worker and reads what its stages
@@ -92,8 +93,8 @@ func (l *limits) compute() {
 	}
 	l.CPU.Infinite, l.Wall.Infinite = l.CPU.Serial, l.Wall.Serial
 	for _, s := range l.Stages {
-		l.CPU.Infinite += s.Times.LongestCPUSeconds
-		l.Wall.Infinite += s.Times.LongestSeconds
+		l.CPU.Infinite += cmp.Or(s.Times.LongestChainCPUSeconds, s.Times.LongestCPUSeconds) // an earlier version wrote no chains
+		l.Wall.Infinite += cmp.Or(s.Times.LongestChainSeconds, s.Times.LongestSeconds)
 	}
 }
 
@@ -115,16 +116,23 @@ func writeLimits(ctx context.Context, o options, dir string, stdout, progress io
 		time.Now().UTC().Format("2006-01-02 15:04 UTC"), load(), strings.Join(inputs(o), ", "), strings.Join(o.runFlags, " "))
 	rows := [][]string{{"seconds", "whole run", "outside tasks", "µs a record", "infinite workers", "of the whole", "longest tasks"}}
 	for _, l := range all {
-		rows = append(rows, l.row("CPU", l.CPU, func(t stage.TaskTimes) float64 { return t.LongestCPUSeconds }),
-			l.row("clock", l.Wall, func(t stage.TaskTimes) float64 { return t.LongestSeconds }))
+		rows = append(rows, l.row("CPU", l.CPU, func(t stage.TaskTimes) (float64, float64) { return t.LongestCPUSeconds, t.LongestChainCPUSeconds }),
+			l.row("clock", l.Wall, func(t stage.TaskTimes) (float64, float64) { return t.LongestSeconds, t.LongestChainSeconds }))
 	}
 	return writeTable(stdout, rows)
 }
 
-func (l *limits) row(name string, t limit, longest func(stage.TaskTimes) float64) []string {
+// row returns a row of the table. longest returns the longest task of a stage, and the
+// longest serial part of one.
+func (l *limits) row(name string, t limit, longest func(stage.TaskTimes) (whole, chain float64)) []string {
 	var tasks []string
 	for _, s := range l.Stages {
-		tasks = append(tasks, fmt.Sprintf("%s %.3f (1 of %d)", s.Stage, longest(s.Times), s.Times.Count))
+		whole, chain := longest(s.Times)
+		text := fmt.Sprintf("%s %.3f (1 of %d)", s.Stage, whole, s.Times.Count)
+		if chain > 0 && chain < whole*0.99 {
+			text += fmt.Sprintf(", serial %.3f", chain)
+		}
+		tasks = append(tasks, text)
 	}
 	return strings.Split(fmt.Sprintf("%s\t%.2f\t%.3f\t%.3f\t%.3f\t%.1f %%\t%s", name, t.Whole, t.Serial, t.Serial*1e6/float64(l.Records), t.Infinite, 100*t.Infinite/t.Whole, strings.Join(tasks, ", ")), "\t")
 }

@@ -17,6 +17,15 @@ func TestInfiniteWorkersTakeTheSerialPartAndTheLongestTasks(t *testing.T) {
 		{"examples", stage.TaskTimes{Count: 9, Seconds: 6, LongestSeconds: 1, CPUSeconds: 5.5, LongestCPUSeconds: 0.75}},
 	}}
 	l.compute()
+	l.Stages[0].Times.LongestChainSeconds, l.Stages[0].Times.LongestChainCPUSeconds = 0.75, 0.5 // an archive, which workers share
+	shared := *l
+	shared.compute()
+	if want := (limit{10, 0.5, 1.75}); shared.CPU != want {
+		t.Errorf("CPU, an archive: got %v, want %v", shared.CPU, want)
+	}
+	if row := strings.Join(shared.row("clock", shared.Wall, func(t stage.TaskTimes) (float64, float64) { return t.LongestSeconds, t.LongestChainSeconds }), " "); !strings.Contains(row, "extract 1.500 (1 of 4), serial 0.750, examples 1.000 (1 of 9)") || shared.Wall.Infinite != 3.25 {
+		t.Errorf("clock, an archive: got %q, %v", row, shared.Wall)
+	}
 	if want := (limit{10, 0.5, 2.25}); l.CPU != want {
 		t.Errorf("CPU: got %v, want %v", l.CPU, want)
 	}
