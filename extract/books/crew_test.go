@@ -103,6 +103,9 @@ func TestHelpersDoNotChangeTheBooks(t *testing.T) {
 	tarball := tarOf(t, members...)
 	for name, content := range map[string]string{"x.tar": tarball, "x.tar.gz": gzipOf(t, tarball), "x.zip": zipOf(t, members...)} {
 		for i, opts := range []Options{{}, {Chapters: true, Lang: "en"}, {LinesPerDocument: 100}, {Encoding: "windows-1251", KeepLines: true, KeepBoilerplate: true}} {
+			if i > 0 && name != "x.tar.gz" {
+				continue
+			}
 			want := readWith(t, 1, name, content, opts)
 			if len(want.Docs) < 30 || len(want.Rejected) < 15 || want.Err != "" || len(want.Stats.Notes) != maxNotes {
 				t.Fatalf("%s, %+v: %d documents, %d rejects, error %q, %d notes: too few to compare", name, opts, len(want.Docs), len(want.Rejected), want.Err, len(want.Stats.Notes))
@@ -172,7 +175,7 @@ func TestHelpersDoNotChangeWhatDamageGives(t *testing.T) {
 }
 
 func TestReadingWithHelpersStopsWhenAsked(t *testing.T) {
-	members := library(t, 60)
+	members := library(t, 24)
 	for name, content := range map[string]string{"x.tar.gz": gzipOf(t, tarOf(t, members...)), "x.zip": zipOf(t, members...)} {
 		for stop := range 4 {
 			slots := make(chan struct{}, 3)
@@ -197,7 +200,7 @@ func TestReadingWithHelpersStopsWhenAsked(t *testing.T) {
 // Texts that are much larger than their members must not pile up behind a slow one.
 func TestResultsThatWaitAreBounded(t *testing.T) {
 	var members []member
-	for i := range 24 {
+	for i := range 20 {
 		members = append(members, member{fmt.Sprintf("%d.txt", i), strings.Repeat("The sea is calm today.\n", 4<<20/23)})
 	}
 	content := zipOf(t, members...) // 4 MiB each, packed to a few kB
@@ -217,9 +220,9 @@ func TestResultsThatWaitAreBounded(t *testing.T) {
 			sample()
 		}
 	})
-	// The texts are 96 MB. maxResults and what four goroutines are converting may be there at
+	// The texts are 80 MB. maxResults and what four goroutines are converting may be there at
 	// once, with a buffer that grew.
-	if docs != 24 || peak > 80<<20 {
+	if docs != 20 || peak > 64<<20 {
 		t.Errorf("%d documents, %d bytes held", docs, peak)
 	} else {
 		t.Logf("%d bytes held", peak)
