@@ -1,7 +1,7 @@
 # What there is to run; .ci/run calls test and check.
 FUZZTIME ?= 5s
 
-.PHONY: build build-cuda gpu-pack test check nightly ptx-write fuzz bench bench-against bench-peers bench-torch bench-packages bench-scale clean
+.PHONY: build build-cuda gpu-pack test check nightly ptx-write fuzz bench bench-against bench-peers bench-torch bench-onnx bench-packages bench-scale clean
 
 build: ## static release binaries, with support for clusters
 	CGO_ENABLED=0 go build -tags cluster -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -97,6 +97,11 @@ bench-torch: build
 	bin/prepare-data head bin/bench-torch/demo/shards --json -n 0 > bin/bench-torch/records.jsonl
 	internal/dev/checks/env.sh bench internal/dev/bench/peers/torch_step.py bin/train-bert bin/bench-torch/demo/shards bin/bench-torch/records.jsonl $(BENCHFLAGS)
 	internal/dev/checks/env.sh bench internal/dev/bench/peers/torch_modern.py bin/train-bert
+
+# Inference beside ONNX Runtime, in one run.
+bench-onnx:
+	go test -c -o bin/cpu.test ./trainer/cpu
+	internal/dev/checks/env.sh onnx internal/dev/bench/peers/onnx_infer.py bin/cpu.test $(BENCHFLAGS)
 
 # A folder to copy to a machine with an NVIDIA GPU, without Go and network: programs,
 # tests, data and run.sh, which checks and measures them. The packed file, which is what is

@@ -23,6 +23,47 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
+// BenchmarkForward computes the hidden rows of all tokens and the pooled output of sequences
+// of 128 tokens, without training.
+func BenchmarkForward(b *testing.B) {
+	for _, preset := range []string{"tiny", "mini", "small", "base"} {
+		for _, sequences := range []int{1, 8} {
+			for _, threads := range []int{1, 2} {
+				b.Run(fmt.Sprintf("%s/%dx128/%d threads", preset, sequences, threads), func(b *testing.B) {
+					benchmarkForward(b, benchmarkConfig(b, preset, 30522), Backend{Threads: threads}, sequences)
+				})
+			}
+		}
+	}
+}
+
+func benchmarkForward(b *testing.B, c trainer.Config, back Backend, sequences int) {
+	r := rand.New(rand.NewPCG(1, 2))
+	batch, heads := &trainer.Batch{}, trainer.Heads{NSP: true}
+	for i := range sequences {
+		batch.Append(randomSequence(r, c, 128, 0, int64(i)))
+	}
+	limits := limitsOf(batch, trainer.Float32)
+	limits.Train = false
+	m, err := back.Open(c, heads, limits)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(c, heads, 1)); err != nil {
+		b.Fatal(err)
+	}
+	out := &trainer.Outputs{Want: trainer.OutputHidden | trainer.OutputPooled}
+	start := usage.CPU()
+	for b.Loop() {
+		if _, err := m.Forward(batch, out); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(batch.Tokens()*b.N)/b.Elapsed().Seconds(), "tokens/s")
+	b.ReportMetric(float64(batch.Tokens()*b.N)/(usage.CPU()-start).Seconds(), "tokens/cpu-s")
+}
+
 // BenchmarkWindow is a training step of ModernBERT on 2 sequences of 2,048 tokens, with all
 // layers local (±64) and with all layers global.
 func BenchmarkWindow(b *testing.B) {
