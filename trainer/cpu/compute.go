@@ -192,5 +192,5 @@ type normed[T kernel.Float] struct {
 }
 
 func newNormed[T kernel.Float](rows, hidden int) normed[T] {
-	return normed[T]{y: make([]T, rows*hidden), xhat: make([]T, rows*hidden), scale: make([]T, rows)}
+	return normed[T]{y: large[T](rows * hidden), xhat: large[T](rows * hidden), scale: make([]T, rows)}
 }

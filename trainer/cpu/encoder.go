@@ -61,8 +61,8 @@ func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Option
 		embedded: newNormed[T](tokens, hidden),
 		layers:   make([]kept[T], c.config.Layers),
 		score:    make([]scores[T], c.pool.Threads),
-		g:        make([]T, tokens*wide),
-		out:      make([]T, tokens*hidden),
+		g:        large[T](tokens * wide),
+		out:      large[T](tokens * hidden),
 	}
 	e.layer, e.layerGrad = e.postNorm, e.postNormGrad
 	if e.modern != nil {
@@ -78,11 +78,11 @@ func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Option
 			e.layers[i] = e.layers[i-2]
 		} else {
 			e.layers[i] = kept[T]{
-				qkv: make([]T, 3*tokens*hidden),
+				qkv: large[T](3 * tokens * hidden),
 				lse: make([]T, c.config.AttentionHeads*tokens),
-				ctx: make([]T, tokens*hidden),
+				ctx: large[T](tokens * hidden),
 				mid: newNormed[T](tokens, hidden), final: newNormed[T](tokens, hidden),
-				u: make([]T, tokens*wide),
+				u: large[T](tokens * wide),
 			}
 		}
 		switch {
@@ -92,9 +92,9 @@ func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Option
 			e.layers[i].x = e.layers[i-1].final.y
 		}
 	}
-	e.layers[0].x = make([]T, tokens*hidden)
+	e.layers[0].x = large[T](tokens * hidden)
 	if o.Train {
-		e.d = grad[T]{make([]T, tokens*hidden), make([]T, tokens*hidden), make([]T, tokens*hidden), make([]T, 3*tokens*hidden), make([]T, tokens*wide)}
+		e.d = grad[T]{large[T](tokens * hidden), large[T](tokens * hidden), large[T](tokens * hidden), large[T](3 * tokens * hidden), large[T](tokens * wide)}
 	}
 	return e
 }

@@ -35,7 +35,7 @@ func newMLMScratch[T kernel.Float](c *compute[T], o trainer.Options) mlmScratch[
 	widest, parts := c.gemm.Width(min(mlmColumns, o.Masked)), vocabParts(c.config)
 	s := mlmScratch[T]{
 		transform: newTransform(c, o.Masked, o.Train),
-		logits:    make([]T, c.config.VocabSize*widest), top: make([]T, parts*widest), sum: make([]T, parts*widest),
+		logits:    large[T](c.config.VocabSize * widest), top: make([]T, parts*widest), sum: make([]T, parts*widest),
 		shift: make([]T, widest), scale: make([]T, widest), loss: make([]rowLoss, widest),
 	}
 	return s

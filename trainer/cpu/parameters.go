@@ -1,6 +1,9 @@
 package cpu
 
 import (
+	"unsafe"
+
+	"pretext/internal/hugepages"
 	"pretext/trainer"
 	"pretext/trainer/cpu/internal/kernel"
 	"pretext/trainer/internal/bert"
@@ -22,7 +25,7 @@ type parameters[T kernel.Float] struct {
 // newParameters allocates the weights. For training it also allocates the gradients, and the
 // moments of the parameters that this rank updates.
 func newParameters[T kernel.Float](c trainer.Config, h trainer.Heads, l bert.Layout, r *ranks[T], low *lower[T]) *parameters[T] {
-	p := &parameters[T]{layout: l, w: make([]T, l.Size), zeros: make([]T, c.HiddenSize), lower: low}
+	p := &parameters[T]{layout: l, w: large[T](l.Size), zeros: make([]T, c.HiddenSize), lower: low}
 	if r.train {
 		own := 0
 		for _, b := range l.Buckets {
@@ -30,7 +33,7 @@ func newParameters[T kernel.Float](c trainer.Config, h trainer.Heads, l bert.Lay
 			p.parts = appendParts(p.parts, &l, lo, hi)
 			own += hi - lo
 		}
-		p.g, p.m, p.v = make([]T, l.Size), make([]T, own), make([]T, own)
+		p.g, p.m, p.v = large[T](l.Size), large[T](own), large[T](own)
 	}
 	p.views = bert.View(p, c, h)
 	return p
@@ -136,4 +139,14 @@ func (p *parameters[T]) Norm(name string, _ bool) norm[T] {
 	}
 	w, b := p.Table(name+".LayerNorm.weight"), p.Table(name+".LayerNorm.bias")
 	return norm[T]{w.w, w.dw, b.w, b.dw}
+}
+
+// large returns n numbers in large pages of memory, if they are a megabyte at least: a step
+// reads each buffer once, and otherwise waits for the addresses of its pages.
+func large[T kernel.Float](n int) []T {
+	s := make([]T, n)
+	if uintptr(n)*unsafe.Sizeof(*new(T)) >= 1<<20 {
+		hugepages.Advise(s)
+	}
+	return s
 }

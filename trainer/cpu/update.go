@@ -46,7 +46,9 @@ func (u *update[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 			}
 		}
 	}
-	clear(u.params.g)
+	if info.Skipped || u.optimizer.Name != trainer.AdamW || u.ranks.sharded {
+		clear(u.params.g) // otherwise optimize has cleared every part
+	}
 	info.Saturated = u.lower.roll()
 	u.sums = trainer.Sums{}
 	return info, nil
@@ -92,6 +94,9 @@ func (u *update[T]) optimize(c optim.Constants[T]) error {
 			sums[i][0] = optim.Excess(c, v, g)
 		}
 		u.set.Adam(c.Decaying(u.params.layout.Specs[p.tensor].Decay), w, m, v, g)
+		if !c.Direction {
+			clear(g) // while it is in the cache
+		}
 		if c.Direction && !stable {
 			sums[i] = [2]float64{u.set.SumSquares(w), u.set.SumSquares(g)}
 		}

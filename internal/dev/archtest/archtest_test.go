@@ -96,7 +96,7 @@ var allowed = map[string][]string{
 	"trainer/checkpoint":           {"internal/failure", "trainer", "trainer/checkpoint/torchfile", "internal/store", "tokenize", "tokenize/hf"},
 	"trainer/checkpoint/torchfile": {"internal/store"},
 	"trainer/finetune":             {"internal/failure", "trainer", "tokenize", "internal/pyspace"},
-	"trainer/cpu":                  {"trainer", "trainer/dropout", "trainer/internal/bert", "trainer/optim"},
+	"trainer/cpu":                  {"internal/hugepages", "trainer", "trainer/dropout", "trainer/internal/bert", "trainer/optim"},
 	"trainer/cuda":                 {"trainer", "trainer/dropout", "trainer/internal/bert"},
 	"trainer/internal/bert":        {"trainer"},
 	// A run from files to files. Never cmd: options come as plain structs.
