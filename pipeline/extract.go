@@ -23,7 +23,7 @@ import (
 
 // extractAlgorithm is the version of the extract stage. It is raised if the same sources
 // would result in different documents.
-const extractAlgorithm = 10
+const extractAlgorithm = 11
 
 // The kinds of sources.
 const (
@@ -166,7 +166,7 @@ func init() {
 		Algorithm: extractAlgorithm,
 		New:       stage.New(func(env *stage.Env, work extractWork) stage.Worker { return &extractWorker{env, work} }),
 		Warnings:  sharding.Known.Warnings,
-		Counts: []counts.Count{facts.Pages, extract.Files, extract.Lines, extract.Documents, extract.TextBytes, wiki.Expanded, wiki.ModuleCalls, wiki.ModuleFailures.Count,
+		Counts: []counts.Count{facts.Pages, extract.Files, extract.Lines, extract.Documents, extract.TextBytes, wiki.Expanded, wiki.ModuleCalls, wiki.ModuleFailures.Count, wiki.ModuleAssumptions.Count,
 			extract.Blocks, wiki.XMLBytes, facts.HTMLBytes, facts.Footers, wiki.Trailing, extract.InvalidUTF8,
 			books.Skipped, books.Recoded, books.Trimmed, books.Apparatus, extract.Wikitext, extract.HTML, extract.Rejects.Count, sharding.EqualIDs},
 	})

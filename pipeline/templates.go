@@ -22,7 +22,7 @@ import (
 
 // templatesAlgorithm is the version of the stage that collects template definitions. It
 // is raised if the same dumps would result in different definitions.
-const templatesAlgorithm = 3
+const templatesAlgorithm = 4
 
 // Values of [ExtractOptions].ExpandTemplates.
 const (

@@ -157,7 +157,7 @@ func (r *Reader) definition(p rawPage, stats *DefinitionStats) (d definitions.De
 }
 
 // module returns the source of the module on page p; ok is false if p has none, such as a
-// page that documents one. Redirects between modules are modules too.
+// page that documents one. A redirect to another module, in Lua or in wikitext, is a module.
 func (r *Reader) module(p rawPage, h pageHead, stats *DefinitionStats) (d definitions.Definition, ok bool) {
 	if p.tooLarge {
 		return d, false
@@ -165,6 +165,10 @@ func (r *Reader) module(p rawPage, h pageHead, stats *DefinitionStats) (d defini
 	title := r.title(&h, p)
 	_, title, _ = strings.Cut(title, ":")
 	source, rev, reject := r.pageSource(p, h, true)
+	if target, ok := redirectTarget(source); reject == "" && ok && wikitext.IsRedirect(source) {
+		source = fmt.Appendf(nil, "return require([==[Module:%s]==])", target) // titles have no brackets
+		rev.module = true
+	}
 	// Dumps of old versions do not say what a page contains.
 	if reject != "" || !rev.module && (rev.model || strings.HasSuffix(title, "/doc")) || len(source) == 0 || len(source)+2*len(title) > maxModule {
 		return d, false

@@ -290,6 +290,9 @@ func (r *Reader) Stats() Stats {
 	for reason, n := range r.scanner.ModuleFailures() {
 		s.moduleFailure(ModuleFailure(reason), int64(n))
 	}
+	for what, n := range r.scanner.ModuleAssumptions() {
+		s.moduleAssumption(ModuleAssumption(what), int64(n))
+	}
 	for name, h := range r.scanner.Holes() {
 		if len(s.HoleUses) == maxHoles {
 			break

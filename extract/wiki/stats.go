@@ -56,6 +56,10 @@ type Stats struct {
 	ModuleCalls    int64                   `json:"module_calls,omitempty"`
 	ModuleFailures map[ModuleFailure]int64 `json:"module_failures,omitempty"`
 
+	// ModuleAssumptions counts what modules asked of the wiki that is not in the dump, and
+	// that got the usual answer.
+	ModuleAssumptions map[ModuleAssumption]int64 `json:"module_assumptions,omitempty"`
+
 	// UseCount counts the uses of templates in documents, by what decided about their text.
 	// Uses has the most used templates by name, counted over all pages.
 	UseCount facts.Sources            `json:"use_count,omitempty"`
@@ -64,6 +68,9 @@ type Stats struct {
 
 // A ModuleFailure is the reason why a call of a module had no result.
 type ModuleFailure string
+
+// A ModuleAssumption is an assumption about the wiki.
+type ModuleAssumption string
 
 // Counts of a dump, besides those of package facts.
 var (
@@ -74,6 +81,8 @@ var (
 		Meaning: "calls of modules in Lua; absent if 0"})
 	ModuleFailures = counts.DeclareFamily[ModuleFailure]("module_failures", counts.About{
 		Meaning: "calls of modules that had no result, by REASON: no_module, no_function, wikidata, clock, wiki, error, shown_error, syntax, steps, memory, depth"})
+	ModuleAssumptions = counts.DeclareFamily[ModuleAssumption]("module_assumptions", counts.About{
+		Meaning: "what modules asked of the wiki that is not in the dump, and got the usual answer to, by REASON: exists (a page does), not_redirect (it is none), no_message (the software has no message)"})
 	Trailing = counts.Declare("trailing_garbage", counts.About{Meaning: "dumps with bytes after their last bzip2 stream, which were ignored"})
 )
 
@@ -88,6 +97,7 @@ func (s *Stats) Counts(expanded bool) counts.Counts {
 			ModuleCalls.Add(c, s.ModuleCalls)
 		}
 		ModuleFailures.AddAll(c, s.ModuleFailures)
+		ModuleAssumptions.AddAll(c, s.ModuleAssumptions)
 	}
 	extract.Rejects.AddAll(c, s.Rejects)
 	return c
@@ -132,6 +142,9 @@ func (s *Stats) Add(t Stats) {
 	for reason, n := range t.ModuleFailures {
 		s.moduleFailure(reason, n)
 	}
+	for what, n := range t.ModuleAssumptions {
+		s.moduleAssumption(what, n)
+	}
 	s.Sentences += t.Sentences
 	for name, h := range t.HoleUses {
 		s.hole(name, h)
@@ -157,6 +170,13 @@ func (s *Stats) moduleFailure(reason ModuleFailure, n int64) {
 		s.ModuleFailures = map[ModuleFailure]int64{}
 	}
 	s.ModuleFailures[reason] += n
+}
+
+func (s *Stats) moduleAssumption(what ModuleAssumption, n int64) {
+	if s.ModuleAssumptions == nil {
+		s.ModuleAssumptions = map[ModuleAssumption]int64{}
+	}
+	s.ModuleAssumptions[what] += n
 }
 
 // hole adds uses of a template that left holes. h.First, the first page with a hole, is
@@ -226,6 +246,7 @@ func (s *Stats) clone() Stats {
 	c := *s
 	c.Rejects = maps.Clone(s.Rejects)
 	c.ModuleFailures = maps.Clone(s.ModuleFailures)
+	c.ModuleAssumptions = maps.Clone(s.ModuleAssumptions)
 	c.HoleUses = maps.Clone(s.HoleUses)
 	c.UseCount = maps.Clone(s.UseCount)
 	c.Uses = nil

@@ -2,7 +2,9 @@ package wikitext
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	"pretext/extract/wiki/internal/lua"
 	"pretext/extract/wiki/internal/scribunto"
+	"pretext/extract/wiki/rendering"
 )
 
 // modulePrefix begins the names of modules among those of templates. No template has such
@@ -49,8 +52,9 @@ type modules struct {
 	engine *scribunto.Engine
 	begun  bool // the engine knows the page
 
-	calls  int            // since the last reset
-	failed map[string]int // calls without a result, by reason
+	calls   int            // since the last reset
+	failed  map[string]int // calls without a result, by reason
+	assumed map[string]int // assumptions, by what is assumed
 }
 
 // ModuleCalls returns how often a module was called since the last reset.
@@ -67,6 +71,27 @@ func (s *Scanner) ModuleFailures() iter.Seq2[string, int] {
 			}
 		}
 	}
+}
+
+// ModuleAssumptions yields what modules asked of the wiki and got the usual answer to since
+// the last reset, with the number of times, sorted.
+func (s *Scanner) ModuleAssumptions() iter.Seq2[string, int] {
+	assumed := s.templates.modules.assumed
+	return func(yield func(string, int) bool) {
+		for _, what := range slices.Sorted(maps.Keys(assumed)) {
+			if !yield(what, assumed[what]) {
+				return
+			}
+		}
+	}
+}
+
+// assume counts an assumption.
+func (x *modules) assume(what string) {
+	if x.assumed == nil {
+		x.assumed = map[string]int{}
+	}
+	x.assumed[what]++
 }
 
 // fail counts a call without a result. It returns false.
@@ -136,7 +161,7 @@ func (t *templates) moduleResult(given span, i, e int) (text []byte, ok bool) {
 	if strings.Contains(function, "{{") {
 		function = host.expand(function, frame.Parent)
 	}
-	result, err := x.engine.Invoke(scribunto.Host{Module: host.module, Expand: host.expand, LanguageName: host.languageName}, strings.TrimPrefix(frame.Title, "Module:"), strings.TrimSpace(function), frame)
+	result, err := x.engine.Invoke(host.functions(), strings.TrimPrefix(frame.Title, "Module:"), strings.TrimSpace(function), frame)
 	if err == nil && host.limited {
 		err = &lua.Failure{Reason: lua.FailDepth}
 	}
@@ -184,6 +209,24 @@ func (t *templates) frameArgs(args []argument) []scribunto.Arg {
 type moduleHost struct {
 	*templates
 	limited bool // an expansion has reached a limit
+}
+
+// functions returns what a module can ask.
+func (h *moduleHost) functions() scribunto.Host {
+	table := h.wiki.table
+	return scribunto.Host{Module: h.module, Expand: h.expand, LanguageName: h.languageName, Assume: h.modules.assume,
+		Month: func(month int, alone bool) string {
+			number := fmt.Sprintf("%02d", month)
+			name := table.Text(rendering.Month, number)
+			if alone {
+				return cmp.Or(table.Text(rendering.MonthAlone, number), name)
+			}
+			return name
+		},
+		Plural: func(n int) string { return table.PluralCategory(n, 0, 0) },
+		HasTemplate: func(title string) bool {
+			return h.wiki.definition([]byte(title)) != ""
+		}}
 }
 
 // module returns the source of a module.

@@ -27,6 +27,9 @@ func TestModules(t *testing.T) {
 		function p.fail() error("no") end
 		function p.empty() end
 		function p.itself() return mw.language.fetchLanguageName("fr") end
+		function p.list() return mw.text.listToText({"A", "B", "C"}) end
+		function p.date() return mw.getContentLanguage():formatDate("j xg Y", "2020-02-03") .. mw.getContentLanguage():formatDate(" F", "2020-02-03") end
+		function p.forms(frame) return mw.getContentLanguage():plural(5, "один", "два", "много") end
 		function p.name(frame) return mw.title.getCurrentTitle().text .. mw.language.fetchLanguageName("fr", "de") .. frame:callParserFunction("lc", "ABC") end
 		return p`
 	for _, c := range []struct {
@@ -45,6 +48,14 @@ func TestModules(t *testing.T) {
 		{"en", "It is {{#if:{{#invoke:E|empty}}|yes|no}} here", "It is no here", 0, "", nil},
 		{"en", "It is {{zq|w}} here", "It is <a|b><m> here", 0, "", []string{"zq", "{{#invoke:E|expand|m}}"}},
 		{"de", "Es ist {{#invoke:E|name}} hier", "Es ist PFranzösischabc hier", 0, "", nil},
+		// words of the wiki's language, or none
+		{"en", "It is {{#invoke:E|list}} here", "It is A, B and C here", 0, "", nil},
+		{"ru", "Это {{#invoke:E|list}} тут", "Это A, B и C тут", 0, "", nil},
+		{"ltg", "Tys {{#invoke:E|list}} te", "Tys A, B i C te", 0, "", nil},
+		{"ru", "Это {{#invoke:E|date}} тут", "Это 3 февраля 2020 февраль тут", 0, "", nil},
+		{"ltg", "Tys {{#invoke:E|date}} te", "Tys 3 februars 2020 februars te", 0, "", nil},
+		{"ru", "Это {{#invoke:E|forms}} тут", "Это много тут", 0, "", nil},
+		{"ltg", "Tys {{#invoke:E|forms}} te", "Tys te", 1, "wiki", nil},
 		// words for substitution change nothing when a page is shown
 		{"en", "It is {{safesubst:#invoke:E|echo|a}} and {{subst: #if: x|y}} and {{safesubst:zq|p|x=q}} here", "It is 1=a and y and p/q/Template:zq here", 0, "", []string{"zq", "{{#invoke:E|parent}}"}},
 		{"en", "It is {{zq|p|x=q}} here", "It is p/q/Template:zq here", 0, "", []string{"zq", "{{{{{|safesubst:}}}#invoke:E|parent}}"}},

@@ -82,7 +82,7 @@ func (s *Scanner) Tally() *Tally { return &s.losses.dropped }
 // [Scanner.ModuleCalls] to 0.
 func (s *Scanner) ResetTally() {
 	s.losses = losses{}
-	s.templates.modules.calls, s.templates.modules.failed = 0, nil
+	s.templates.modules.calls, s.templates.modules.failed, s.templates.modules.assumed = 0, nil, nil
 }
 
 // Holes yields the templates whose dropped uses left a [Hole] in a sentence, in order

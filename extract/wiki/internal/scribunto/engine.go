@@ -46,6 +46,17 @@ type Host struct {
 	Expand func(wikitext string, f *Frame) string
 	// LanguageName returns the name of a language in the wiki's language, or "".
 	LanguageName func(code string) string
+	// Month returns the name of a month, 1 to 12, in the wiki's language, in a date with a day
+	// or alone; "" if it is not known.
+	Month func(month int, alone bool) string
+	// Plural returns the category of a number in the wiki's language: "one", "few" …
+	Plural func(number int) string
+	// HasTemplate reports whether the dump has a template, by its title without the namespace.
+	HasTemplate func(title string) bool
+	// Assume counts an assumption. It is called when a program asks what is not in the dump
+	// and gets the usual answer: that a page exists ("exists"), that it is no
+	// redirect ("not_redirect"), and that the software has no message ("no_message").
+	Assume func(what string)
 }
 
 // A Frame holds the arguments of a call of a module or template.

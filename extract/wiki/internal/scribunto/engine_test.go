@@ -27,6 +27,30 @@ func (w wiki) Expand(text string, f *Frame) string {
 	return strings.NewReplacer("{{!}}", "|", "{{", "⟨", "}}", "⟩").Replace(text)
 }
 
+func (w wiki) host() Host {
+	return Host{Module: w.Module, Expand: w.Expand, LanguageName: w.LanguageName, Assume: func(what string) { w["assumed"] += what + ";" },
+		Month: func(month int, alone bool) string {
+			if alone && w["alone"] != "" {
+				return w["alone"]
+			}
+			return w["month"]
+		},
+		Plural: func(n int) string {
+			switch {
+			case w["lang"] == "" && n == 1:
+				return "one"
+			case w["lang"] != "ru":
+				return "other"
+			case n%10 == 1 && n%100 != 11:
+				return "one"
+			case n%10 >= 2 && n%10 <= 4 && (n%100 < 12 || n%100 > 14):
+				return "few"
+			}
+			return "many"
+		},
+		HasTemplate: func(title string) bool { return title == "T" }}
+}
+
 var testPage = Page{Title: "Some page", Wiki: "enwiki", Lang: "en", Today: time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC),
 	Namespaces: map[int]string{0: "", 1: "Talk", 10: "Template", 14: "Category", 828: "Module"}}
 
@@ -45,9 +69,12 @@ func arguments(list ...string) (args []Arg) {
 }
 
 func invoke(w wiki, module, function string, args ...string) (string, error) {
-	e := NewEngine()
-	e.Begin(testPage)
-	return e.Invoke(Host{w.Module, w.Expand, w.LanguageName}, module, function, &Frame{Title: "Module:" + module, Args: arguments(args...),
+	e, page := NewEngine(), testPage
+	if w["lang"] != "" {
+		page.Lang = w["lang"]
+	}
+	e.Begin(page)
+	return e.Invoke(w.host(), module, function, &Frame{Title: "Module:" + module, Args: arguments(args...),
 		Parent: &Frame{Title: "Template:Outer", Args: arguments("p1", "name=p2", "t={{x|y}}")}})
 }
 
@@ -91,7 +118,9 @@ func TestTheLibraryOfScribunto(t *testing.T) {
 		{`return mw.uri.encode("a b&c") .. mw.uri.encode("ä", "PATH") .. mw.uri.anchorEncode("a b") .. tostring(mw.uri.fullUrl("A b"))`, "a+b%26c%C3%A4a_b//enwiki/wiki/A_b"},
 		{`return mw.site.namespaces[10].name .. mw.site.namespaces.Module.id .. mw.site.namespaces[1].subject.id`, "Template8280"},
 		{`return require("bit32").band(12, 10) .. require("bit32").bor(12, 10) .. require("bit32").bxor(12, 10) .. require("bit32").lshift(1, 4)`, "814616"},
-		{`return mw.message.newRawMessage("$1-$2", "a", "b"):plain() .. tostring(mw.message.new("x"):exists())`, "a-bfalse"},
+		{`return mw.message.newRawMessage("$1-$2", "a", "b"):plain()`, "a-b"},
+		{`return frame:callParserFunction("#time", "j F Y", "2020-02-03") .. frame:callParserFunction{name = "#time", args = {"Y-m-d"}}`, "3 February 20202025-01-02"},
+		{`local l = mw.getContentLanguage() return l:plural(1, "a", "b") .. l:plural(5, {"a", "b"}) .. l:plural(0, "0=none", "a", "b") .. l:gender("male", "he", "she", "they") .. l:gender("female", "he", "she")`, "abnoneheshe"},
 		{`local c = mw.clone({1, {2}}) return c[2][1] .. tostring(io) .. tostring(loadstring) .. tostring(coroutine) .. tostring(os.getenv) .. tostring(os.execute) .. tostring(debug.getinfo)`, "2nilnilnilnilnilnil"},
 		{`return tostring(mw.wikibase ~= nil) .. type(package.loaded)`, "truetable"},
 	} {
@@ -196,7 +225,7 @@ func TestListsInEveryLanguage(t *testing.T) {
 		e := NewEngine()
 		e.Begin(page)
 		w := wiki{"Test": `local p = {} function p.f() return mw.text.listToText({1, 2, 3}) .. "|" .. mw.text.truncate("xxxxxxxxx", 1) end return p`}
-		if got, err := e.Invoke(Host{w.Module, w.Expand, w.LanguageName}, "Test", "f", &Frame{Title: "Module:Test"}); err != nil || got != want {
+		if got, err := e.Invoke(w.host(), "Test", "f", &Frame{Title: "Module:Test"}); err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", lang, got, err, want)
 		}
 	}
@@ -205,7 +234,7 @@ func TestListsInEveryLanguage(t *testing.T) {
 	e := NewEngine()
 	e.Begin(page)
 	w := wiki{"Test": `local p = {} function p.f() return mw.text.listToText({1, 2}) end return p`}
-	if _, err := e.Invoke(Host{w.Module, w.Expand, w.LanguageName}, "Test", "f", &Frame{Title: "Module:Test"}); reasonOf(err) != failWiki {
+	if _, err := e.Invoke(w.host(), "Test", "f", &Frame{Title: "Module:Test"}); reasonOf(err) != failWiki {
 		t.Errorf("a list in an unknown language: %v", err)
 	}
 }

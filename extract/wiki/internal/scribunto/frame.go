@@ -1,6 +1,7 @@
 package scribunto
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -259,6 +260,9 @@ func (v *invocation) parserFunction(a lua.Args, args []lua.Value, f *Frame) stri
 				list = append(list, Arg{strconv.Itoa(k - 1), v.m.ToString(args[k])})
 			}
 		}
+	}
+	if name == "#time" {
+		return v.formatted(at(list, 0), strings.TrimSpace(at(list, 1)), cmp.Or(at(list, 2), v.page.Lang))
 	}
 	if name == "#tag" && len(list) > 0 {
 		return tag(list[0].Value, nil, at(list, 1))

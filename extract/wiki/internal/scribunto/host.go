@@ -57,7 +57,7 @@ func (v *invocation) hostTable() *lua.Table {
 	for _, field := range []struct {
 		name  string
 		value lua.Value
-	}{{"title", v.page.Title}, {"wiki", v.page.Wiki}, {"siteName", v.page.Wiki}, {"lang", v.page.Lang}, {"server", "//" + v.page.Wiki}, {"namespaces", names}, {"canonicalNames", english}} {
+	}{{"title", v.page.Title}, {"wiki", v.page.Wiki}, {"lang", v.page.Lang}, {"server", "//" + v.page.Wiki}, {"namespaces", names}, {"canonicalNames", english}} {
 		t.Set(field.name, field.value)
 	}
 	register(t, map[string]lua.Native{
@@ -85,19 +85,13 @@ func (v *invocation) hostTable() *lua.Table {
 			number := lua.NewArgs(m, args).String(0)
 			return []lua.Value{m.String(v.host.Expand("{{formatnum:"+number+"}}", nil))}
 		},
-		"plural": func(m *lua.Machine, args []lua.Value) []lua.Value {
-			a := lua.NewArgs(m, args)
-			forms := ""
-			for k := range max(min(a.Int(1, 0), 9), 0) {
-				forms += "|" + strconv.Itoa(k+1)
-			}
-			n, err := strconv.Atoi(v.host.Expand("{{plural:"+a.String(0)+forms+"}}", nil))
-			if err != nil {
-				m.Fail(failWiki, "plural of "+a.String(0))
-			}
-			return []lua.Value{float64(n)}
-		},
 		"formatDate": v.formatDate,
+		"plural":     v.plural,
+		"exists":     v.exists,
+		"assume": func(m *lua.Machine, args []lua.Value) []lua.Value {
+			v.host.Assume(lua.NewArgs(m, args).String(0))
+			return nil
+		},
 	})
 	return t
 }
@@ -110,7 +104,11 @@ var timestamps = [...]string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15
 // formatDate is the method formatDate of a language: it writes a date in the format of PHP.
 func (v *invocation) formatDate(m *lua.Machine, args []lua.Value) []lua.Value {
 	a := lua.NewArgs(m, args)
-	form, given, lang := a.String(0), strings.TrimSpace(a.Opt(1, "")), a.Opt(2, v.page.Lang)
+	return []lua.Value{m.String(v.formatted(a.String(0), strings.TrimSpace(a.Opt(1, "")), a.Opt(2, v.page.Lang)))}
+}
+
+// formatted writes a date in the format of PHP and a language. Without given it is today's.
+func (v *invocation) formatted(form, given, lang string) string {
 	at, ok := time.Time{}, false
 	switch {
 	case given == "" || given == "now" || given == "today":
@@ -133,18 +131,18 @@ func (v *invocation) formatDate(m *lua.Machine, args []lua.Value) []lua.Value {
 		}
 	}
 	if !ok {
-		m.Throw("bad argument #2 to 'formatDate': invalid timestamp '%s'", given)
+		v.m.Throw("bad argument #2 to 'formatDate': invalid timestamp '%s'", given)
 	}
-	text, ok := formatPHP(form, at, lang)
+	text, ok := v.formatPHP(form, at, lang)
 	if !ok {
-		m.Fail(failWiki, "date in the format "+form)
+		v.m.Fail(failWiki, "date in the format "+form)
 	}
-	return []lua.Value{m.String(text)}
+	return text
 }
 
-// formatPHP formats a date; ok is false if this needs words of a language other than
-// English.
-func formatPHP(form string, at time.Time, lang string) (text string, ok bool) {
+// formatPHP formats a date; ok is false if this needs words that are not known. Those of
+// English are, and the names of months in the wiki's language.
+func (v *invocation) formatPHP(form string, at time.Time, lang string) (text string, ok bool) {
 	var b strings.Builder
 	english := lang == "en" || lang == "simple" || lang == ""
 	for k := 0; k < len(form); k++ {
@@ -159,26 +157,86 @@ func formatPHP(form string, at time.Time, lang string) (text string, ok bool) {
 				k += end + 1
 			}
 		case 'F', 'M', 'l', 'D', 'a', 'A', 'S':
-			if !english {
+			switch name := v.month(at, lang, true); {
+			case english:
+				b.WriteString(phpVerb(c, at))
+			case c == 'F' && name != "":
+				b.WriteString(name)
+			default:
 				return "", false
 			}
-			b.WriteString(phpVerb(c, at))
 		case 'x': // xg, xr and others choose forms and scripts of a language
 			if k+1 < len(form) && form[k+1] == 'n' {
 				k++
 				continue
 			}
-			if k+1 < len(form) && form[k+1] == 'g' && english {
-				k++
-				b.WriteString(at.Format("January"))
-				continue
+			name := v.month(at, lang, false)
+			if english {
+				name = at.Format("January")
 			}
-			return "", false
+			if k+1 == len(form) || form[k+1] != 'g' || name == "" {
+				return "", false
+			}
+			k++
+			b.WriteString(name)
 		default:
 			b.WriteString(phpVerb(c, at))
 		}
 	}
 	return b.String(), true
+}
+
+// month returns the name of the month in the wiki's language, in a date or alone; "" if it is
+// not known, for another language, and for a name in a date that has a word more, as "d'abril".
+func (v *invocation) month(at time.Time, lang string, alone bool) string {
+	if lang != v.page.Lang {
+		return ""
+	}
+	name := v.host.Month(int(at.Month()), alone)
+	if !alone && strings.ContainsAny(name, " '’") {
+		return ""
+	}
+	return name
+}
+
+// categories are the plural categories in the order of MediaWiki's forms.
+var categories = [...]string{"zero", "one", "two", "few", "many", "other"}
+
+// plural returns the number, from 1, of the plural form of a whole number in the wiki's
+// language; nil if the language has one form or its forms are not known.
+func (v *invocation) plural(m *lua.Machine, args []lua.Value) []lua.Value {
+	used := map[string]bool{}
+	for n := range 200 { // every language has all categories of whole numbers below that
+		used[v.host.Plural(n)] = true
+	}
+	m.Step(2000)
+	if len(used) < 2 {
+		return []lua.Value{nil}
+	}
+	want, form := v.host.Plural(lua.NewArgs(m, args).Int(0, 0)), 0
+	for _, c := range categories {
+		if used[c] || c == want {
+			form++
+		}
+		if c == want {
+			break
+		}
+	}
+	return []lua.Value{float64(form)}
+}
+
+// exists reports whether a page exists, as far as the dump says: modules do if it has them,
+// templates may have been left out, and of other pages nothing is known. Then nil.
+func (v *invocation) exists(m *lua.Machine, args []lua.Value) []lua.Value {
+	a := lua.NewArgs(m, args)
+	namespace, title := a.Int(0, 0), a.String(1)
+	switch {
+	case namespace == 828:
+		return []lua.Value{v.host.Module(title) != ""}
+	case namespace == 10 && v.host.HasTemplate(title):
+		return []lua.Value{true}
+	}
+	return []lua.Value{nil}
 }
 
 // phpLayouts returns Go's layouts of PHP's date formats.

@@ -148,11 +148,24 @@ end
 
 function Language:plural(number, ...)
 	local forms = type((...)) == 'table' and (...) or {...}
-	if #forms < 2 then
-		return forms[1]
+	local value, rest = tonumber(number), {}
+	for _, form in ipairs(forms) do
+		local exact, text = tostring(form):match('^(%d+)=(.*)$')
+		if not exact then
+			rest[#rest + 1] = form
+		elseif tonumber(exact) == value then
+			return text
+		end
+	end
+	if #rest < 2 then
+		return rest[1]
 	end
 	own(self, 'plural')
-	return forms[host.plural(tostring(number), #forms)]
+	local form = value and value >= 0 and value < 1e9 and value % 1 == 0 and host.plural(value)
+	if not form then
+		host.absent('plural of ' .. tostring(number))
+	end
+	return rest[math.min(form, #rest)]
 end
 Language.convertPlural = Language.plural
 

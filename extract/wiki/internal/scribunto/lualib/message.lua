@@ -61,12 +61,20 @@ function Message:inLanguage()
 end
 Message.useDatabase = Message.inLanguage
 
+-- unknown counts that a message of the software is taken to be absent.
+local function unknown(self)
+	if not self.raw then
+		host.assume('no_message')
+	end
+	return self.raw == nil
+end
+
 function Message:exists()
-	return self.raw ~= nil
+	return not unknown(self)
 end
 
 function Message:isBlank()
-	return self.raw == nil or self.raw == ''
+	return unknown(self) or self.raw == ''
 end
 Message.isDisabled = Message.isBlank
 

@@ -1,6 +1,6 @@
 -- mw.site: the wiki.
 local host = select(2, ...)
-local site = {siteName = host.siteName, server = host.server, scriptPath = '/w', currentVersion = '1.43.0', wikiId = host.wiki,
+local site = {server = host.server, scriptPath = '/w', currentVersion = '1.43.0', wikiId = host.wiki,
 	namespaces = {}, contentNamespaces = {}, subjectNamespaces = {}, talkNamespaces = {}}
 
 for id, name in pairs(host.namespaces) do
@@ -28,7 +28,13 @@ end})
 site.stats = setmetatable({}, {__index = function(_, key) host.absent('site.stats.' .. tostring(key)) end})
 
 function site.interwikiMap()
-	return {}
+	host.absent('site.interwikiMap')
 end
+
+setmetatable(site, {__index = function(_, key)
+	if key == 'siteName' then
+		host.absent('site.siteName')
+	end
+end})
 
 return site

@@ -1,4 +1,5 @@
--- mw.title: titles of pages. Every page is taken to exist, as links in an article do.
+-- mw.title: titles of pages. A page that may be elsewhere than in the definitions of the dump is taken to exist, as
+-- links in an article do, and to be no redirect. This is counted.
 local host = select(2, ...)
 local title = {}
 local methods = {}
@@ -44,10 +45,21 @@ local function compute(self, key)
 		return namespaces[self.namespace - self.namespace % 2] or ''
 	elseif key == 'talkNsText' then
 		return namespaces[self.namespace + 1 - self.namespace % 2] or ''
-	elseif key == 'content' or key == 'redirectTarget' or key == 'file' or key == 'protectionLevels' or key == 'cascadingProtection' or key == 'categories' then
-		if key == 'redirectTarget' then
-			return false
-		elseif key == 'protectionLevels' then
+	elseif key == 'exists' then
+		local known = host.exists(self.namespace, text)
+		if known == nil and self.prefixedText ~= host.title then
+			host.assume('exists')
+		end
+		return known ~= false
+	elseif key == 'isRedirect' or key == 'redirectTarget' then
+		if self.prefixedText ~= host.title then
+			host.assume('not_redirect')
+		end
+		return false
+	elseif key == 'id' then
+		host.absent('title.id')
+	elseif key == 'content' or key == 'file' or key == 'protectionLevels' or key == 'cascadingProtection' or key == 'categories' then
+		if key == 'protectionLevels' then
 			return {}
 		elseif key == 'cascadingProtection' then
 			return {restrictions = {}}
@@ -91,7 +103,7 @@ end
 local function make(namespace, text, fragment, interwiki)
 	local self = setmetatable({
 		text = text, namespace = namespace, nsText = namespaces[namespace] or '', interwiki = interwiki or '',
-		isExternal = (interwiki or '') ~= '', isLocal = true, isRedirect = false, exists = true, id = 0,
+		isExternal = (interwiki or '') ~= '', isLocal = true,
 		isTalkPage = namespace > 0 and namespace % 2 == 1, isContentPage = namespace == 0, isSpecialPage = namespace == -1,
 		canTalk = namespace >= 0, contentModel = namespace == 828 and 'Scribunto' or 'wikitext',
 	}, meta)
@@ -115,7 +127,7 @@ end
 
 function title.new(text, namespace)
 	if type(text) == 'number' then
-		return nil
+		host.absent('title.new of a number')
 	end
 	if type(text) ~= 'string' then
 		error("bad argument #1 to 'title.new' (number or string expected, got " .. type(text) .. ')', 2)
