@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"slices"
+
 	"github.com/klauspost/compress/zstd"
 
 	"pretext/extract/parallel"
@@ -84,7 +86,7 @@ func (w *Writer) settleFrames(keep int) error {
 			return nil
 		}
 		s.team.Wait(f.job)
-		s.waiting = s.waiting[1:]
+		s.waiting = slices.Delete(s.waiting, 0, 1) // forgets f and its buffers
 		s.bytes -= len(f.raw)
 		if f.err != nil {
 			return f.err

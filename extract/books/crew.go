@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -158,7 +159,7 @@ func (c *crew) drain() error {
 // yieldFirst yields the documents of the first batch that was started.
 func (c *crew) yieldFirst() error {
 	b := c.started[0]
-	c.started = c.started[1:]
+	c.started = slices.Delete(c.started, 0, 1) // forgets b and its texts
 	c.team.Wait(b.job)
 	if !b.done { // there were too many results
 		c.team.Wait(c.team.StartFirst(func() { c.convert(b) }))
