@@ -61,8 +61,9 @@ type Stage struct {
 	Name  string // directory relative to the dataset's path, with slashes; "." for the path itself
 	Stage string // name of the stage: from the manifest or plan, else guessed from Name; "" if unknown
 
-	isStage  bool   // it has a manifest or plan
-	manifest []byte // content of the manifest when [Open] found the stage; nil if it is large
+	isStage  bool          // it has a manifest or plan
+	manifest []byte        // content of the manifest when [Open] found the stage; nil if it is large
+	entries  []fs.DirEntry // all files and subfolders, if a listing had them; nil: unknown
 }
 
 // Path returns the path of a file of the stage.
@@ -107,15 +108,25 @@ func (keptFile) Close() error { return nil }
 // them. A file that is clearly something else is a usage error, and so is a directory with
 // none of these, which matches [ErrUnfinished].
 //
-// The number of requests to an object store does not depend on the number of shards: the
-// folder of a stage is not listed, and of any other only the folder itself.
+// The number of requests to an object store does not depend on the number of shards: of the
+// folder of a stage, only the first page is listed.
 func Open(ctx context.Context, location string) (*Dataset, error) {
 	d := &Dataset{Path: location}
 	root, err := store.Open(location)
 	if err != nil {
 		return nil, err
 	}
-	self, err := look(ctx, root, ".")
+	entries, all, err := store.FirstEntries(ctx, location) // an error: the folder may be readable without its listing
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if !all || err != nil {
+		entries = nil
+	}
+	if all && len(entries) == 0 {
+		return d.single(ctx, &fs.PathError{Op: "list", Path: location, Err: fs.ErrNotExist})
+	}
+	self, err := look(ctx, root, ".", entries)
 	switch {
 	case err != nil:
 		return nil, err
@@ -123,9 +134,10 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		d.found, d.pending = []*Stage{self}, []*Stage{self}
 		return d, nil
 	}
-	entries, err := store.ReadDir(ctx, location) // sorted by name
-	if err != nil {
-		return d.single(ctx, err)
+	if entries == nil {
+		if entries, err = store.ReadDir(ctx, location); err != nil { // sorted by name
+			return d.single(ctx, err)
+		}
 	}
 	if self.isStage {
 		d.found = []*Stage{self}
@@ -136,7 +148,13 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 			}
 		}
 	}
-	if err := d.inside(ctx, root, ".", entries); err != nil {
+	var names []string
+	for _, e := range entries {
+		if !e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	if err := d.inside(ctx, root, ".", names); err != nil {
 		return nil, err
 	}
 	if d.known() || len(d.Records) > 0 {
@@ -171,19 +189,25 @@ func (d *Dataset) known() bool {
 }
 
 // Stages returns all stages, finished or not, in the order of data flow. Unlike [Open], it
-// lists the folders of stages, to find stages inside them.
-func (d *Dataset) Stages(ctx context.Context) ([]*Stage, error) {
+// lists a part of the folders of stages, to find stages inside them.
+func (d *Dataset) Stages(ctx context.Context) ([]*Stage, error) { return d.stages(ctx, false) }
+
+// ListStages is [Dataset.Stages] for a caller that asks for the [Stage.FileNames] of all
+// stages: it lists the folders in an object store once.
+func (d *Dataset) ListStages(ctx context.Context) ([]*Stage, error) { return d.stages(ctx, true) }
+
+func (d *Dataset) stages(ctx context.Context, list bool) ([]*Stage, error) {
 	if d.complete {
 		return d.found, nil
 	}
 	for len(d.pending) > 0 {
 		s := d.pending[0]
-		entries, err := store.ReadDir(ctx, s.String())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
+		names, err := s.subfolders(ctx, list)
+		if err != nil {
 			return nil, err
 		}
 		d.pending = d.pending[1:]
-		if err := d.inside(ctx, s.Folder.(store.Folder), s.Name, entries); err != nil {
+		if err := d.inside(ctx, s.Folder.(store.Folder), s.Name, names); err != nil {
 			return nil, err
 		}
 	}
@@ -194,19 +218,68 @@ func (d *Dataset) Stages(ctx context.Context) ([]*Stage, error) {
 	return d.found, nil
 }
 
-// inside looks into the subfolders of a folder, which has the given entries: all of them if
-// the folder is the path of d, else those that a stage or a conversion may have.
-func (d *Dataset) inside(ctx context.Context, folder store.Folder, name string, entries []fs.DirEntry) error {
-	names := []string{ImportedFolder, LinesFolder, PairsFolder, SignaturesFolder, MixFolder, TemplatesFolder, Train, Eval, ValFolder}
-	entries = slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool {
-		return e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") || name != "." && !slices.Contains(names, e.Name())
-	})
-	stages := make([]*Stage, len(entries))
+// Names of the folders that a folder of shards, any stage and the folder of a conversion may
+// have inside, sorted.
+var (
+	insideShards     = []string{ImportedFolder, MixFolder}
+	insideStage      = []string{ImportedFolder, LinesFolder, MixFolder, PairsFolder, SignaturesFolder, TemplatesFolder}
+	insideConversion = []string{Eval, ImportedFolder, LinesFolder, MixFolder, PairsFolder, SignaturesFolder, TemplatesFolder, Train, ValFolder}
+)
+
+// subfolders returns the names of the folders inside s that may be stages. With list, it keeps
+// the entries of a folder in an object store.
+func (s *Stage) subfolders(ctx context.Context, list bool) (found []string, err error) {
+	names := insideConversion
+	switch {
+	case s.Stage == StageExamples:
+		names = insideShards
+	case s.Stage != "" && s.Stage != StageConvert:
+		names = insideStage
+	}
+	_, local := store.Locate(s.String()).Local()
+	if list && s.entries == nil && !local {
+		s.entries, err = store.ReadDir(ctx, s.String())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return nil, err
+		}
+	}
+	if s.entries == nil {
+		return store.Subfolders(ctx, s.Folder.(store.Folder), names)
+	}
+	for _, e := range s.entries {
+		if e.IsDir() && slices.Contains(names, e.Name()) {
+			found = append(found, e.Name())
+		}
+	}
+	return found, nil
+}
+
+// FileNames returns the names of the files in the stage's folder, sorted, without temporary
+// files and subfolders.
+func (s *Stage) FileNames(ctx context.Context) (names []string, err error) {
+	for _, e := range s.entries {
+		if !e.IsDir() && !store.Hidden(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	if s.entries != nil {
+		return names, nil
+	}
+	infos, err := s.Folder.(store.Folder).List(ctx)
+	for _, info := range infos {
+		names = append(names, info.Name())
+	}
+	return names, err
+}
+
+// inside looks into the subfolders of a folder with the given names.
+func (d *Dataset) inside(ctx context.Context, folder store.Folder, name string, names []string) error {
+	stages := make([]*Stage, len(names))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(looks)
-	for i, e := range entries {
+	for i, sub := range names {
 		g.Go(func() (err error) {
-			stages[i], err = look(ctx, folder.Folder(e.Name()), path.Join(name, e.Name()))
+			stages[i], err = look(ctx, folder.Folder(sub), path.Join(name, sub), nil)
 			return err
 		})
 	}
@@ -230,10 +303,14 @@ const looks = 16
 
 // look describes the folder name of a data set. It is a stage if it has a manifest or plan;
 // if it has both, the manifest determines the name of the stage. A manifest or plan that
-// cannot be read also counts: reading it later returns the error.
-func look(ctx context.Context, folder store.Folder, name string) (*Stage, error) {
-	s := &Stage{Folder: folder, Name: name}
+// cannot be read also counts: reading it later returns the error. entries are all entries of
+// the folder, so that nothing is asked for that does not exist; nil: unknown.
+func look(ctx context.Context, folder store.Folder, name string, entries []fs.DirEntry) (*Stage, error) {
+	s := &Stage{Folder: folder, Name: name, entries: entries}
 	for _, file := range []string{ManifestName, PlanName} {
+		if entries != nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == file && !e.IsDir() }) {
+			continue
+		}
 		f, err := store.OpenAt(ctx, folder, file, 0, keptManifest)
 		switch {
 		case ctx.Err() != nil:

@@ -2,15 +2,29 @@ package sharding
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pretext/internal/dev/storetest"
+	"pretext/internal/store"
 )
 
 func TestOpenFindsWhatAPathHolds(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		pageSize int // of listings; 0: a local directory
+	}{{"local", 0}, {"a store", 1000}, {"a store of small pages", 2}} {
+		t.Run(c.name, func(t *testing.T) { openFindsWhatAPathHolds(t, c.pageSize) })
+	}
+}
+
+func openFindsWhatAPathHolds(t *testing.T, pageSize int) {
 	finished := func(stage string) string { return `{"stage":"` + stage + `"}` }
 	run := map[string]string{
 		"shards/manifest.json": finished("examples"), "shards/imported/manifest.json": finished("extract"),
@@ -18,7 +32,7 @@ func TestOpenFindsWhatAPathHolds(t *testing.T) {
 		"filtered/manifest.json": finished("filter"), "filtered/signatures/plan.json": finished("signatures"), "filtered/pairs/manifest.json": finished("pairs"),
 		"README.md": "", ".cache/manifest.json": finished("examples"), "shards/train-00000-of-00001.tfrecord": "",
 	}
-	for _, test := range []struct {
+	for i, test := range []struct {
 		name    string
 		files   map[string]string
 		below   string
@@ -37,13 +51,21 @@ func TestOpenFindsWhatAPathHolds(t *testing.T) {
 		{"two folders of shards", map[string]string{"a/manifest.json": finished("examples"), "b/manifest.json": finished("examples")}, "", []string{"a", "b"}, nil, ""},
 	} {
 		root := t.TempDir()
+		if pageSize > 0 {
+			name := fmt.Sprintf("holds%d-%d", pageSize, i)
+			(&storetest.Mem{PageSize: pageSize}).Register(name)
+			root = "mem://" + name
+		}
+		folder, err := store.Open(root)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for name, content := range test.files {
-			path := filepath.Join(root, filepath.FromSlash(name))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(content), 0o666)); err != nil {
+			if err := store.WriteFile(t.Context(), folder.Folder(path.Dir(name)), path.Base(name), []byte(content)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		d, err := Open(t.Context(), filepath.Join(root, filepath.FromSlash(test.below)))
+		d, err := Open(t.Context(), store.Join(root, test.below))
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
@@ -57,11 +79,7 @@ func TestOpenFindsWhatAPathHolds(t *testing.T) {
 			folders = append(folders, f.Name)
 		}
 		for _, path := range d.Records {
-			rel, err := filepath.Rel(root, path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			records = append(records, filepath.ToSlash(rel))
+			records = append(records, strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(path, root)), "/"))
 		}
 		if diff := cmp.Diff(test.folders, folders) + cmp.Diff(test.records, records); diff != "" {
 			t.Errorf("%s: %s", test.name, diff)

@@ -94,7 +94,7 @@ func (d dir) List(context.Context) ([]fs.FileInfo, error) {
 	}
 	var infos []fs.FileInfo
 	for _, e := range entries {
-		if e.IsDir() || hidden(e.Name()) {
+		if e.IsDir() || Hidden(e.Name()) {
 			continue
 		}
 		info, err := os.Stat(d.path(e.Name())) // follows links
@@ -111,9 +111,9 @@ func (d dir) List(context.Context) ([]fs.FileInfo, error) {
 	return infos, nil
 }
 
-// hidden reports whether a file does not belong to a data set: temporary files,
+// Hidden reports whether a file does not belong to a data set: temporary files,
 // locks, and the files that the file managers of macOS and Windows create.
-func hidden(name string) bool {
+func Hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.EqualFold(name, "Thumbs.db") || strings.EqualFold(name, "desktop.ini")
 }
 

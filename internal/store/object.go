@@ -86,7 +86,7 @@ func (o *objects) List(ctx context.Context) (infos []fs.FileInfo, err error) {
 		return nil, err
 	}
 	for _, i := range all {
-		if !i.folder && !hidden(i.name) {
+		if !i.folder && !Hidden(i.name) {
 			infos = append(infos, i)
 		}
 	}
@@ -102,16 +102,39 @@ func (o *objects) entries(ctx context.Context) (infos []*objectInfo, err error) 
 		if err != nil {
 			return nil, err
 		}
-		for _, object := range page.Objects {
-			if name := strings.TrimPrefix(object.Key, o.below()); name != "" { // "": some tools create an empty object for a folder
-				infos = append(infos, &objectInfo{name: name, object: object})
-			}
-		}
-		for _, folder := range page.Folders {
-			infos = append(infos, &objectInfo{name: strings.TrimSuffix(strings.TrimPrefix(folder, o.below()), "/"), folder: true})
-		}
+		infos = append(infos, o.infos(page)...)
 	}
 	return infos, nil
+}
+
+// infos describes the objects of a page, then its folders.
+func (o *objects) infos(page Page) (infos []*objectInfo) {
+	for _, object := range page.Objects {
+		if name := strings.TrimPrefix(object.Key, o.below()); name != "" { // "": some tools create an empty object for a folder
+			infos = append(infos, &objectInfo{name: name, object: object})
+		}
+	}
+	for _, folder := range page.Folders {
+		infos = append(infos, &objectInfo{name: strings.TrimSuffix(strings.TrimPrefix(folder, o.below()), "/"), folder: true})
+	}
+	return infos
+}
+
+// firstEntries implements [FirstEntries].
+func (o *objects) firstEntries(ctx context.Context) (entries []fs.DirEntry, all bool, err error) {
+	for page, err := range o.pages(ctx, "") {
+		return sorted(o.infos(page)), page.Next == "" && err == nil, err
+	}
+	return nil, false, nil
+}
+
+// sorted returns infos sorted by name.
+func sorted(infos []*objectInfo) (entries []fs.DirEntry) {
+	for _, i := range infos {
+		entries = append(entries, fs.FileInfoToDirEntry(i))
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries
 }
 
 // pages yields the pages of the folder's listing that are after a name, and at most one
@@ -176,7 +199,7 @@ func statObjects(ctx context.Context, l Location) (fs.FileInfo, error) {
 }
 
 // readObjects returns the entries of the folder at a location.
-func readObjects(ctx context.Context, l Location) (entries []fs.DirEntry, err error) {
+func readObjects(ctx context.Context, l Location) ([]fs.DirEntry, error) {
 	o, err := openObjects(l)
 	if err != nil {
 		return nil, err
@@ -188,9 +211,5 @@ func readObjects(ctx context.Context, l Location) (entries []fs.DirEntry, err er
 	if len(infos) == 0 {
 		return nil, &fs.PathError{Op: "list", Path: l.String(), Err: fs.ErrNotExist}
 	}
-	for _, i := range infos {
-		entries = append(entries, fs.FileInfoToDirEntry(i))
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, nil
+	return sorted(infos), nil
 }

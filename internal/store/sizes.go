@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
@@ -65,27 +67,72 @@ func (o *objects) sizesOf(ctx context.Context, names []string, sizes []int64) er
 	for i := range sizes {
 		sizes[i] = Missing
 	}
-	last := names[len(names)-1]
-	for page, err := range o.pages(ctx, before(names[0])) {
+	for infos, err := range o.between(ctx, before(names[0]), names[len(names)-1]) {
 		if err != nil {
 			return err
 		}
-		end := ""
-		for _, object := range page.Objects {
-			name := strings.TrimPrefix(object.Key, o.below())
-			if i, ok := slices.BinarySearch(names, name); ok {
-				sizes[i] = object.Size
+		for _, info := range infos {
+			if i, ok := slices.BinarySearch(names, info.name); ok && !info.folder {
+				sizes[i] = info.object.Size
 			}
-			end = max(end, name)
-		}
-		for _, folder := range page.Folders { // a folder's prefix sorts among the names
-			end = max(end, strings.TrimPrefix(folder, o.below()))
-		}
-		if end >= last {
-			return nil
 		}
 	}
 	return nil
+}
+
+// between yields the pages of a listing that begins after one name and ends with the page that
+// reaches another, and at most one error.
+func (o *objects) between(ctx context.Context, after, last string) iter.Seq2[[]*objectInfo, error] {
+	return func(yield func([]*objectInfo, error) bool) {
+		for page, err := range o.pages(ctx, after) {
+			end := ""
+			for _, object := range page.Objects {
+				end = max(end, strings.TrimPrefix(object.Key, o.below()))
+			}
+			for _, folder := range page.Folders { // a folder's prefix sorts among the names
+				end = max(end, strings.TrimPrefix(folder, o.below()))
+			}
+			if !yield(o.infos(page), err) || err != nil || end >= last {
+				return
+			}
+		}
+	}
+}
+
+// Subfolders returns which of the given names, which must be sorted, are subfolders of a
+// folder. An object store is asked for the listing between the first and the last of them.
+func Subfolders(ctx context.Context, folder Folder, names []string) (found []string, err error) {
+	o, ok := folder.(*objects)
+	if !ok {
+		return subdirectories(ctx, folder, names)
+	}
+	// A folder is listed as its name and a slash, which sorts after its name.
+	for infos, err := range o.between(ctx, names[0], names[len(names)-1]+"/") {
+		if err != nil {
+			return nil, err
+		}
+		for _, info := range infos {
+			if info.folder && slices.Contains(names, info.name) {
+				found = append(found, info.name)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// subdirectories is [Subfolders] for a local directory.
+func subdirectories(ctx context.Context, folder Folder, names []string) (found []string, err error) {
+	for _, name := range names {
+		info, err := folder.Stat(ctx, name)
+		switch {
+		case err == nil && info.IsDir():
+			found = append(found, name)
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR):
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // before returns a text that sorts before name, and after most names that do.

@@ -121,6 +121,7 @@ type exporter struct {
 
 // all writes the documents of all shards in the folder in.
 func (x exporter) all(ctx context.Context, in store.Folder) (files []File, err error) {
+	in = store.Cached(in) // each shard reads the file of tasks
 	for i := range x.options.Shards {
 		var t sharding.ShardTask
 		if err := sharding.ReadTask(ctx, in, i, &t); err != nil {

@@ -139,7 +139,7 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 		return nil, err
 	}
 	s.files = recordFiles(parts)
-	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(f.String())))
+	r, err := s.collect(ctx, f.String())
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func collectConverted(ctx context.Context, path string, folders []stage, opts Op
 			return nil, fmt.Errorf("%s: the options of its shards: %w: %v", path, sharding.ErrFormat, err)
 		}
 	}
-	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(store.Dir(parts[0].Path))))
+	r, err := s.collect(ctx, store.Dir(parts[0].Path))
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func collectBare(ctx context.Context, paths []string, opts Options) (*RecordStat
 		return nil, err
 	}
 	s := &recordSurvey{opts: opts, files: recordFiles(parts)}
-	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(store.Dir(paths[0]))))
+	r, err := s.collect(ctx, store.Dir(paths[0]))
 	if err != nil {
 		return nil, err
 	}
@@ -203,11 +203,11 @@ func collectBare(ctx context.Context, paths []string, opts Options) (*RecordStat
 	return r, nil
 }
 
-func (s *recordSurvey) collect(ctx context.Context, vocabPath string) (_ *RecordStats, err error) {
-	if vocabPath != "" {
-		if s.tokens, err = readTokens(vocabPath); err != nil {
-			return nil, err
-		}
+// collect surveys the files. Without the option Vocab, the vocabulary is that in the folder
+// dir.
+func (s *recordSurvey) collect(ctx context.Context, dir string) (_ *RecordStats, err error) {
+	if s.tokens, err = tokensFor(s.opts.Vocab, dir); err != nil {
+		return nil, err
 	}
 	if s.how != nil {
 		recipe, _ := pretrain.RecipeByName(s.how.Recipe)

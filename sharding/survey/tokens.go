@@ -2,7 +2,9 @@ package survey
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"pretext/internal/store"
@@ -20,16 +22,18 @@ type tokens struct {
 	token          func(id int32) string
 }
 
-// tokensBeside returns the path of the vocab.txt or tokenizer.json in the folder dir, or
-// "" if neither exists.
-func tokensBeside(dir string) string {
+// tokensFor reads the vocab.txt or tokenizer.json at path or, if path is "", the one in the
+// folder dir. It returns nil if that has neither.
+func tokensFor(path, dir string) (*tokens, error) {
+	if path != "" {
+		return readTokens(path)
+	}
 	for _, name := range []string{sharding.VocabName, sharding.TokenizerName} {
-		path := store.Join(dir, name)
-		if _, err := store.Stat(context.Background(), path); err == nil {
-			return path
+		if t, err := readTokens(store.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return t, err
 		}
 	}
-	return ""
+	return nil, nil
 }
 
 // readTokens reads a tokenizer.json if the file name ends in .json, and otherwise a

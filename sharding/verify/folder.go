@@ -21,7 +21,7 @@ import (
 // A folderCheck checks the folder of one stage.
 type folderCheck struct {
 	opts     Options
-	folder   store.Folder
+	folder   *stageFolder
 	m        *sharding.Manifest
 	index    map[string]int            // index of each file in the manifest, by name
 	sums     map[string]string         // hash → name of the first shard with this hash
@@ -36,7 +36,7 @@ type folderCheck struct {
 	proved map[string]bool // files that side-cars list, and the side-cars; guarded by mu
 }
 
-func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manifest, o Options) (*folderCheck, error) {
+func newFolderCheck(ctx context.Context, folder *stageFolder, m *sharding.Manifest, o Options) (*folderCheck, error) {
 	c := &folderCheck{opts: o, folder: folder, m: m, index: map[string]int{}, sums: map[string]string{}, proved: map[string]bool{}, repeats: newRepeats(o)}
 	for i, e := range m.Files {
 		c.index[e.Name] = i

@@ -51,7 +51,7 @@ func (c *folderCheck) checkPlans(ctx context.Context, plan *sharding.StagePlan, 
 
 // tasks checks the file of tasks.
 func (p *planCheck) tasks(ctx context.Context) error {
-	_, sum, err := sharding.HashFile(ctx, p.folder, sharding.TasksName)
+	_, sum, err := sharding.HashFile(ctx, p.folderCheck.folder, sharding.PlanFolder+"/"+sharding.TasksName)
 	if errors.Is(err, fs.ErrNotExist) {
 		p.fault(sharding.TasksName, "missing")
 		return nil

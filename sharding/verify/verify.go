@@ -14,7 +14,6 @@ package verify
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -78,7 +77,7 @@ func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	stages, err := d.Stages(ctx)
+	stages, err := d.ListStages(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -176,11 +175,10 @@ func (v *verifier) problem(folder string, p sharding.Problem) {
 func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Manifest, error) {
 	path := s.String()
 	v.result.Folders = append(v.result.Folders, path)
-	folder, err := store.Open(path)
+	folder, err := openStage(s)
 	if err != nil {
 		return nil, err
 	}
-	folder = store.Cached(folder)
 	m, err := sharding.ReadManifest(ctx, folder)
 	if newer := (*failure.Newer)(nil); errors.As(err, &newer) {
 		return nil, err // a newer version wrote the folder, so it cannot be checked
@@ -211,6 +209,35 @@ func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Man
 	v.take(path, whole)
 	v.result.Repeated += check.repeated
 	return m, nil
+}
+
+// folder is [store.Folder], under a name that is not one of its methods.
+type folder = store.Folder
+
+// A stageFolder is the folder of a stage, of which small files are read once.
+type stageFolder struct {
+	folder
+	stage *sharding.Stage
+}
+
+func openStage(s *sharding.Stage) (*stageFolder, error) {
+	folder, err := store.Open(s.String())
+	if err != nil {
+		return nil, err
+	}
+	return &stageFolder{store.Cached(folder), s}, nil
+}
+
+func (f *stageFolder) Open(ctx context.Context, name string) (sharding.File, error) {
+	return f.OpenAt(ctx, name, 0, store.ToEnd)
+}
+
+// OpenAt implements [store.OpenAt]. The stage may have the manifest in memory.
+func (f *stageFolder) OpenAt(ctx context.Context, name string, off, n int64) (sharding.File, error) {
+	if name == sharding.ManifestName {
+		return f.stage.OpenAt(ctx, name, off, n)
+	}
+	return store.OpenAt(ctx, f.folder, name, off, n)
 }
 
 // files checks all files of the manifest, up to Workers files concurrently.
@@ -268,22 +295,22 @@ func (v *verifier) bare(ctx context.Context, paths []string) error {
 // of forPeople. A third-party folder has no plan; there, only files that a reader would
 // treat as data are reported.
 func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Problem, err error) {
-	infos, err := c.folder.List(ctx)
+	names, err := c.folder.stage.FileNames(ctx)
 	if err != nil {
 		return nil, err
 	}
-	planned := slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == sharding.PlanName })
-	for _, info := range infos {
-		switch info.Name() {
+	planned := slices.Contains(names, sharding.PlanName)
+	for _, name := range names {
+		switch name {
 		case sharding.ManifestName, sharding.PlanName, sharding.RunName:
 			continue
 		}
-		counts := planned || sharding.IsStageFile(info.Name()) || sharding.IsRecords(info.Name())
-		if slices.ContainsFunc(c.m.Parts(), func(p sharding.ManifestPart) bool { return p.Name == info.Name() }) {
+		counts := planned || sharding.IsStageFile(name) || sharding.IsRecords(name)
+		if slices.ContainsFunc(c.m.Parts(), func(p sharding.ManifestPart) bool { return p.Name == name }) {
 			continue
 		}
-		if _, listed := c.index[info.Name()]; !listed && counts && !forPeople(info.Name()) {
-			problems = append(problems, sharding.Problem{File: info.Name(), Reason: "not in the manifest: a file of another run?"})
+		if _, listed := c.index[name]; !listed && counts && !forPeople(name) {
+			problems = append(problems, sharding.Problem{File: name, Reason: "not in the manifest: a file of another run?"})
 		}
 	}
 	return problems, nil

@@ -300,6 +300,13 @@ func listed(t *testing.T, f store.Folder) {
 			t.Errorf("Create(%q) succeeded", name)
 		}
 	}
+	if got, err := store.Subfolders(t.Context(), f, []string{"a", "absent", "b b", "sub", "sub2"}); err != nil || !slices.Equal(got, []string{"sub"}) {
+		t.Errorf("Subfolders = %q, %v", got, err)
+	}
+	first, all, err := store.FirstEntries(t.Context(), f.String())
+	if _, local := store.Locate(f.String()).Local(); err != nil || all || local != (len(first) == 0) { // pages have three entries
+		t.Errorf("FirstEntries = %v, %v, %v", first, all, err)
+	}
 	entries, err := store.ReadDir(t.Context(), f.String())
 	if err != nil {
 		t.Fatal(err)

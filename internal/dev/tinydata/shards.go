@@ -40,12 +40,17 @@ func Shards(ctx context.Context, location string, n int) error {
 		return err
 	}
 	w := writer{rng: rand.New(rand.NewPCG(1, 1)), vocab: vocab}
+	have := map[string]bool{} // equal records would be a problem of the folder
 	for i := range n {
 		shard, err := to.Shard(ctx, sharding.Train, i)
 		if err != nil {
 			return err
 		}
 		e := w.example()
+		for have[string(e.Append(nil))] {
+			e = w.example()
+		}
+		have[string(e.Append(nil))] = true
 		record := pretrain.Record{Payload: e.Append(nil), Tokens: e.Tokens(), Predictions: e.Predictions(), RandomNext: e.NextSentenceLabel == 1}
 		if err := shard.Write(record); err != nil {
 			return err
