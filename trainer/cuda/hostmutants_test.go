@@ -155,7 +155,7 @@ func generateHost(subjects []*hostSubject) (all []*hostMutant) {
 					known[m.String()] = m
 					all = append(all, m)
 				}
-				if (len(m.subjects) < 3 || len(c.fields) == 0) && !slices.Contains(m.subjects, s) {
+				if (len(m.subjects) < 6 || len(c.fields) == 0) && !slices.Contains(m.subjects, s) {
 					m.subjects = append(m.subjects, s)
 				}
 			}

@@ -93,12 +93,15 @@ func (g *GPU) Free(p Pointer) error {
 	if err := g.usable(); err != nil {
 		return err
 	}
-	for _, s := range g.Device.streams {
-		if len(s.queue) > 0 {
-			return errors.New("sim: device memory is freed while work is queued; synchronize first")
-		}
+	if g.queued() {
+		return errors.New("sim: device memory is freed while work is queued; synchronize first")
 	}
 	return g.Device.Free(p)
+}
+
+// queued reports whether a stream has work.
+func (g *GPU) queued() bool {
+	return slices.ContainsFunc(g.Device.streams, func(s *Stream) bool { return len(s.queue) > 0 })
 }
 
 // AllocHost implements [device.Device].

@@ -63,8 +63,11 @@ func (g *GPU) Plan(m device.Matmul, workspace int, algorithm string) (device.Pro
 // Algorithm implements [device.Device].
 func (g *GPU) Algorithm(p device.Product) string { return g.plans[p-1].algorithm.Name }
 
-// FreeProduct implements [device.Device].
+// FreeProduct implements [device.Device]. No work may be queued: it could be the product.
 func (g *GPU) FreeProduct(p device.Product) error {
+	if g.failed == nil && g.queued() {
+		return errors.New("sim: a product is freed while work is queued; synchronize first")
+	}
 	return errors.Join(release(g.plans, p), g.usable())
 }
 
