@@ -47,7 +47,7 @@ class Ours:
         self.key = "tokens_per_cpu_second" if args.threads == 1 else "tokens_per_second"
         self.command = [args.train_bert, "bench", "--json", "--rounds", "1", "--seconds", str(args.seconds), "--threads", str(args.threads), *map(str, more)]
         if args.isa:
-            self.command += ["--isa", args.isa]
+            self.command += ["--set", "isa=" + args.isa]
 
     def round(self, _):
         return json.loads(subprocess.run(self.command, check=True, capture_output=True, text=True).stdout)[self.key]
