@@ -63,7 +63,7 @@ func (l level) expSum(x []float32, shift float32) float32 {
 func (l level) expSumFull(x []float32, shift float32) float32 {
 	var sums [16]float32
 	expSumAny(l, &x[0], len(x), &shift, &constants[0], &sums[0])
-	return sum(sums[:])
+	return sum(sums[:l.width])
 }
 
 func (l level) expSums(sums, x, shift []float32) {
@@ -103,7 +103,7 @@ func (l level) expScale(x, shift, by []float32) float32 {
 func (l level) expScaleFull(x, shift, by []float32) float32 {
 	var sums [16]float32
 	expScaleAny(l, &x[0], &shift[0], &by[0], len(x), &constants[0], &sums[0])
-	return sum(sums[:])
+	return sum(sums[:l.width])
 }
 
 func (l level) addMax(x, top []float32, by float32) {

@@ -22,13 +22,13 @@ func (l level) norm(y, xhat, x, gain, bias []float32, eps float64) float32 {
 func (l level) sum(x []float32) float32 {
 	var parts [16]float32
 	sumAny(l, &x[0], len(x), &parts[0])
-	return sum(parts[:])
+	return sum(parts[:l.width])
 }
 
 func (l level) center(y, x []float32, by float32) float32 {
 	var parts [16]float32
 	centerAny(l, &y[0], &x[0], len(x), &by, &parts[0])
-	return sum(parts[:])
+	return sum(parts[:l.width])
 }
 
 func (l level) normGrad(dx, dy, xhat, gain []float32, scale float32) {
@@ -55,7 +55,7 @@ func (l level) softmaxGrad(dp, p []float32, scale float32) {
 	if n > 0 {
 		var parts [16]float32
 		dotAny(l, &dp[0], &p[0], n, &parts[0])
-		delta += sum(parts[:])
+		delta += sum(parts[:l.width])
 		c := [2]float32{scale, delta}
 		softmaxGradAny(l, &dp[0], &p[0], n, &c[0])
 	}
