@@ -1,7 +1,6 @@
 package parquetfile
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -20,6 +19,7 @@ type chunk struct {
 	words []uint32 // dictionary: the distinct values, the most frequent first
 	at    []uint32 // index into words of each value
 	count []uint32 // uses of each value below len(count), then its index
+	keys  []uint64 // of words, in their order
 }
 
 // Limits of the values in a dictionary: its table, which is as long as the largest of them,
@@ -67,10 +67,7 @@ func (c *chunk) index() bool {
 		return false
 	}
 	c.count = slices.Grow(c.count[:0], int(most)+1)[:most+1]
-	clear(c.count)
-	for _, v := range c.values {
-		c.count[v]++
-	}
+	c.countValues()
 	c.words = c.words[:0]
 	for v, n := range c.count {
 		if n > 0 {
@@ -80,15 +77,46 @@ func (c *chunk) index() bool {
 	if 2*len(c.words) > len(c.values) && len(c.words) > 1 {
 		return false
 	}
-	slices.SortFunc(c.words, func(a, b uint32) int { return cmp.Or(cmp.Compare(c.count[b], c.count[a]), cmp.Compare(a, b)) })
-	for i, v := range c.words {
-		c.count[v] = uint32(i)
+	c.keys = c.keys[:0]
+	for _, v := range c.words {
+		c.keys = append(c.keys, uint64(^c.count[v])<<32|uint64(v)) // the most frequent first, then the least
+	}
+	slices.Sort(c.keys)
+	for i, key := range c.keys {
+		c.words[i] = uint32(key)
+		c.count[uint32(key)] = uint32(i)
 	}
 	c.at = slices.Grow(c.at[:0], len(c.values))[:len(c.values)]
 	for i, v := range c.values {
 		c.at[i] = c.count[v]
 	}
 	return true
+}
+
+// countValues sets count. Values below 256 are counted in four tables in turns, since equal
+// values, as those of masks are, would wait for each other.
+func (c *chunk) countValues() {
+	clear(c.count)
+	if len(c.count) > 256 {
+		for _, v := range c.values {
+			c.count[v]++
+		}
+		return
+	}
+	var tables [4][256]uint32
+	values := c.values
+	for ; len(values) >= 4; values = values[4:] {
+		tables[0][uint8(values[0])]++
+		tables[1][uint8(values[1])]++
+		tables[2][uint8(values[2])]++
+		tables[3][uint8(values[3])]++
+	}
+	for _, v := range values {
+		tables[0][uint8(v)]++
+	}
+	for v := range c.count {
+		c.count[v] = tables[0][v] + tables[1][v] + tables[2][v] + tables[3][v]
+	}
 }
 
 // search is index for values that are few and large, as weights are.
