@@ -4,21 +4,22 @@
 # which goroutines share something: what is found by numbers, damage and cancelled runs is
 # left to the tests without it.
 # reads: test:cmd/internal/clitest test:cmd/internal/pathflags test:cmd/prepare-data/command test:cmd/train-bert/command test:cmd/train-bert/internal/serve
-# reads: test:extract/download test:extract/wiki/learn test:internal/dev/bench test:internal/dev/checks test:internal/dev/clustertest test:internal/dev/gpubench
+# reads: test:extract/download test:extract/parallel test:extract/wiki/learn test:internal/dev/bench test:internal/dev/checks test:internal/dev/clustertest test:internal/dev/gpubench
 # reads: test:internal/store test:internal/sumpair test:internal/trust test:pipeline/flink test:pipeline/stage test:sharding test:sharding/survey
 # reads: test:trainer test:trainer/comm test:trainer/comm/launch test:trainer/cpu/internal/kernel test:trainer/finetune/predict test:trainer/internal/ranktest test:trainer/loader
-# reads: test:cmd/prepare-data test:cmd/train-bert test:extract/wiki test:pipeline test:records/pretrain test:sharding/verify test:tokenize
+# reads: test:cmd/prepare-data test:cmd/train-bert test:extract/books test:extract/wiki test:pipeline test:records/pretrain test:sharding/verify test:tokenize
 # reads: test:tokenize/vocab test:trainer/backendtest test:trainer/cpu test:trainer/cuda test:trainer/cuda/driver test:trainer/cuda/sim test:trainer/session
 set -euo pipefail
 race() { go test -race -short -count=3 -timeout 20m "$@"; }
 # Skipped: tests that measure memory or the time of a bar, and one that runs once a process.
 race -skip 'WhateverAPathFlagNames|EveryCommandWritesJSON|BarsDoNotWrap' ./cmd/internal/clitest ./cmd/internal/pathflags ./cmd/prepare-data/command ./cmd/train-bert/command ./cmd/train-bert/internal/serve \
-	./extract/download ./extract/wiki/learn ./internal/dev/bench ./internal/dev/checks ./internal/dev/clustertest \
+	./extract/download ./extract/parallel ./extract/wiki/learn ./internal/dev/bench ./internal/dev/checks ./internal/dev/clustertest \
 	./internal/store ./internal/sumpair ./internal/trust ./pipeline/flink ./pipeline/stage ./sharding ./sharding/survey \
 	./trainer ./trainer/comm ./trainer/comm/launch ./trainer/cpu/internal/kernel ./trainer/finetune/predict ./trainer/internal/ranktest ./trainer/loader
 race -run 'OfFiftyStarts' ./cmd/prepare-data
 race -run 'LastLine|ASignalSavesAndExits' ./cmd/train-bert
 race -run 'RangesMayBeRead|ShortestDefinitions' ./extract/wiki
+race -run 'HelpersDoNotChange|ResultsThatWait' ./extract/books
 race -run 'StaleWorker|ACancelledRunGoesOn' ./pipeline
 race -run 'CompleteCorpusMayBeShared|CancelledContext' ./records/pretrain
 race -run 'FilesOfAnyone|AddedFiles|EditedDocument' ./sharding/verify
