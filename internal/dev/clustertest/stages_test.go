@@ -33,7 +33,7 @@ func sources(t *testing.T) []string {
 }
 
 // The bytes of all stages do not depend on the runner, its parallelism and how its
-// workers start.
+// workers start. The demo's dump has a module in Lua.
 //
 // The memory of the TaskManagers holds bytes of earlier tests, so that a coder that reads
 // too far is noticed.
@@ -65,6 +65,10 @@ func TestAllRunnersWriteTheSameBytes(t *testing.T) {
 		t.Logf("%s: after %v", name, time.Since(begin).Round(time.Second))
 		if want == "" {
 			want = tree(t, outs[name])
+			manifest, err := os.ReadFile(filepath.Join(outs[name], "documents", "manifest.json"))
+			if err != nil || !strings.Contains(string(manifest), `"module_calls"`) {
+				t.Errorf("the demo calls no module in Lua: %v", err)
+			}
 		}
 		mustEqual(t, outs[name], want)
 		submit(t, shared.prepareData, "verify", outs[name]).mustEnd(t, 0)

@@ -1,0 +1,1 @@
+return {["LL."] = {"Late Latin", parent = "la", family = "itc"}, ["VL."] = {"Vulgar Latin", parent = "la", family = "itc"}}

@@ -1,0 +1,1 @@
+return {enm = {"Middle English", family = "gmw"}}

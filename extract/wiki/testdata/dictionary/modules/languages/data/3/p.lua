@@ -1,0 +1,1 @@
+return {pro = {"Old Occitan", family = "roa"}}
