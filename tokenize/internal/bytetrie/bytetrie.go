@@ -125,7 +125,7 @@ type builder struct {
 
 // recent is the number of blocks, the last ones, in which a place is sought: those before
 // are nearly full.
-const recent = 16
+const recent = 4
 
 // extend adds a block.
 func (b *builder) extend() {
