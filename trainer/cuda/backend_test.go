@@ -44,7 +44,12 @@ func TestSinglePrecisionOnTheSimulator(t *testing.T) {
 	runSuite(t, 1, trainer.Float32, "pretraining with dropout", "span with limited attention", "snapshot")
 }
 
-func TestBFloat16OnTheSimulator(t *testing.T) { runSuite(t, 2, trainer.BFloat16) }
+// In a plain go test, what is not named here runs in other precisions, or compares ranks and
+// orders, as tests of this package do.
+func TestBFloat16OnTheSimulator(t *testing.T) {
+	runSuite(t, 2, trainer.BFloat16, "pretraining with dropout", "three heads, erf", "long sequences", "masked LM alone", "micro-batches", "without training",
+		"updates by adamw", "updates by lamb", "ModernBERT", "ModernBERT: span", "ModernBERT: regression from means")
+}
 
 // The sizes are always small. In larger ones the gradient of the two biases of next
 // sentence is so near zero that 8 bits do not keep its sign, by which Adam moves them.
