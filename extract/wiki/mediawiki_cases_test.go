@@ -74,7 +74,7 @@ func (l *caseList) languages() {
 func (l *caseList) functions() {
 	texts := []string{"", " ", "a", "A b", " a ", "x_y", "a/b/c", "ä&ö", "a#b", "[[x|y]]", "''it''", "1", "01", "1.0", "yes", "Talk:Ab c/d", "é", "<b>q</b>", "\"q\"", "a=b", "{{!}}", "50%", "a+b", "A:B"}
 	for _, a := range texts {
-		for _, f := range []string{"lc:", "uc:", "lcfirst:", "ucfirst:", "urlencode:", "anchorencode:", "#titleparts:", "#if:", "padleft:", "padright:", "#iferror:", "PAGENAME:", "FULLPAGENAME:", "BASEPAGENAME:", "SUBPAGENAME:", "ROOTPAGENAME:", "NAMESPACE:", "TALKPAGENAME:", "PAGENAMEE:", "formatnum:", "#ifexist:", "#rel2abs:", "ns:", "bidi:", "#tag:b", "#len:"} {
+		for _, f := range []string{"lc:", "uc:", "lcfirst:", "ucfirst:", "urlencode:", "anchorencode:", "#titleparts:", "#if:", "padleft:", "padright:", "#iferror:", "PAGENAME:", "FULLPAGENAME:", "BASEPAGENAME:", "SUBPAGENAME:", "ROOTPAGENAME:", "NAMESPACE:", "TALKPAGENAME:", "PAGENAMEE:", "formatnum:", "#ifexist:", "#rel2abs:", "ns:", "#tag:b", "#len:"} {
 			l.add("en", "{{"+f+a+"}}")
 		}
 		for _, b := range texts {
@@ -96,7 +96,7 @@ func (l *caseList) functions() {
 	}
 	for _, text := range []string{
 		"{{PAGENAME}} {{FULLPAGENAME}} {{NAMESPACE}} {{BASEPAGENAME}} {{SUBPAGENAME}} {{ROOTPAGENAME}} {{TALKPAGENAME}} {{NAMESPACENUMBER}}", "{{CURRENTYEAR}} {{CURRENTMONTH}} {{CURRENTMONTHNAME}} {{CURRENTDAY}} {{CURRENTDAY2}} {{CURRENTDOW}} {{LOCALYEAR}}",
-		"{{SITENAME}} {{SERVER}} {{SERVERNAME}} {{SCRIPTPATH}}", "{{!}} {{=}}", "{{ #if: x | {{!}} }}", "{{#if:x|a{{=}}b}}", "{{subst:uc:x}}", "{{safesubst:uc:x}}", "{{SAFESUBST:lc:X}}",
+		"{{SITENAME}} {{SERVER}} {{SERVERNAME}} {{SCRIPTPATH}}", "{{!}} {{=}}", "{{ #if: x | {{!}} }}", "{{#if:x|a{{=}}b}}", "{{safesubst:uc:x}}", "{{SAFESUBST:lc:X}}",
 		"{{#switch:x|x}}", "{{#switch:x|y=1|#default=2|z=3}}", "{{#switch:x|y=1|z}}", "{{#switch:x|y=1|x|z=3|4}}", "{{#switch:|=empty|x=1}}", "{{#switch:|x=1|rest}}", "{{#switch: x |  x  =  a  }}", "{{#switch:x|#default|y=3}}", "{{#switch:x|a=1|#default}}", "{{#switch:x|x|y}}",
 		"{{#switch:1.0|1=a|b}}", "{{#switch:1e1|10=a|b}}", "{{#switch:a|A=x|y}}", "{{#switch:x|x=|y=2}}", "{{#switch:x|y = 1|x = a = b}}", "{{#switch:{{uc:x}}|X=up|low}}", "{{#switch:x|{{lc:X}}=yes|no}}", "{{#switch:x}}", "{{#switch:x|}}",
 		"{{#if:|a}}", "{{#if:x}}", "{{#ifeq:a|a}}", "{{#ifeq:01|1|same|not}}", "{{#ifeq:\"01\"|\"1\"|same|not}}", "{{#ifeq:a|b|x}}", "{{#ifeq:|}}", "{{#ifeq:1e3|1000|y|n}}", "{{#ifeq: x | x |y|n}}",
@@ -104,9 +104,9 @@ func (l *caseList) functions() {
 		"{{#expr:}}", "{{#expr:1+}}", "{{#expr:abc}}", "{{#expr:1 2}}", "{{#expr:2^0.5}}", "{{#expr:ln 10}}", "{{#expr:sin 1}}", "{{#expr:cos 0}}", "{{#expr:tan 1}}", "{{#expr:asin 1}}", "{{#expr:acos 0}}", "{{#expr:atan 1}}", "{{#expr:e}}", "{{#expr:pi}}", "{{#expr:exp 1}}", "{{#expr:1e-5}}", "{{#expr:1e-10*3}}", "{{#expr:10^20}}", "{{#expr:123456789*987654321}}", "{{#expr:0.1+0.2}}", "{{#expr:1/3}}", "{{#expr:2/3 round 2}}", "{{#expr:-2.5 round 0}}", "{{#expr:2.5 round 0}}", "{{#expr:1234.5 round -2}}", "{{#expr:1e15}}", "{{#expr:99999999999999}}", "{{#expr:1e14+1}}", "{{#expr:5 mod 3}}", "{{#expr:-5 mod 3}}", "{{#expr:5.5 fmod 2}}", "{{#expr:1.005 round 2}}", "{{#expr:&minus;5}}", "{{#expr:3 &lt; 5}}", "{{#expr:{{formatnum:1,234|R}}+1}}", "{{#expr:{{#expr:1+1}}*2}}", "{{#expr:1.}}", "{{#expr:1.5e3}}", "{{#expr:1e}}", "{{#expr:(1}}", "{{#expr:1)}}", "{{#expr:trunc -1.5}}", "{{#expr:not 0}}", "{{#expr:3 = 3.0}}", "{{#expr:5 div 2}}", "{{#expr:0^0}}", "{{#expr:2^-1}}", "{{#expr:(-8)^(1/3)}}", "{{#expr:2 * -3}}", "{{#expr:2--3}}", "{{#expr:1e3}}", "{{#expr:.5}}", "{{#expr:07}}", "{{#expr:1,000}}", "{{#expr:1<2}}",
 		"{{#ifexpr:1 = 1|y|n}}", "{{#ifexpr:|y|n}}", "{{#ifexpr:a|y|n}}", "{{#ifexpr:1/0|y|n}}", "{{#ifexpr:2|y}}", "{{#ifexpr:0|y}}",
 		"{{#rel2abs:/x}}", "{{#rel2abs:../x|A/B}}", "{{#rel2abs:./x|A/B}}", "{{#rel2abs:x|A}}",
-		"{{localurl:A b}}", "{{fullurl:A b|x=y}}", "{{canonicalurl:A}}", "{{filepath:A.png}}",
+
 		"{{DEFAULTSORT:x}}", "{{DISPLAYTITLE:x}}", "__NOTOC__", "{{NUMBEROFARTICLES}}", "{{#special:x}}", "{{#speciale:x}}", "{{PAGESIZE:x}}", "{{REVISIONID}}", "{{PROTECTIONLEVEL:edit}}", "{{#unknown:x|y}}", "{{lc}}", "{{lc:}}", "{{uc: {{lc:A}} }}", "{{formatnum:{{#expr:1000*2}}}}", "{{plural:{{#expr:1+0}}|one|many}}", "{{padleft:{{#expr:7}}|3}}", "{{padleft:|3|xy}}", "{{padleft:7|3|00}}", "{{padleft:é|3|ü}}",
-		"{{ucfirst:{{lc:ABC}}}}", "{{lc:[[Foo|BAR]]}}", "{{uc:<b>x</b>}}", "{{uc:&amp;}}", "{{lc:&Eacute;}}", "{{#if:<!-- c -->|y|n}}", "{{#if:<nowiki/>|y|n}}", "{{#if:&nbsp;|y|n}}", "{{#if: {{#if:|x}} |y|n}}", "{{#if:\n|y|n}}", "{{#if:x|\ny\n}}", "{{#ifeq:{{lc:A}}|a|y|n}}", "{{#iferror:{{#expr:1/0}}|bad|good}}", "{{#iferror:<span class=\"error\">x</span>|bad|good}}", "{{#iferror:x}}", "{{#iferror:{{#expr:1/0}}}}", "{{PAGENAME:Talk:X}}", "{{NAMESPACE:Talk:X}}", "{{urlencode:a b&c}}", "{{anchorencode:a b&c}}", "{{#titleparts:Talk:A/B/C|2}}", "{{LC:ABC}}", "{{#IF:x|y}}", "{{Pagename}}", "{{pagename}}", "{{PLURAL:2|a|b}}", "{{Formatnum:1234}}", "{{#dateformat:25 dec 2009|ymd}}", "{{#formatdate:dec 25,2009|dmy}}", "{{formatdate:2009-12-25|mdy}}", "{{#lst:x|y}}", "{{#property:P1}}", "{{#babel:en}}", "{{#timel:Y|2020-02-03}}",
+		"{{ucfirst:{{lc:ABC}}}}", "{{lc:[[Foo|BAR]]}}", "{{uc:<b>x</b>}}", "{{uc:&amp;}}", "{{lc:&Eacute;}}", "{{#if:<!-- c -->|y|n}}", "{{#if:<nowiki/>|y|n}}", "{{#if:&nbsp;|y|n}}", "{{#if: {{#if:|x}} |y|n}}", "{{#if:\n|y|n}}", "{{#if:x|\ny\n}}", "{{#ifeq:{{lc:A}}|a|y|n}}", "{{#iferror:{{#expr:1/0}}|bad|good}}", "{{#iferror:<span class=\"error\">x</span>|bad|good}}", "{{#iferror:x}}", "{{#iferror:{{#expr:1/0}}}}", "{{PAGENAME:Talk:X}}", "{{NAMESPACE:Talk:X}}", "{{urlencode:a b&c}}", "{{anchorencode:a b&c}}", "{{#titleparts:Talk:A/B/C|2}}", "{{LC:ABC}}", "{{#IF:x|y}}", "{{Pagename}}", "{{pagename}}", "{{PLURAL:2|a|b}}", "{{Formatnum:1234}}", "{{#dateformat:25 dec 2009|ymd}}", "{{#formatdate:dec 25,2009|dmy}}", "{{formatdate:2009-12-25|mdy}}", "{{#lst:x|y}}", "{{#property:P1}}", "{{#timel:Y|2020-02-03}}",
 	} {
 		l.add("en", text)
 	}
@@ -132,7 +132,7 @@ func (l *caseList) expression(depth int) string {
 func (l *caseList) markup(depth int) string {
 	space := func() string { return l.pick("", "", "", " ", "\n", "  ") }
 	if depth == 0 {
-		return l.pick("a", "b", "word", "x y", "1", "0", "", " ", "''i''", "'''b'''", "[[A|b]]", "[[C]]", "&amp;", "<!-- c -->", "<i>q</i>", "2", "é", ".", ",")
+		return l.pick("a", "b", "word", "x y", "1", "0", "", " ", "''i''", "'''b'''", "[[A|b]]", "[[C]]", "&amp;", "<!-- c -->", "<i>q</i>", "2", "é", "-", "x/y")
 	}
 	parameter := func() string {
 		name := l.pick("1", "2", "3", "k", "k", " k ", "none")
@@ -144,17 +144,23 @@ func (l *caseList) markup(depth int) string {
 	case 3, 4, 5:
 		return parameter()
 	case 6:
-		return "{{#if:" + space() + l.markup(depth-1) + space() + "|" + space() + l.markup(depth-1) + space() + "|" + l.markup(depth-1) + "}}"
+		return "{{#if:" + space() + l.value(depth-1) + space() + "|" + space() + l.markup(depth-1) + space() + "|" + l.markup(depth-1) + "}}"
 	case 7:
-		return "{{#ifeq:" + l.markup(depth-1) + "|" + space() + l.markup(depth-1) + "|" + l.markup(depth-1) + space() + "|" + l.markup(depth-1) + "}}"
+		return "{{#ifeq:" + l.value(depth-1) + "|" + space() + l.value(depth-1) + "|" + l.markup(depth-1) + space() + "|" + l.markup(depth-1) + "}}"
 	case 8:
-		return "{{#switch:" + space() + l.markup(depth-1) + "|a" + space() + "=" + space() + l.markup(depth-1) + "|b|1=" + l.markup(depth-1) + "|" + l.pick("#default=", "word=", "") + l.markup(depth-1) + "}}"
+		return "{{#switch:" + space() + l.value(depth-1) + "|a" + space() + "=" + space() + l.markup(depth-1) + "|b|1=" + l.markup(depth-1) + "|" + l.pick("#default=", "word=", "") + l.markup(depth-1) + "}}"
 	case 9:
-		return "{{" + l.pick("lc", "uc", "ucfirst", "lcfirst") + ":" + l.markup(depth-1) + "}}"
+		return "{{" + l.pick("lc", "uc", "ucfirst", "lcfirst") + ":" + l.value(depth-1) + "}}"
 	case 10:
 		return l.use(depth - 1)
 	}
 	return l.markup(0)
+}
+
+// value returns a random value of a condition. It has no markup: what a template or function
+// inside a condition makes of it is text for us, and wikitext for MediaWiki.
+func (l *caseList) value(depth int) string {
+	return strings.NewReplacer("'''", "", "''", "", "<i>", "", "</i>", "", "[[A|b]]", "b", "[[C]]", "C", "&amp;", "and").Replace(l.markup(depth))
 }
 
 // use returns a random use of one of the templates that templates defines.
@@ -181,7 +187,7 @@ func (l *caseList) templates() {
 	}
 	// tb uses no template, so there is no loop.
 	plain := strings.NewReplacer("{{ta", "{{uc:", "{{tb", "{{lc:", "{{Ta", "{{uc:", "{{ tb ", "{{lc:", "{{Template:tb", "{{uc:", "{{tr", "{{lc:")
-	l.add("en", "("+l.use(2)+")", "Template:Ta", strings.ReplaceAll(strings.ReplaceAll(body, "{{ta", "{{tb"), "{{Ta", "{{tb"), "Template:Tb", plain.Replace(l.markup(2)), "Template:Tr", "#REDIRECT [[Template:Tb]]")
+	l.add("en", strings.ReplaceAll(l.use(2), "\n", " "), "Template:Ta", strings.ReplaceAll(strings.ReplaceAll(body, "{{ta", "{{tb"), "{{Ta", "{{tb"), "Template:Tb", plain.Replace(l.markup(2)), "Template:Tr", "#REDIRECT [[Template:Tb]]")
 }
 
 func (l *caseList) dates() {

@@ -1,6 +1,7 @@
 package wikitext
 
 import (
+	"bytes"
 	"iter"
 	"strings"
 
@@ -16,6 +17,8 @@ func (p span) empty() bool { return p.start >= p.end }
 type argument struct {
 	key   span // empty: positional
 	value span // without surrounding white space
+	from  int  // offset of the whole argument
+	equal int  // offset of its first "="; -1: none
 }
 
 // A pen writes what templates show. Text that must be examined before it is written
@@ -54,6 +57,31 @@ func (p *pen) capture(at span) (text []byte, mark int) {
 	return p.aside[mark:], mark
 }
 
+// raw is like capture, but renders templates alone: all other markup stays as it is, as
+// conditions see it. known is false if the value depends on a hole.
+func (c *call) raw(at span) (text []byte, known bool) {
+	mark := len(c.aside)
+	holes := c.losses.holes.page
+	for i := at.start; i < at.end; {
+		k := bytes.Index(c.in.src[i:at.end], []byte("{{"))
+		if k < 0 {
+			c.aside = append(c.aside, c.in.src[i:at.end]...)
+			break
+		}
+		c.aside = append(c.aside, c.in.src[i:i+k]...)
+		i += k
+		el, ok := c.in.elementAt(i)
+		if !ok || int(el.end) > at.end {
+			c.aside = append(c.aside, c.in.src[i])
+			i++
+			continue
+		}
+		c.capture(span{i, int(el.end)})
+		i = int(el.end)
+	}
+	return trimSpace(c.aside[mark:]), c.losses.holes.page == holes
+}
+
 // release removes the text captured since the call of capture that returned mark.
 func (p *pen) release(mark int) { p.aside = p.aside[:mark] }
 
@@ -63,6 +91,7 @@ type call struct {
 	*templates
 	rule  rendering.Rule
 	given span       // the template's name as written in the source
+	all   span       // the text between its braces
 	args  []argument // args[0] is the name
 }
 

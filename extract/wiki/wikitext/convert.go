@@ -458,7 +458,7 @@ func (x *converter) appendInput(p *part, n amount) {
 		text = bytes.TrimPrefix(bytes.TrimPrefix(text, []byte("-")), []byte("−"))
 	}
 	if x.grouped {
-		x.aside = appendGrouped(x.aside, text, digitsOf(x.wiki.page.Lang))
+		x.aside = x.wiki.numbers.AppendGrouped(x.aside, string(text))
 	} else {
 		x.aside = append(x.aside, text...)
 	}

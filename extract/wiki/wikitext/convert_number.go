@@ -215,7 +215,7 @@ func (x *converter) appendDecimal(v float64, places int, grouped bool) {
 		x.aside = append(x.aside, "−"...)
 	}
 	if grouped {
-		x.aside = appendGrouped(x.aside, plain, digitsOf(x.wiki.page.Lang))
+		x.aside = x.wiki.numbers.AppendGrouped(x.aside, string(plain))
 		return
 	}
 	x.aside = append(x.aside, plain...)

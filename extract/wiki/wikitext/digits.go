@@ -1,87 +1,31 @@
 package wikitext
 
-import "strings"
-
 // number renders an argument. The digits of a number are grouped: 1234 becomes "1,234"
 // on an English wiki.
 func (c *call) number(p span) {
 	text, mark := c.capture(p)
 	end := len(c.aside)
-	c.aside = appendGrouped(c.aside, text, digitsOf(c.wiki.page.Lang))
+	c.aside = c.wiki.numbers.AppendGrouped(c.aside, string(text))
 	c.text(c.aside[end:])
 	c.release(mark)
 }
 
-// formatNumber renders {{formatnum:1234}} as "1,234", with the separators of
-// the wiki's language. {{formatnum:1,234|R}} removes commas ("1234"),
-// {{formatnum:1234|NOSEP}} adds none.
+// formatNumber renders {{formatnum:1234}} as "1,234", with the separators and digits of
+// the wiki. {{formatnum:1,234|R}} removes them ("1234"), {{formatnum:1234|NOSEP}} adds no
+// separators.
 func (c *call) formatNumber(p span) {
+	text, mark := c.capture(p)
+	end := len(c.aside)
 	switch string(c.bytes(c.arg(1))) {
 	case "R":
-		text, mark := c.capture(p)
-		end := len(c.aside)
-		for _, b := range text {
-			if b != ',' {
-				c.aside = append(c.aside, b)
-			}
-		}
-		c.text(c.aside[end:])
-		c.release(mark)
+		c.aside = append(c.aside, c.wiki.numbers.Parse(string(text))...)
 	case "NOSEP":
-		c.put(p)
+		c.aside = c.wiki.numbers.AppendDigits(c.aside, string(text))
 	default:
-		c.number(p)
+		c.aside = c.wiki.numbers.AppendFormatted(c.aside, string(text))
 	}
-}
-
-// digitMarks are the separators that a language uses in numbers.
-type digitMarks struct {
-	group, decimal string
-	least          int // numbers with fewer digits are not grouped
-}
-
-// digitsOf returns the separators of numbers on a wiki in the given language
-// (separatorTransformTable and minimumGroupingDigits of MediaWiki's message
-// files).
-func digitsOf(lang string) digitMarks {
-	base, _, _ := strings.Cut(lang, "-")
-	switch base {
-	case "de", "nl", "da", "el", "tr", "id", "hr", "sr", "ro", "ca", "gl", "vi", "sl", "is", "az", "bs", "lb":
-		return digitMarks{".", ",", 4}
-	case "fr", "ru", "uk", "cs", "sk", "sv", "no", "nb", "nn", "fi", "hu", "et", "lv", "lt", "be", "kk", "br", "oc":
-		return digitMarks{" ", ",", 4}
-	case "es", "pt", "pl", "it", "bg":
-		return digitMarks{" ", ",", 5}
-	}
-	return digitMarks{",", ".", 4}
-}
-
-// appendGrouped appends text to dst. If text is a plain decimal number, it
-// inserts separators between groups of three digits.
-func appendGrouped(dst, text []byte, m digitMarks) []byte {
-	start := 0
-	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
-		start = 1
-	}
-	digits := start
-	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
-		digits++
-	}
-	if digits < len(text) && text[digits] != '.' { // not a plain number
-		return append(dst, text...)
-	}
-	grouped := digits-start >= m.least
-	for i, c := range text {
-		switch {
-		case i > start && i < digits && (digits-i)%3 == 0 && grouped:
-			dst = append(dst, m.group...)
-		case i == digits && i+1 < len(text):
-			dst = append(dst, m.decimal...)
-			continue
-		}
-		dst = append(dst, c)
-	}
-	return dst
+	c.text(c.aside[end:])
+	c.release(mark)
 }
 
 // opMeasure renders {{unité|6925|km|2}} and {{unité|6925 km2}} of the French Wikipedia

@@ -24,6 +24,8 @@ type expansion struct {
 	expanded            int  // number of expanded templates
 	unable              bool // the definition that is being rendered needs what the scanner cannot compute
 	failed              bool // the definition that is being rendered calls a module that has no result
+	catching            int  // calls of #iferror whose value is being rendered
+	caught              bool // the value of the last such call shows an error message
 }
 
 // allow reports whether the limits allow another expansion of n bytes. If so, it counts
@@ -82,7 +84,7 @@ func (t *templates) expand(given span, i, e int) (from Source, ok bool) {
 		x.inner.losses = losses{}
 		return fromWiki, false
 	}
-	t.putExpansion(text)
+	t.putExpansion(text, given)
 	x.budget.expanded++
 	return fromWiki, true
 }
@@ -121,13 +123,13 @@ func (t *templates) expandWhole(given span, i, e int) (ok bool) {
 	outer, failed := x.budget.unable, x.budget.failed
 	x.budget.unable = false
 	t.renderExpansion(text)
-	ok = !x.budget.unable && x.inner.losses.holes.empty() && (len(x.text) > 0 || t.in.nameEnd(i, e) == e)
+	ok = !x.budget.unable && x.inner.losses.holes.empty() && !bytes.Contains(x.text, []byte("{{{")) && (len(x.text) > 0 || t.in.nameEnd(i, e) == e)
 	x.budget.unable, x.budget.failed = outer, failed
 	if !ok {
 		x.inner.losses = losses{}
 		return false
 	}
-	t.putExpansion(text)
+	t.putExpansion(text, given)
 	x.budget.expanded++
 	return true
 }
@@ -172,8 +174,11 @@ func (t *templates) renderExpansion(source []byte) {
 
 // putExpansion writes the text of an expansion, whose wikitext is source, and takes over
 // the losses of the inner scanner.
-func (t *templates) putExpansion(source []byte) {
+func (t *templates) putExpansion(source []byte, given span) {
 	x := &t.expander
+	if x.budget.depth == 0 {
+		t.dropUnset(given)
+	}
 	for name, hole := range x.inner.Holes() {
 		t.losses.holes.add([]byte(name), hole.Uses, t.wiki.page.Title)
 	}
@@ -185,6 +190,24 @@ func (t *templates) putExpansion(source []byte) {
 		t.str(" ")
 	}
 	t.text(x.text)
+}
+
+// dropUnset removes what stands for parameters without a value, "{{{1}}}", from the text of
+// an expansion. A reader sees it as an error, so it is a hole.
+func (t *templates) dropUnset(given span) {
+	x := &t.expander
+	for {
+		i := bytes.Index(x.text, []byte("{{{"))
+		if i < 0 {
+			return
+		}
+		e := len(x.text)
+		if k := bytes.Index(x.text[i:], []byte("}}}")); k >= 0 {
+			e = i + k + len("}}}")
+		}
+		x.text = append(x.text[:i], x.text[e:]...)
+		t.hole(given)
+	}
 }
 
 // startsBlank reports whether an expansion begins with a space that separates it
@@ -235,6 +258,8 @@ func (b *substitution) append(i, e, depth int) {
 			b.write(value)
 		} else if bar < to { // the default
 			b.append(bar+1, b.nameEnd(bar+1, to), depth+1)
+		} else { // a parameter without a value is shown as it is
+			b.write(b.src[i:el.end])
 		}
 		i = int(el.end)
 		start = i

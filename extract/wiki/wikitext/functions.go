@@ -2,8 +2,12 @@ package wikitext
 
 import (
 	"bytes"
-	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+
+	"pretext/extract/wiki/internal/locale"
 )
 
 // A function is a variable ({{PAGENAME}}) or parser function ({{lc:text}}) of
@@ -24,16 +28,21 @@ const (
 	funcUpperFirst
 	funcNumber
 	funcPlural
-	funcLast
 	funcIf
 	funcIfEqual
-	funcFirst
 	funcSwitch
 	funcExpr
 	funcIfExpr
 	funcIfError
 	funcPadLeft
 	funcPadRight
+	funcURL
+	funcAnchor
+	funcTitleOf
+	funcTitleParts
+	funcNamespace
+	funcGrammar
+	funcTime
 )
 
 // variables maps the names of MediaWiki's variables, which have no colon, to functions.
@@ -50,14 +59,14 @@ var variables = map[string]function{
 // functions.
 var functions = map[string]function{
 	"lc": funcLower, "uc": funcUpper, "lcfirst": funcLowerFirst, "ucfirst": funcUpperFirst,
-	"formatnum": funcNumber, "plural": funcPlural, "grammar": funcLast, "#if": funcIf, "#ifeq": funcIfEqual,
-	"pagename": funcFirst, "fullpagename": funcFirst, "urlencode": funcFirst, "anchorencode": funcFirst,
+	"formatnum": funcNumber, "plural": funcPlural, "grammar": funcGrammar, "#if": funcIf, "#ifeq": funcIfEqual,
+	"pagename": funcTitleOf, "fullpagename": funcTitleOf, "urlencode": funcURL, "anchorencode": funcAnchor,
 	"#switch": funcSwitch, "#iferror": funcIfError, "#ifexist": funcIfExist,
 	"#expr": funcExpr, "#ifexpr": funcIfExpr, "padleft": funcPadLeft, "padright": funcPadRight,
 	"defaultsort": funcDrop, "displaytitle": funcDrop, "sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop,
-	"デフォルトソート": funcDrop, "noexternallanglinks": funcDrop, "#tag": funcDrop, "#babel": funcDrop, "#coordinates": funcDrop,
-	"fullurl": funcDrop, "localurl": funcDrop, "filepath": funcDrop, "ns": funcDrop,
-	"#invoke": funcInvoke, "#time": funcUnable, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcUnable,
+	"デフォルトソート": funcDrop, "noexternallanglinks": funcDrop, "#tag": funcUnable, "#babel": funcDrop, "#coordinates": funcDrop,
+	"fullurl": funcDrop, "localurl": funcDrop, "filepath": funcDrop, "ns": funcNamespace,
+	"#invoke": funcInvoke, "#time": funcUnable, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcTitleParts,
 	"#language": funcUnable, "int": funcUnable, "#lst": funcUnable, "#lsth": funcUnable, "#section": funcUnable,
 	"numberofarticles": funcUnable, "pagesincategory": funcUnable,
 }
@@ -84,28 +93,28 @@ func (c *call) function(f function) {
 	first := c.args[0].value
 	colon := bytes.IndexByte(c.bytes(first), ':')
 	first = c.in.trim(first.start+colon+1, first.end)
+	defer c.release(len(c.aside))
 	switch f {
 	case funcTitle:
 		c.str(c.wiki.page.Title)
 	case funcLanguage:
 		c.str(c.wiki.page.Lang)
-	case funcFirst:
-		c.put(first)
 	case funcIfExist: // a page that a page refers to exists, as a rule
-		c.choose(true, 1)
-	case funcLast:
-		if len(c.args) > 1 {
-			c.put(c.args[len(c.args)-1].value)
-		}
+		c.choose(!first.empty(), 1)
 	case funcIf:
-		c.choose(c.shows(first), 1)
+		if text, known := c.condition(first); known {
+			c.choose(len(text) > 0, 1)
+		}
 	case funcIfEqual:
-		c.choose(c.equal(first, c.arg(1)), 2)
+		a, known := c.condition(first)
+		b, also := c.condition(c.arg(1))
+		if known && also {
+			c.choose(sameValue(a, b), 2)
+		}
 	case funcPlural:
-		a, mark := c.capture(first)
-		one := string(a) == "1"
-		c.release(mark)
-		c.choose(one, 1)
+		c.plural(first)
+	case funcGrammar:
+		c.grammar(first)
 	case funcNumber:
 		c.formatNumber(first)
 	case funcSwitch:
@@ -113,36 +122,105 @@ func (c *call) function(f function) {
 	case funcExpr, funcIfExpr:
 		c.expression(f, first)
 	case funcIfError:
-		// {{#iferror:value|bad|good}} is "good", {{#iferror:value|bad}} is "value":
-		// errors are assumed not to occur.
-		if len(c.args) > 2 {
-			first = c.arg(2)
-		}
-		c.put(first)
+		c.ifError(first)
 	case funcPadLeft, funcPadRight:
 		c.padded(f, first)
+	case funcURL, funcAnchor:
+		c.encoded(f, first)
+	case funcTitleOf, funcTitleParts, funcNamespace:
+		c.titleFunction(f, first)
 	case funcLower, funcUpper, funcLowerFirst, funcUpperFirst:
-		text, mark := c.capture(first)
-		end := len(c.aside)
-		c.aside = appendCase(c.aside, text, f)
-		c.text(c.aside[end:])
-		c.release(mark)
+		c.changeCase(f, first)
 	}
 }
 
-// equal reports whether two arguments render to the same value.
-func (c *call) equal(p, q span) bool {
-	a, mark := c.capture(p)
-	b, _ := c.capture(q)
-	c.release(mark)
-	return sameValue(a, b)
+// condition returns the value of an argument as MediaWiki's conditions see it: templates are
+// rendered, all other markup stays. known is false if the value depends on a hole. The text
+// may stay in c.aside until the function has been rendered.
+func (c *call) condition(p span) (text []byte, known bool) {
+	if text = c.bytes(p); bytes.Contains(text, []byte("{{")) {
+		text, known = c.raw(p)
+		return text, known
+	}
+	return text, true
 }
 
-// shows reports whether an argument renders to any text.
-func (c *call) shows(p span) bool {
-	text, mark := c.capture(p)
+// wrong is called instead of writing an error message that MediaWiki would show. It is a hole,
+// unless #iferror asks for it.
+func (c *call) wrong() {
+	if b := c.expander.budget; b.catching > 0 {
+		b.caught = true
+		return
+	}
+	c.unable(c.given, c.all.start, c.all.end)
+}
+
+// ifError renders {{#iferror:value|bad|good}}: one of the texts, or the value if there is
+// none for it.
+func (c *call) ifError(first span) {
+	b := c.expander.budget
+	outer := b.caught
+	b.catching++
+	b.caught = false
+	text, known := c.condition(first)
+	bad := b.caught || bytes.Contains(text, []byte(`class="error"`))
+	b.catching--
+	b.caught = outer
+	switch {
+	case !known:
+	case bad:
+		c.put(c.arg(1))
+	case len(c.args) > 2:
+		c.put(c.arg(2))
+	default:
+		c.put(first)
+	}
+}
+
+// changeCase renders {{uc:text}} and its like. A first letter behind markup is not the first
+// letter: {{ucfirst:[[word]]}} is the word as it is.
+func (c *call) changeCase(f function, first span) {
+	if f == funcLowerFirst || f == funcUpperFirst {
+		if raw, _ := c.condition(first); len(raw) == 0 || bytes.IndexByte([]byte("[<'&"), raw[0]) >= 0 {
+			c.put(first)
+			return
+		}
+	}
+	text, mark := c.capture(first)
+	end := len(c.aside)
+	c.aside = appendCase(c.aside, text, f, c.wiki.baseLang())
+	c.text(c.aside[end:])
 	c.release(mark)
-	return len(text) > 0
+}
+
+// plural renders {{plural:2|page|pages}}.
+func (c *call) plural(first span) {
+	text, known := c.condition(first)
+	if !known {
+		return
+	}
+	var forms []string
+	for _, a := range c.args[1:] {
+		forms = append(forms, string(c.bytes(a.value)))
+	}
+	n := locale.Plural(c.wiki.page.Lang, c.wiki.numbers.Parse(string(text)), forms)
+	if n < 0 {
+		return
+	}
+	value := c.args[1+n].value
+	if a := c.args[1+n]; locale.Exact(forms[n]) {
+		value = c.in.trim(a.equal+1, value.end)
+	}
+	c.put(value)
+}
+
+// grammar renders {{grammar:case|word}}. In most languages it is the word.
+func (c *call) grammar(first span) {
+	if first.empty() || !locale.Inflects(c.wiki.baseLang()) {
+		c.put(c.arg(1))
+		return
+	}
+	c.wrong()
 }
 
 // choose renders positional argument n if yes is true, else argument n+1.
@@ -153,24 +231,59 @@ func (c *call) choose(yes bool, n int) {
 	c.put(c.arg(n))
 }
 
+// Conversions of letters, as PHP 8 does them. A sigma at the end of a word is not special.
+var (
+	lower       = cases.Lower(language.Und, cases.HandleFinalSigma(false))
+	upper       = cases.Upper(language.Und)
+	turkic      = language.Turkish
+	lowerTurkic = cases.Lower(turkic, cases.HandleFinalSigma(false))
+	upperTurkic = cases.Upper(turkic)
+)
+
 // appendCase appends text to dst. It converts the letters, or only the first letter, to
 // upper or lower case, depending on f.
-func appendCase(dst, text []byte, f function) []byte {
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && n == 1 {
-			dst = append(dst, text[i])
-			i++
-			continue
+func appendCase(dst, text []byte, f function, lang string) []byte {
+	isTurkic := lang == "tr" || lang == "az" || lang == "kaa" || lang == "kk"
+	if !isTurkic && isASCII(text) {
+		return appendASCII(dst, text, f)
+	}
+	first := len(text)
+	if f == funcLowerFirst || f == funcUpperFirst {
+		_, first = utf8.DecodeRune(text)
+	}
+	to := lower
+	switch {
+	case isTurkic && (f == funcUpper || f == funcUpperFirst):
+		to = upperTurkic
+	case isTurkic:
+		to = lowerTurkic
+	case f == funcUpper || f == funcUpperFirst:
+		to = upper
+	}
+	dst = append(dst, to.Bytes(text[:first])...)
+	return append(dst, text[first:]...)
+}
+
+func isASCII(text []byte) bool {
+	for _, b := range text {
+		if b >= utf8.RuneSelf {
+			return false
 		}
-		switch {
-		case f == funcLower, f == funcLowerFirst && i == 0:
-			r = unicode.ToLower(r)
-		case f == funcUpper, f == funcUpperFirst && i == 0:
-			r = unicode.ToUpper(r)
+	}
+	return true
+}
+
+// appendASCII is appendCase for text in ASCII.
+func appendASCII(dst, text []byte, f function) []byte {
+	for k, b := range text {
+		switch letter := b | 0x20; {
+		case letter < 'a' || letter > 'z' || k > 0 && (f == funcLowerFirst || f == funcUpperFirst):
+		case f == funcUpper || f == funcUpperFirst:
+			b &^= 0x20
+		default:
+			b = letter
 		}
-		dst = utf8.AppendRune(dst, r)
-		i += n
+		dst = append(dst, b)
 	}
 	return dst
 }

@@ -7,37 +7,47 @@ import (
 )
 
 // choice renders {{#switch:value|a|b=1|c=2|#default=3}}: the text of the first case
-// that equals the value (here "1" for a or b), otherwise the default. If the value
-// renders to nothing, because it depends on an unknown template, choice writes nothing.
+// that equals the value (here "1" for a or b), otherwise the default. If the value or a case
+// depends on a hole, choice writes nothing.
 func (c *call) choice(first span) {
-	value, mark := c.capture(first)
-	defer c.release(mark)
-	if len(value) == 0 && !first.empty() {
+	value, known := c.condition(first)
+	if !known {
 		return
 	}
-	fallback, found := span{}, false
+	fallback, found, isDefault := span{}, false, false
 	for k, a := range c.args[1:] {
-		key := a.key
-		if key.empty() {
-			key = a.value
+		key, result := a.value, span{}
+		if a.equal >= 0 {
+			key, result = c.in.trim(a.from, a.equal), c.in.trim(a.equal+1, a.value.end)
 		}
-		last := a.key.empty() && k == len(c.args)-2 // without a key: the default
-		switch {
-		case found:
-		case last, string(c.bytes(key)) == "#default":
-			fallback = a.value
-		default:
-			text, mark := c.capture(key)
-			found = sameValue(value, text)
-			c.release(mark)
+		if !found {
+			text, known := c.condition(key)
+			switch {
+			case !known:
+				return
+			case a.equal < 0 && k == len(c.args)-2 && string(text) != defaultCase: // without a key: the default
+				fallback = a.value
+			case sameValue(value, text):
+				found = true
+			case string(text) == defaultCase && a.equal < 0:
+				isDefault = true
+			case isDefault || string(text) == defaultCase:
+				fallback, isDefault = result, false
+			}
 		}
-		if found && (last || !a.key.empty()) {
-			c.put(a.value)
+		if found && a.equal >= 0 {
+			c.put(result)
 			return
 		}
 	}
+	if n := len(c.args); n > 1 && c.args[n-1].equal < 0 && found {
+		fallback = c.args[n-1].value
+	}
 	c.put(fallback)
 }
+
+// defaultCase names the default of #switch.
+const defaultCase = "#default"
 
 // sameValue reports whether #ifeq and #switch treat a and b as equal: they are the same
 // bytes or the same number.
@@ -53,9 +63,12 @@ func sameValue(a, b []byte) bool {
 	return ok && x == y
 }
 
+// maxPlainNumber is the maximum length of a number in conditions, in bytes.
+const maxPlainNumber = 32
+
 // plainNumber parses a decimal number; ok is false if b is not one.
 func plainNumber(b []byte) (v float64, ok bool) {
-	if len(b) == 0 || len(b) > 32 {
+	if len(b) == 0 || len(b) > maxPlainNumber {
 		return 0, false
 	}
 	for _, c := range b {
@@ -67,40 +80,61 @@ func plainNumber(b []byte) (v float64, ok bool) {
 	return v, err == nil
 }
 
-// maxPadded is the maximum length, in characters, of a padded text. MediaWiki allows
-// 500, but pages only pad numbers, and a low limit bounds the length of the output.
-const maxPadded = 32
+// maxPadded is the maximum length, in characters, of a padded text in MediaWiki.
+const maxPadded = 500
+
+// maxPadding is the maximum number of characters that we add. Pages only pad numbers, and a
+// low limit bounds the length of the output.
+const maxPadding = 32
 
 // padded renders {{padleft:7|3|0}} as "007" and {{padright:7|3|0}} as "700".
 // Without a third argument it pads with zeros.
 func (c *call) padded(f function, first span) {
-	text, mark := c.capture(first)
-	defer c.release(mark)
-	end := len(c.aside)
-	want, ok := parseNumber(c.bytes(c.arg(1)))
-	missing := min(want, maxPadded) - utf8.RuneCount(text)
-	fill := c.bytes(c.arg(2))
-	if len(fill) == 0 {
-		fill = []byte("0")
-	}
-	if !ok || missing <= 0 || !utf8.Valid(fill) {
-		c.text(text)
+	raw, known := c.condition(first)
+	if !known {
 		return
 	}
-	for rest := fill; missing > 0; missing-- {
-		if len(rest) == 0 {
-			rest = fill
-		}
-		_, n := utf8.DecodeRune(rest)
-		c.aside = append(c.aside, rest[:n]...)
-		rest = rest[n:]
+	want := 0.0
+	if v, ok := parseFloatPrefix(c.bytes(c.arg(1))); ok {
+		want = v
 	}
-	padding := c.aside[end:]
+	missing := int(min(max(want, 0), maxPadded)) - utf8.RuneCount(raw)
+	fill := []byte("0")
+	if len(c.args) > 2 {
+		fill, _ = c.condition(c.arg(2))
+	}
+	if missing <= 0 || len(fill) == 0 || !utf8.Valid(fill) {
+		c.put(first)
+		return
+	}
+	if missing > maxPadding {
+		c.wrong()
+		return
+	}
+	runes := []rune(string(fill))
+	padding := make([]rune, missing)
+	for k := range padding {
+		padding[k] = runes[k%len(runes)]
+	}
 	if f == funcPadLeft {
-		c.text(padding)
-		c.text(text)
+		c.str(string(padding))
+		c.put(first)
 		return
 	}
-	c.text(text)
-	c.text(padding)
+	c.put(first)
+	c.str(string(padding))
+}
+
+// parseFloatPrefix parses the integer at the beginning of a text; ok is false if there is
+// none.
+func parseFloatPrefix(b []byte) (v float64, ok bool) {
+	n := 0
+	if n < len(b) && (b[n] == '-' || b[n] == '+') {
+		n++
+	}
+	for n < len(b) && n < maxPlainNumber && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	v, err := strconv.ParseFloat(string(b[:n]), 64)
+	return v, err == nil
 }

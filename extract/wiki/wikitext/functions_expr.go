@@ -1,27 +1,27 @@
 package wikitext
 
 import (
-	"bytes"
 	"math"
 	"strconv"
+	"strings"
 )
 
-// expression renders {{#expr:1+2}} as "3" and {{#ifexpr:1<2|yes|no}} as "yes". It
-// writes nothing if the expression is invalid or contains a template or variable, whose
-// value is unknown.
+// expression renders {{#expr:1+2}} as "3" and {{#ifexpr:1<2|yes|no}} as "yes". An invalid
+// expression, for which MediaWiki shows an error message, is a hole.
 func (c *call) expression(f function, first span) {
-	if bytes.Contains(c.bytes(first), []byte("{{")) {
-		return
+	text, known := c.condition(first)
+	value, ok := 0.0, true
+	if len(text) > 0 {
+		value, ok = evaluate(text)
 	}
-	text, mark := c.capture(first)
-	value, ok := evaluate(text)
-	ok = ok || len(text) == 0 && f == funcIfExpr // an empty condition is false
-	c.release(mark)
+	empty := len(text) == 0
 	switch {
+	case !known: // a hole already
 	case !ok:
+		c.wrong()
 	case f == funcIfExpr:
 		c.choose(value != 0, 1)
-	default:
+	case !empty:
 		var buf [32]byte
 		c.text(appendResult(buf[:0], value))
 	}
@@ -29,31 +29,37 @@ func (c *call) expression(f function, first span) {
 
 // appendResult appends v as PHP prints numbers, with up to fourteen digits.
 func appendResult(dst []byte, v float64) []byte {
-	if v == 0 {
-		v = 0 // not -0
+	if a := math.Abs(v); a == 0 || a >= 1e-4 && a < 1e14 {
+		rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64)
+		if err != nil {
+			panic("BUG: wikitext: cannot parse a formatted number")
+		}
+		if math.Abs(rounded) < 1e14 {
+			return strconv.AppendFloat(dst, rounded, 'f', -1, 64)
+		}
 	}
-	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e14) {
-		dst = strconv.AppendFloat(dst, v, 'E', -1, 64)
-		return dst
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'E', 13, 64), "E") // "1.5000000000000", "-05"
+	mantissa = strings.TrimRight(mantissa, "0")
+	if strings.HasSuffix(mantissa, ".") {
+		mantissa += "0"
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64)
-	if err != nil {
-		panic("BUG: wikitext: cannot parse a formatted number")
-	}
-	return strconv.AppendFloat(dst, rounded, 'f', -1, 64)
+	return append(append(append(dst, mantissa...), 'E', exponent[0]), strings.TrimLeft(exponent[1:], "0")...)
 }
 
+// unescapeOperators replaces what stands for an operator in wikitext.
+var unescapeOperators = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&minus;", "-", "−", "-")
+
 // evaluate computes an expression of MediaWiki's extension ParserFunctions; ok is false
-// if the expression is invalid. Trigonometric functions and logarithms are not
-// supported, because their last digits differ between machines.
+// if the expression is invalid. Functions and powers whose last digits differ between
+// machines are not supported.
 func evaluate(text []byte) (v float64, ok bool) {
-	if len(text) == 0 || len(text) > maxExpression {
+	if len(text) > maxExpression {
 		return 0, false
 	}
-	e := evaluator{rest: text}
-	v, ok = e.binary(0)
+	e := evaluator{rest: unescapeOperators.Replace(string(text))}
+	v, ok = e.binary(precedenceOr)
 	e.skipBlanks()
-	return v, ok && len(e.rest) == 0 && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return v, ok && e.rest == "" && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
 // maxExpression is the maximum length of an expression in bytes. It also limits
@@ -62,110 +68,122 @@ const maxExpression = 512
 
 // An evaluator parses an expression from left to right; rest is the part not
 // yet parsed.
-type evaluator struct{ rest []byte }
+type evaluator struct{ rest string }
 
-func (e *evaluator) skipBlanks() { e.rest = bytes.TrimLeft(e.rest, " \t\r\n") }
+func (e *evaluator) skipBlanks() { e.rest = strings.TrimLeft(e.rest, " \t\r\n") }
 
-// take skips word if the rest of the expression begins with it, in upper or lower case.
-// It reports whether it skipped the word.
-func (e *evaluator) take(word string) bool {
-	n := len(word)
-	if len(e.rest) < n || !bytes.EqualFold(e.rest[:n], []byte(word)) {
-		return false
+// take skips the longest word or mark at the beginning of the rest, and returns it in lower
+// case.
+func (e *evaluator) next() (token string, length int) {
+	e.skipBlanks()
+	for length < len(e.rest) && class[e.rest[length]]&classLetter != 0 && e.rest[length] < 0x80 {
+		length++
 	}
-	if isWord := class[word[0]]&classLetter != 0; isWord && len(e.rest) > n && class[e.rest[n]]&classLetter != 0 {
-		return false
+	switch {
+	case length > 0:
+	case e.rest == "":
+		return "", 0
+	case len(e.rest) > 1 && (e.rest[:2] == "<=" || e.rest[:2] == ">=" || e.rest[:2] == "<>" || e.rest[:2] == "!="):
+		length = 2
+	default:
+		length = 1
 	}
-	e.rest = e.rest[n:]
-	return true
+	return strings.ToLower(e.rest[:length]), length
 }
 
-// operators are the binary operators, by increasing precedence. Within a level, an
-// operator comes before its prefixes: "<=" before "<".
-var operators = [][]string{
-	{"or"}, {"and"},
-	{"<>", "!=", "<=", ">=", "=", "<", ">"},
-	{"round"},
-	{"+", "-", "−"},
-	{"*", "/", "div", "mod"},
-	{"^"},
-	{"e"},
+// Precedences of operators. A higher one binds more strongly.
+const (
+	precedenceOr = iota + 2
+	precedenceAnd
+	precedenceCompare
+	precedenceRound
+	precedenceSum
+	precedenceProduct
+	precedencePower
+	precedenceFunction
+	precedenceSign // and the "e" of 1e3
+)
+
+var precedences = map[string]int{
+	"or": precedenceOr, "and": precedenceAnd,
+	"=": precedenceCompare, "<>": precedenceCompare, "!=": precedenceCompare, "<": precedenceCompare, ">": precedenceCompare, "<=": precedenceCompare, ">=": precedenceCompare,
+	"round": precedenceRound, "+": precedenceSum, "-": precedenceSum,
+	"*": precedenceProduct, "/": precedenceProduct, "div": precedenceProduct, "mod": precedenceProduct, "fmod": precedenceProduct,
+	"^": precedencePower, "e": precedenceSign,
 }
 
-// binary evaluates operands joined by operators of the given level (index in
-// operators) or a higher one. All operators are left-associative.
-func (e *evaluator) binary(level int) (v float64, ok bool) {
-	if level == len(operators) {
-		return e.unary()
-	}
-	v, ok = e.binary(level + 1)
+// binary evaluates operands joined by operators of at least the given precedence. All
+// operators are left-associative.
+func (e *evaluator) binary(precedence int) (v float64, ok bool) {
+	v, ok = e.operand()
 	for ok {
-		op := e.operator(level)
-		if op == "" {
+		op, length := e.next()
+		if p := precedences[op]; p == 0 || p < precedence {
 			return v, true
 		}
+		e.rest = e.rest[length:]
 		var w float64
-		if w, ok = e.binary(level + 1); ok {
+		if w, ok = e.binary(precedences[op] + 1); ok {
 			v, ok = apply(op, v, w)
 		}
 	}
 	return v, false
 }
 
-func (e *evaluator) operator(level int) string {
-	e.skipBlanks()
-	for _, op := range operators[level] {
-		if e.take(op) {
-			return op
-		}
-	}
-	return ""
-}
-
-// unary evaluates a number, an expression in parentheses, or a sign or function
+// operand evaluates a number, an expression in parentheses, or a sign or function
 // with its operand.
-func (e *evaluator) unary() (v float64, ok bool) {
-	e.skipBlanks()
-	switch {
-	case e.take("("):
-		v, ok = e.binary(0)
-		e.skipBlanks()
-		return v, ok && e.take(")")
-	case e.take("+"):
-		return e.unary()
-	case e.take("-"), e.take("−"):
-		v, ok = e.unary()
-		return -v, ok
-	case e.take("pi"):
-		return math.Pi, true
+func (e *evaluator) operand() (v float64, ok bool) {
+	token, length := e.next()
+	if token != "" && (token[0] == '.' || token[0] >= '0' && token[0] <= '9') {
+		return e.number()
 	}
-	for _, f := range unaryFunctions {
-		if e.take(f.name) {
-			v, ok = e.unary()
-			return f.apply(v), ok
+	e.rest = e.rest[length:]
+	switch token {
+	case "(":
+		if v, ok = e.binary(precedenceOr); ok {
+			token, length = e.next()
+			e.rest = e.rest[length:]
 		}
+		return v, ok && token == ")"
+	case "+":
+		return e.binary(precedenceSign + 1)
+	case "-":
+		v, ok = e.binary(precedenceSign + 1)
+		return -v, ok
+	case "pi":
+		return math.Pi, true
+	case "e":
+		return math.E, true
 	}
-	return e.number()
+	f := unaryFunctions[token]
+	if f == nil {
+		return 0, false
+	}
+	if v, ok = e.binary(precedenceFunction + 1); ok {
+		v = f(v)
+	}
+	return v, ok && !math.IsNaN(v)
 }
 
-var unaryFunctions = []struct {
-	name  string
-	apply func(float64) float64
-}{
-	{"abs", math.Abs}, {"floor", math.Floor}, {"ceil", math.Ceil}, {"trunc", math.Trunc}, {"sqrt", math.Sqrt},
-	{"not", func(v float64) float64 { return truth(v == 0) }},
+var unaryFunctions = map[string]func(float64) float64{
+	"abs": math.Abs, "floor": math.Floor, "ceil": math.Ceil, "sqrt": math.Sqrt,
+	"trunc": func(v float64) float64 { return math.Trunc(v) + 0 },
+	"not":   func(v float64) float64 { return truth(v == 0) },
 }
 
+// number reads digits and points; what follows a second point does not count.
 func (e *evaluator) number() (v float64, ok bool) {
 	n := 0
 	for n < len(e.rest) && (e.rest[n] >= '0' && e.rest[n] <= '9' || e.rest[n] == '.') {
 		n++
 	}
-	if n == 0 {
-		return 0, false
-	}
-	v, err := strconv.ParseFloat(string(e.rest[:n]), 64)
+	digits := e.rest[:n]
 	e.rest = e.rest[n:]
+	if whole, after, ok := strings.Cut(digits, "."); ok {
+		after, _, _ = strings.Cut(after, ".")
+		digits = "0" + whole + "." + after
+	}
+	v, err := strconv.ParseFloat(digits, 64)
 	return v, err == nil
 }
 
@@ -198,7 +216,7 @@ func apply(op string, a, b float64) (v float64, ok bool) {
 		return truth(a >= b), true
 	case "+":
 		return a + b, true
-	case "-", "−":
+	case "-":
 		return a - b, true
 	case "*":
 		return a * b, true
@@ -206,6 +224,8 @@ func apply(op string, a, b float64) (v float64, ok bool) {
 		return a / b, b != 0
 	case "mod":
 		a, b = math.Trunc(a), math.Trunc(b)
+		return math.Mod(a, b) + 0, b != 0
+	case "fmod":
 		return math.Mod(a, b), b != 0
 	case "round":
 		return roundTo(a, b)
@@ -218,21 +238,39 @@ func apply(op string, a, b float64) (v float64, ok bool) {
 	panic("BUG: wikitext: unknown operator " + op)
 }
 
-// maxDigits is the maximum number of decimals of roundTo and the maximum
-// exponent of power.
+// maxDigits is the maximum exponent of power.
 const maxDigits = 300
 
-// roundTo rounds v to a number of decimals, halves away from zero. ok is false
-// if decimals is not an integer or out of range.
+// roundTo rounds v to a number of decimals, which is truncated to an integer, halves away
+// from zero. As in PHP before version 8.4, v counts with fifteen digits: 1.005 is rounded
+// to 1.01.
 func roundTo(v, decimals float64) (rounded float64, ok bool) {
-	if decimals != math.Trunc(decimals) || math.Abs(decimals) > maxDigits {
-		return 0, false
+	places := int(math.Trunc(max(min(decimals, maxDigits), -maxDigits)))
+	digits := strconv.FormatFloat(math.Abs(v), 'e', 14, 64) // "1.00500000000000e+00"
+	mantissa, exponent, _ := strings.Cut(digits, "e")
+	n, err := strconv.Atoi(exponent)
+	if err != nil || v == 0 {
+		return v, true
 	}
-	scale, _ := power(10, math.Abs(decimals))
-	if decimals < 0 {
-		return math.Round(v/scale) * scale, true
+	mantissa = strings.Replace(mantissa, ".", "", 1)
+	keep := n + 1 + places // digits that stay
+	switch {
+	case keep >= len(mantissa):
+		return v, true
+	case keep < 0:
+		return math.Copysign(0, v), true
 	}
-	return math.Round(v*scale) / scale, true
+	up := mantissa[keep] >= '5'
+	whole := "0" + mantissa[:keep] // at most 15 digits
+	w, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		panic("BUG: wikitext: cannot parse digits")
+	}
+	if up {
+		w++
+	}
+	rounded, err = strconv.ParseFloat(strconv.FormatInt(w, 10)+"e"+strconv.Itoa(-places), 64)
+	return math.Copysign(rounded, v), err == nil
 }
 
 // power computes v to the power of the integer n by multiplication, which gives

@@ -131,7 +131,7 @@ func (t *templates) invoke(given span, i, e int) Source {
 	}
 	t.expander.frame = nil
 	t.renderExpansion(text)
-	t.putExpansion(text)
+	t.putExpansion(text, given)
 	return fromWiki
 }
 

@@ -238,7 +238,7 @@ func TestASubstitutionReplacesParameters(t *testing.T) {
 	args := []argument{{}, {value: span{0, 1}}, {key: span{1, 2}, value: span{0, 1}}}
 	var b substitution
 	text, ok := b.replace("{{{1}}}-{{{k}}}-{{{no|{{{1}}}!}}}-{{{no}}}", page, args, 100)
-	if got := string(text); !ok || got != "x-x-x!-" {
+	if got := string(text); !ok || got != "x-x-x!-{{{no}}}" {
 		t.Errorf("%q, %v", got, ok)
 	}
 	if _, ok := b.replace("{{{1}}}{{{1}}}", page, args, 1); ok {

@@ -92,6 +92,10 @@ func (t *templates) parameter(i, e int) {
 			lo = args[1].key.start
 		}
 		t.inline.render(lo, args[1].value.end, modeArgument)
+	} else if t.expander.budget.depth > 0 { // shown as it is; see putExpansion
+		t.str("{{{")
+		t.text(t.in.src[i:e])
+		t.str("}}}")
 	}
 	t.args = t.args[:base]
 }
@@ -165,12 +169,20 @@ func ruleSource(rule rendering.Rule) Source {
 func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) (source Source) {
 	base := len(t.args)
 	t.split(i, e)
-	c := call{templates: t, rule: rule, given: given, args: t.args[base:]}
+	c := call{templates: t, rule: rule, given: given, all: span{i, e}, args: t.args[base:]}
 	c.args[0].value.start = given.start
 	source = ruleSource(rule)
 	if f != funcNone {
-		c.function(f)
-		source = fromFunction
+		for k, a := range c.args { // parser functions have no named arguments
+			c.args[k] = argument{value: t.in.trim(a.from, a.value.end), from: a.from, equal: a.equal}
+		}
+		c.args[0].value.start = given.start
+		before, holes := len(t.writer.out), t.losses.holes.page
+		if c.function(f); len(t.writer.out) == before && t.losses.holes.page != holes {
+			source = asHole
+		} else {
+			source = fromFunction
+		}
 	} else if op := t.operations[rule.Op]; op != nil {
 		before, holes := len(t.writer.out), t.losses.holes.page
 		op(c)
@@ -259,6 +271,12 @@ func (b *braceFinder) outside(i, e int, stop byte) int {
 		if i = b.skip(i, e, mask); i >= e || b.src[i] == stop {
 			return i
 		}
+		if stop == '|' && b.src[i] == '[' { // bars in links do not count
+			if el, ok := b.elementAt(i); ok && int(el.end) <= e {
+				i = int(el.end)
+				continue
+			}
+		}
 		i = b.step(i, e)
 	}
 }
@@ -302,13 +320,15 @@ func (t *templates) split(i, e int) {
 // addArgument pushes the argument src[i:e]. equal is the offset of its first "=", or
 // -1. The argument is named if the text before "=" is a valid name.
 func (t *templates) addArgument(i, e, equal int) {
+	a := argument{from: i, equal: equal}
 	if equal >= 0 {
 		if key := t.in.trim(i, equal); isKey(t.in.src[key.start:key.end]) {
-			t.args = append(t.args, argument{key: key, value: t.in.trim(equal+1, e)})
-			return
+			a.key = key
+			i = equal + 1
 		}
 	}
-	t.args = append(t.args, argument{value: t.in.trim(i, e)})
+	a.value = t.in.trim(i, e)
+	t.args = append(t.args, a)
 }
 
 // maxKey is the maximum length of an argument's name in bytes.

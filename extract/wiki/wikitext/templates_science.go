@@ -199,7 +199,7 @@ func opGauge(c call) {
 // regroup converts the separators of an English number in text, such as "1,435 mm", to
 // those of the wiki's language.
 func (c *call) regroup(text string) string {
-	return strings.Replace(text, ",", digitsOf(c.wiki.page.Lang).group, 1)
+	return strings.Replace(text, ",", c.wiki.numbers.Group, 1)
 }
 
 // gaugeNames maps the gauge names in {{track gauge}} to sizes.

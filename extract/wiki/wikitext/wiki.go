@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"pretext/extract/wiki/internal/locale"
 	"pretext/extract/wiki/rendering"
 )
 
@@ -40,13 +41,14 @@ type Definitions interface {
 // wiki holds what the text of a page depends on besides its source: the meaning of
 // template names, and the words of the wiki's language.
 type wiki struct {
-	page   Page
-	files  []*rendering.File // the user's files, Options.Rendering
-	table  *rendering.Table  // rules for the templates of the page's wiki
-	tables wikiTables        // of all wikis seen so far
-	key    [2]string         // key of table in tables
-	names  nameCache         // resolved template names
-	name   []byte            // scratch: a folded name
+	page    Page
+	files   []*rendering.File // the user's files, Options.Rendering
+	table   *rendering.Table  // rules for the templates of the page's wiki
+	numbers *locale.Numbers   // the form of its numbers
+	tables  wikiTables        // of all wikis seen so far
+	key     [2]string         // key of table in tables
+	names   nameCache         // resolved template names
+	name    []byte            // scratch: a folded name
 }
 
 // wikiTables maps the language and name of a wiki to its table. Only the text filter
@@ -63,6 +65,7 @@ func (w *wiki) enter(page Page) {
 	if w.table != nil && key == w.key {
 		return
 	}
+	w.numbers = locale.NumbersOf(page.Lang, page.Wiki)
 	t := w.tables[key]
 	if t == nil {
 		if w.tables == nil || len(w.tables) >= maxTables {
@@ -121,7 +124,7 @@ func (c *nameCache) slot(name []byte) *nameSlot {
 // lookUp returns the rule for a template; ok is false if the template is unknown. name
 // is its name in lower case, given its name as written in the source.
 func (w *wiki) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
-	if f, ok := variables[string(name)]; ok {
+	if f, ok := variables[string(name)]; ok && inCapitals(given) {
 		return rendering.Rule{Op: rendering.OpVariable, N: int(f)}, true
 	}
 	if len(given) == 3 && rendering.IsCountry(given) { // {{ESP}} is Spain, {{esp}} is another template
@@ -138,6 +141,10 @@ func (w *wiki) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
 	}
 	return t, true
 }
+
+// inCapitals reports whether the name of a variable has no lower-case letter; {{pagename}} is
+// a template.
+func inCapitals(name []byte) bool { return bytes.Equal(name, bytes.ToUpper(name)) }
 
 // byShape returns the rule for a template whose name has one of these forms; ok is
 // false for all other names:

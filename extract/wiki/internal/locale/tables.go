@@ -1,0 +1,105 @@
+package locale
+
+// numberStyles are the forms of numbers, with the codes of the languages that have them; all
+// other languages have the English form. A code with "+" is the form of the sister projects
+// of a Wikipedia that shows European digits. The facts are those that MediaWiki 1.39 and the
+// configuration of Wikimedia's wikis give (separatorTransformTable, digitTransformTable,
+// minimumGroupingDigits, digitGroupingPattern; wgTranslateNumerals).
+var numberStyles = []struct {
+	Numbers
+	codes string
+}{
+	{Numbers{Group: ",", Decimal: ".", least: 4}, "bh lo sd"},
+	{Numbers{Group: " ", Decimal: ",", least: 4}, "af atj bat-smg bci be bm br co cs egl eml eo ff fi fit fon fr frc frp fur gcr ht hu hu-formal ia io it ka kab kbp kea krl ky lij lld lmo ln lt ltg lv mg mwl nap nb nn no nrm oc olo pcd pms pt pt-br rgn roa-tara scn sdc se se-fi se-no se-se ses sg sgs shi shi-latn shi-tfng shy-latn sk smn sro sv tet tg tg-cyrl tk ty tzm uz uz-cyrl uz-latn vec vmw vot wa wls wo zgh"},
+	{Numbers{Group: ".", Decimal: ",", least: 4}, "abs ace aln als arq az ban bar bbc-latn bjn bs btm bug ca crh crh-latn cu da de de-at de-formal dsb el eu fo frr fy gag gl gor gsw hr hrx hsb id is jut jv kiu kl lb li lzz mad map-bms min mk mo nds nds-nl nia nl nl-informal pdc pdt pfl pnt rmy rn ro roa-rup rsk rup ruq ruq-cyrl ruq-latn rw sc sh sl sli sq sr sr-ec sr-el srn stq su tr vi vls vmf yrl zea"},
+	{Numbers{Group: " ", Decimal: ",", least: 5}, "ab alt an arn ast av avk ay ba be-tarask be-x-old bg bxr cbk-zam ce csb cv es es-formal et ext fiu-vro gld gn guc hy hyw inh kaa kk kk-cyrl kk-kz kk-latn kk-tr koi krc ksh kum kv lad lbe lez liv mdf mhr mrj myv nah os pl qu qug ru rue sah sjd sty szl tt tt-cyrl tyv udm uk vep vro xal"},
+	{Numbers{Group: "٬", Decimal: "٫", least: 4, digits: []rune("۰۱۲۳۴۵۶۷۸۹")}, "azb bcc bgn bqi fa glk ks+ ks-arab lki lrc luz mzn ps sdh"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, indian: true}, "as hi ml ml+ pa ta te te+"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, indian: true, digits: []rune("०१२३४५६७८९")}, "anp awa gom-deva hi+ mai mr sa"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, digits: []rune("०१२३४५६७८९")}, "bh+ bho dty ks-deva ne new pi"},
+	{Numbers{Group: "", Decimal: ".", least: 4, digits: []rune("၀၁၂၃၄၅၆၇၈၉")}, "blk kjp ksw mnw my"},
+	{Numbers{Group: "٬", Decimal: "٫", least: 4, digits: []rune("٠١٢٣٤٥٦٧٨٩")}, "aeb-arab ar+ ckb sd+"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, indian: true, digits: []rune("০১২৩৪৫৬৭৮৯")}, "as+ bn bpy"},
+	{Numbers{Group: ".", Decimal: ",", least: 5}, "crh-cyrl ku ku-latn"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, digits: []rune("༠༡༢༣༤༥༦༧༨༩")}, "bo dz"},
+	{Numbers{Group: "٬", Decimal: "٫", least: 5, digits: []rune("۰۱۲۳۴۵۶۷۸۹")}, "kk-arab kk-cn"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, indian: true, digits: []rune("೦೧೨೩೪೫೬೭೮೯")}, "kn tcy"},
+	{Numbers{Group: " ", Decimal: ".", least: 4}, "la xh"},
+	{Numbers{Group: "", Decimal: "點", least: 4, digits: []rune("〇一二三四五六七八九")}, "lzh zh-classical"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, digits: []rune("٠١٢٣٤٥٦٧٨٩")}, "skr skr-arab"},
+	{Numbers{Group: "٬", Decimal: "٫", least: 4}, "ar ks"},
+	{Numbers{Group: "'", Decimal: ",", least: 4}, "de-ch"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, indian: true, digits: []rune("૦૧૨૩૪૫૬૭૮૯")}, "gu"},
+	{Numbers{Group: "", Decimal: ".", least: 4, digits: []rune("០១២៣៤៥៦៧៨៩")}, "km"},
+	{Numbers{Group: "٬", Decimal: "٫", least: 5, digits: []rune("٠١٢٣٤٥٦٧٨٩")}, "ku-arab"},
+	{Numbers{Group: ".", Decimal: ",", least: 4, digits: []rune("໐໑໒໓໔໕໖໗໘໙")}, "lo+"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, digits: []rune("০১২৩৪৫৬৭৮৯")}, "mni"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, digits: []rune("᪀᪁᪂᪃᪄᪅᪆᪇᪈᪉")}, "nod"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, digits: []rune("߀߁߂߃߄߅߆߇߈߉")}, "nqo"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, indian: true, digits: []rune("୦୧୨୩୪୫୬୭୮୯")}, "or"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, digits: []rune("۰۱۲۳۴۵۶۷۸۹")}, "pnb"},
+	{Numbers{Group: "’", Decimal: ".", least: 4}, "rm"},
+	{Numbers{Group: ",", Decimal: ".", least: 4, digits: []rune("᱐᱑᱒᱓᱔᱕᱖᱗᱘᱙")}, "sat"},
+}
+
+// pluralCategories are the categories of CLDR that a language distinguishes besides "other",
+// in their order; all other languages have "one".
+var pluralCategories = []struct{ names, codes string }{
+	{"zero one two few many", "ar cy"},
+	{"one few many", "be be-tarask cs lt mt pl ru sah sk uk"},
+	{"one two few many", "br ga gv"},
+	{"one few", "bs hr mo ro sh shi sr sr-ec sr-el"},
+	{"one two few", "cu dsb gd hsb sgs sl smn"},
+	{"one two many", "he"},
+	{"one two", "iu kw se sma sms"},
+	{"zero one", "ksh lv prg"},
+}
+
+// pluralOf maps languages to those whose plural rules they share, because CLDR has none for
+// them and MediaWiki falls back.
+var pluralOf = map[string]string{
+	"ar":    "aeb-arab arq ary arz",
+	"be":    "be-x-old",
+	"bn":    "bpy",
+	"ca":    "oc",
+	"da":    "jut",
+	"de":    "als bar de-at de-ch de-formal frr hrx nds pdc pdt pfl sli stq vmf",
+	"el":    "pnt",
+	"eo":    "io",
+	"es":    "an arn ay cbk-zam es-formal ext gn guc lad qu qug",
+	"et":    "fiu-vro liv vep vro",
+	"fa":    "azb bcc bgn bqi glk lki lrc luz mzn sdh",
+	"fi":    "fit krl olo vot",
+	"fr":    "atj avk bci fon frc frp gcr ht kbp nrm pcd shy-latn ty wls",
+	"hi":    "anp awa gom-deva mai sa",
+	"hu":    "hu-formal",
+	"hy":    "hyw",
+	"id":    "abs ace ban bbc-latn bjn btm bug gor mad min nia su",
+	"it":    "co egl eml lij lld lmo nap pms rgn roa-tara scn sdc sro vec",
+	"iu":    "ike-cans ike-latn",
+	"jv":    "map-bms",
+	"ka":    "xmf",
+	"kab":   "zgh",
+	"kk":    "kk-arab kk-cn kk-cyrl kk-kz kk-latn kk-tr",
+	"kn":    "tcy",
+	"ko":    "ko-kp",
+	"ku":    "ku-arab ku-latn",
+	"lt":    "bat-smg",
+	"lv":    "ltg",
+	"mk":    "ruq-cyrl",
+	"ms":    "dtp ms-arab",
+	"my":    "blk kjp ksw mnw",
+	"ne":    "dty",
+	"nl":    "li nds-nl nl-informal srn vls zea",
+	"pl":    "csb szl",
+	"pt":    "mwl pt-br tet vmw",
+	"ro":    "rmy roa-rup rup ruq ruq-latn",
+	"ru":    "ab alt av ba bxr ce crh-cyrl cv gld inh koi krc kum kv lbe lez mdf mhr mrj myv sjd sty tt tt-cyrl tyv udm xal",
+	"se":    "se-fi se-no se-se",
+	"sq":    "aln",
+	"sr-ec": "rsk",
+	"tr":    "gag kiu lzz",
+	"uk":    "rue",
+	"ur":    "khw skr-arab",
+	"zh":    "ami cdo gan gan-hans gan-hant hak hsn lzh nan pwn szy tay trv wuu za zh-classical zh-cn zh-hans zh-hant zh-hk zh-min-nan zh-mo zh-my zh-sg zh-tw",
+}
