@@ -92,6 +92,7 @@ type call struct {
 	rule  rendering.Rule
 	given span       // the template's name as written in the source
 	all   span       // the text between its braces
+	from  Source     // of a parser function's text
 	args  []argument // args[0] is the name
 }
 

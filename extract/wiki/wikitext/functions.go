@@ -152,7 +152,7 @@ func (c *call) wrong() {
 		b.caught = true
 		return
 	}
-	c.unable(c.given, c.all.start, c.all.end)
+	c.from = c.unable(c.given, c.all.start, c.all.end)
 }
 
 // ifError renders {{#iferror:value|bad|good}}: one of the texts, or the value if there is

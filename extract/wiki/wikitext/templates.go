@@ -177,18 +177,15 @@ func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) 
 			c.args[k] = argument{value: t.in.trim(a.from, a.value.end), from: a.from, equal: a.equal}
 		}
 		c.args[0].value.start = given.start
-		before, holes := len(t.writer.out), t.losses.holes.page
-		if c.function(f); len(t.writer.out) == before && t.losses.holes.page != holes {
-			source = asHole
-		} else {
-			source = fromFunction
-		}
+		c.from = fromFunction
+		c.function(f)
+		source = c.from
 	} else if op := t.operations[rule.Op]; op != nil {
-		before, holes := len(t.writer.out), t.losses.holes.page
+		before, others := len(t.writer.out), t.losses.holes.page-t.losses.uses.page[asHole]
 		op(c)
 		switch {
 		case len(t.writer.out) != before:
-		case t.losses.holes.page != holes:
+		case t.losses.holes.page-t.losses.uses.page[asHole] != others: // not those of templates in arguments
 			source = asHole
 		case c.vanished() && t.within(i, e):
 			t.hole(given)

@@ -13,7 +13,8 @@ if needs release-check; then
 fi
 if needs arm64 && ! have qemu-aarch64; then packages+=(qemu-user); fi
 if needs windows && [ ! -x /usr/lib/wine/wine64 ]; then packages+=(wine64); fi
-if needs lua && ! have lua5.1; then packages+=(lua5.1); fi
+if needs 'lua|mediawiki' && ! have lua5.1; then packages+=(lua5.1); fi
+if needs mediawiki && ! have php; then packages+=(php-cli php-sqlite3 php-mbstring php-xml php-intl); fi
 if needs gpu-rehearse && ! have xz; then packages+=(xz-utils); fi
 if needs cluster; then
 	have java || packages+=(openjdk-17-jre-headless)
