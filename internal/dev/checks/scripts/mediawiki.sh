@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # MediaWiki itself renders templates, parser functions and modules to the same text as extract, or extract counts a hole.
-# reads: test:extract/wiki extract/wiki/testdata/mediawiki
+# reads: test:extract/wiki
 set -euo pipefail
 command -v php >/dev/null && command -v lua5.1 >/dev/null || { echo "php and lua5.1 are needed: apt-get install php-cli php-sqlite3 php-mbstring php-xml php-intl lua5.1"; exit 1; }
 dir=$(mktemp -d)
