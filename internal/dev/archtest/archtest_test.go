@@ -53,8 +53,9 @@ var allowed = map[string][]string{
 	"extract/wiki/learn":       {"extract", "extract/wiki", "extract/wiki/rendering", "extract/wiki/wikihtml", "extract/wiki/wikitext"},
 	"extract/wiki/rendering":   {},
 	"extract/wiki/definitions": {"internal/failure", "internal/extsort"},
-	"extract/wiki/wikitext":    {"extract/wiki/rendering", "extract/wiki/internal/lua", "extract/wiki/internal/scribunto", "internal/portable"},
+	"extract/wiki/wikitext":    {"extract/wiki/rendering", "extract/wiki/internal/locale", "extract/wiki/internal/lua", "extract/wiki/internal/scribunto", "internal/portable"},
 
+	"extract/wiki/internal/locale":    {},
 	"extract/wiki/internal/lua":       {"internal/portable"},
 	"extract/wiki/internal/scribunto": {"extract/wiki/internal/lua"},
 
