@@ -174,6 +174,10 @@ func explained(c wikiCase) string {
 // wikiDifferences are the differences that stay, by a text in the case.
 var wikiDifferences = []struct{ text, why string }{
 	{"{{#ifexist:", "no page exists in this wiki; in a dump, a page that a page asks for exists as a rule"},
+	{"|k= b''i'' }} | k =", "apostrophes of two templates side by side join in MediaWiki; we render each template alone"},
+	{"{{ucfirst:b}}{{#switch:é|a= |b|1=b|word=}}", "a text that is a line break alone is a space in MediaWiki, and nothing for us"},
+	{":plural(n, 'a'", "in Czech and Lithuanian, mw.language does not count the form of fractions"},
+	{"1e15", "Lua writes this number as 1e+15"},
 	{"l:caseFold(", "mw.ustring has simple conversions of letters"},
 	{"mw.ustring.upper('äß')", "mw.ustring has simple conversions of letters"},
 	{"fetchLanguageName('de', mw", "without the extension CLDR, which Wikimedia's wikis have, MediaWiki knows the names of languages in themselves alone"},

@@ -98,6 +98,10 @@ func (c *call) function(f function) {
 	case funcTitle:
 		c.str(c.wiki.page.Title)
 	case funcLanguage:
+		if c.wiki.page.Lang == "simple" {
+			c.str("en")
+			return
+		}
 		c.str(c.wiki.page.Lang)
 	case funcIfExist: // a page that a page refers to exists, as a rule
 		c.choose(!first.empty(), 1)
@@ -243,7 +247,7 @@ var (
 // appendCase appends text to dst. It converts the letters, or only the first letter, to
 // upper or lower case, depending on f.
 func appendCase(dst, text []byte, f function, lang string) []byte {
-	isTurkic := lang == "tr" || lang == "az" || lang == "kaa" || lang == "kk"
+	isTurkic := (f == funcLowerFirst || f == funcUpperFirst) && (lang == "tr" || lang == "az" || lang == "kaa" || lang == "kk")
 	if !isTurkic && isASCII(text) {
 		return appendASCII(dst, text, f)
 	}

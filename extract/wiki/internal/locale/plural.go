@@ -111,6 +111,8 @@ func category(lang string, v float64) plural.Form {
 func ownPlural(lang string, i int, fraction string) (form plural.Form, ok bool) {
 	ten, hundred, whole := i%10, i%100, fraction == ""
 	switch lang {
+	case "pt":
+		return plural.Other, !whole
 	case "cu":
 		switch {
 		case whole && ten == 1:
