@@ -19,7 +19,9 @@ var simpleUse = regexp.MustCompile(`\{\{[^{}\[\]<>|:#][^{}\[\]<>]*\}\}`)
 func TestEveryTemplateUseOfARealDumpIsCounted(t *testing.T) {
 	t.Parallel()
 	lines := 0
-	for _, dump := range []string{"enwiki-small-pages-articles", "enwiktionary-20150224-pages-articles-multistream", "frwiki-sample", "dewiki-20170701-sample", "elwikivoyage-medium-pages-articles"} {
+	for _, dump := range []string{"enwiki-small-pages-articles", "enwiktionary-20150224-pages-articles-multistream", "frwiki-sample", "dewiki-20170701-sample", "elwikivoyage-medium-pages-articles",
+		"enwiki-reconstructed-pages-articles-multistream", "shintowiki-medium-pages-articles-multistream", "jawiki-articles-multistream", "ltgwiki-pages-articles",
+		"zhwiki-sample", "ngwiki-20130702-pages-articles", "enwiki-table-markup"} {
 		scanner := wikitext.NewScanner(wikitext.DefaultOptions())
 		for line := range strings.SplitSeq(string(bigFile(t, "wiki/"+dump+".xml.bz2")), "\n") {
 			if strings.Contains(line, "<") || !strings.Contains(line, "{{") {
