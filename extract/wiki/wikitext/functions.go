@@ -166,26 +166,28 @@ func (c *call) ifError(first span) {
 	outer := b.caught
 	b.catching++
 	b.caught = false
-	text, known := c.condition(first)
-	bad := b.caught || bytes.Contains(text, []byte(`class="error"`))
+	holes := c.losses.holes.page
+	text, mark := c.capture(first) // once: rendering it again would cost exponential time in the depth
+	bad := b.caught || bytes.Contains(c.bytes(first), []byte(`class="error"`))
 	b.catching--
 	b.caught = outer
 	switch {
-	case !known:
+	case c.losses.holes.page != holes:
 	case bad:
 		c.put(c.arg(1))
 	case len(c.args) > 2:
 		c.put(c.arg(2))
 	default:
-		c.put(first)
+		c.text(text)
 	}
+	c.release(mark)
 }
 
 // changeCase renders {{uc:text}} and its like. A first letter behind markup is not the first
 // letter: {{ucfirst:[[word]]}} is the word as it is.
 func (c *call) changeCase(f function, first span) {
 	if f == funcLowerFirst || f == funcUpperFirst {
-		if raw, _ := c.condition(first); len(raw) == 0 || bytes.IndexByte([]byte("[<'&"), raw[0]) >= 0 {
+		if raw := c.bytes(first); len(raw) == 0 || bytes.IndexByte([]byte("[<'&"), raw[0]) >= 0 {
 			c.put(first)
 			return
 		}

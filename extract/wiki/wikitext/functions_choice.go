@@ -20,13 +20,15 @@ func (c *call) choice(first span) {
 		if a.equal >= 0 {
 			key, result = c.in.trim(a.from, a.equal), c.in.trim(a.equal+1, a.value.end)
 		}
-		if !found {
+		last := a.equal < 0 && k == len(c.args)-2 && string(c.bytes(key)) != defaultCase // without a key: the default
+		if last {
+			fallback = a.value // not rendered twice
+		}
+		if !found && !last {
 			text, known := c.condition(key)
 			switch {
 			case !known:
 				return
-			case a.equal < 0 && k == len(c.args)-2 && string(text) != defaultCase: // without a key: the default
-				fallback = a.value
 			case sameValue(value, text):
 				found = true
 			case string(text) == defaultCase && a.equal < 0:
@@ -39,9 +41,6 @@ func (c *call) choice(first span) {
 			c.put(result)
 			return
 		}
-	}
-	if n := len(c.args); n > 1 && c.args[n-1].equal < 0 && found {
-		fallback = c.args[n-1].value
 	}
 	c.put(fallback)
 }
@@ -90,9 +89,10 @@ const maxPadding = 32
 // padded renders {{padleft:7|3|0}} as "007" and {{padright:7|3|0}} as "700".
 // Without a third argument it pads with zeros.
 func (c *call) padded(f function, first span) {
-	raw, known := c.condition(first)
-	if !known {
-		return
+	raw, show := c.bytes(first), func() { c.put(first) }
+	if bytes.Contains(raw, []byte("{{")) {
+		text, _ := c.capture(first) // once: see ifError
+		raw, show = text, func() { c.text(text) }
 	}
 	want := 0.0
 	if v, ok := parseFloatPrefix(c.bytes(c.arg(1))); ok {
@@ -104,7 +104,7 @@ func (c *call) padded(f function, first span) {
 		fill, _ = c.condition(c.arg(2))
 	}
 	if missing <= 0 || len(fill) == 0 || !utf8.Valid(fill) {
-		c.put(first)
+		show()
 		return
 	}
 	if missing > maxPadding {
@@ -118,10 +118,10 @@ func (c *call) padded(f function, first span) {
 	}
 	if f == funcPadLeft {
 		c.str(string(padding))
-		c.put(first)
+		show()
 		return
 	}
-	c.put(first)
+	show()
 	c.str(string(padding))
 }
 

@@ -10,17 +10,17 @@ import (
 
 // encoded renders {{urlencode:text}} and {{anchorencode:text}}.
 func (c *call) encoded(f function, first span) {
-	raw, known := c.condition(first)
-	if !known {
-		return
-	}
-	text := string(raw)
 	if f == funcAnchor {
 		text, mark := c.capture(first)
 		c.str(strings.ReplaceAll(string(text), " ", "_"))
 		c.release(mark)
 		return
 	}
+	raw, known := c.condition(first)
+	if !known {
+		return
+	}
+	text := string(raw)
 	switch string(c.bytes(c.arg(1))) {
 	case "PATH":
 		text = strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
@@ -102,6 +102,8 @@ func (c *call) titleFunction(f function, first span) {
 	}
 	name, _, _ := strings.Cut(strings.ToLower(string(c.bytes(c.given))), ":")
 	switch {
+	case f == funcTitleParts && !ok && strings.Contains(string(c.bytes(first)), "{{"):
+		c.str(text)
 	case f == funcTitleParts && !ok:
 		c.put(first)
 	case !ok: // no text

@@ -20,7 +20,7 @@ var hostilePieces = []string{
 	"=", "==", "== a ==\n", "==a", "=\n", "== <!-- ", "== {{a|\n", "= a <!-- b -->", "== References ==\n", "==a==<!--\n-->",
 	"_", "__", "__NOTOC__", "__A", "__A_", "-{", "-{a", "-{a}-", "}-", "-", "----", "----\n", " \n", " a\n", "\n", "\t", "|\n", "!", "\x00", "\xff", "\xc2", "(", "( {{x}} ", "(<ref/>", ",{{x}},", "({{x}}", "{{x}})", "\u00a0",
 	"{{convert|", "{{convert|1|to|", "{{quote|", "{{quote|\n", "{{plainlist|\n* ", "{{ubl|a|", "{{lc:", "{{#if:|", "{{frac|", "{{hlist|{{hlist|", "{{langx|de|", "{{lang|x|{{lang|x|", "{{IPA|", "({{IPA|x}}",
-	"-{-{", "-{zh-cn:-{", "-{zh-cn:a;", "-{;", "-{a}-{", "{{#switch:", "{{#switch:a|", "{{#switch:a|b=", "{{#expr:(", "{{#expr:1+", "{{#iferror:", "{{#ifexpr:1|", "{{padleft:a|9|",
+	"-{-{", "-{zh-cn:-{", "-{zh-cn:a;", "-{;", "-{a}-{", "{{#switch:", "{{#switch:a|", "{{#switch:a|b=", "{{#expr:(", "{{#expr:1+", "{{#iferror:", "{{#ifexpr:1|", "{{padleft:a|9|", "{{ucfirst:", "{{padleft:", "{{#titleparts:", "{{anchorencode:", "{{urlencode:", "{{#ifeq:", "{{#ifeq:a|", "{{plural:", "{{plural:1|", "{{#if:", "{{formatnum:", "{{ns:", "{{#iferror:a|",
 	"{{IPA|fr|", "{{val|1|-|", "{{convert|{{convert|1|", "{{convert|1|m|x|adj=mid|", "{{nuclide|a|", "{{track gauge|1", "{{harvs|last=", "{{bibleverse||", "[[a{{!}}", "<source inline>",
 	"[//a [[b]] -{a[[[}}",               // "}}-{" ends a variant: a range of its own each time
 	"'' [[a|{{b|<table></ref>{|<ref>\n", // lines begin inside of what a look ahead stepped over
