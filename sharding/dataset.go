@@ -226,8 +226,9 @@ var (
 	insideConversion = []string{Eval, ImportedFolder, LinesFolder, MixFolder, PairsFolder, SignaturesFolder, TemplatesFolder, Train, ValFolder}
 )
 
-// subfolders returns the names of the folders inside s that may be stages. With list, it keeps
-// the entries of a folder in an object store.
+// subfolders returns the names of the folders inside s that may be stages. These may be any
+// in the path of a data set: a conversion has the name that its user gave it. With list, it
+// keeps the entries of a folder in an object store.
 func (s *Stage) subfolders(ctx context.Context, list bool) (found []string, err error) {
 	names := insideConversion
 	switch {
@@ -237,17 +238,21 @@ func (s *Stage) subfolders(ctx context.Context, list bool) (found []string, err 
 		names = insideStage
 	}
 	_, local := store.Locate(s.String()).Local()
-	if list && s.entries == nil && !local {
-		s.entries, err = store.ReadDir(ctx, s.String())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+	entries := s.entries
+	if entries == nil && (s.Name == "." || list && !local) {
+		entries, err = store.ReadDir(ctx, s.String())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
 			return nil, err
 		}
+		if list && !local {
+			s.entries = entries
+		}
 	}
-	if s.entries == nil {
+	if entries == nil && s.Name != "." {
 		return store.Subfolders(ctx, s.Folder.(store.Folder), names)
 	}
-	for _, e := range s.entries {
-		if e.IsDir() && slices.Contains(names, e.Name()) {
+	for _, e := range entries {
+		if !e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") && (s.Name == "." || slices.Contains(names, e.Name())) {
 			found = append(found, e.Name())
 		}
 	}

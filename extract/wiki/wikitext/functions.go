@@ -237,17 +237,9 @@ func (c *call) choose(yes bool, n int) {
 	c.put(c.arg(n))
 }
 
-// Conversions of letters, as PHP 8 does them. A sigma at the end of a word is not special.
-var (
-	lower       = cases.Lower(language.Und, cases.HandleFinalSigma(false))
-	upper       = cases.Upper(language.Und)
-	turkic      = language.Turkish
-	lowerTurkic = cases.Lower(turkic, cases.HandleFinalSigma(false))
-	upperTurkic = cases.Upper(turkic)
-)
-
 // appendCase appends text to dst. It converts the letters, or only the first letter, to
-// upper or lower case, depending on f.
+// upper or lower case, depending on f, as PHP 8 does: a sigma at the end of a word is not
+// special.
 func appendCase(dst, text []byte, f function, lang string) []byte {
 	isTurkic := (f == funcLowerFirst || f == funcUpperFirst) && (lang == "tr" || lang == "az" || lang == "kaa" || lang == "kk")
 	if !isTurkic && isASCII(text) {
@@ -257,14 +249,13 @@ func appendCase(dst, text []byte, f function, lang string) []byte {
 	if f == funcLowerFirst || f == funcUpperFirst {
 		_, first = utf8.DecodeRune(text)
 	}
-	to := lower
-	switch {
-	case isTurkic && (f == funcUpper || f == funcUpperFirst):
-		to = upperTurkic
-	case isTurkic:
-		to = lowerTurkic
-	case f == funcUpper || f == funcUpperFirst:
-		to = upper
+	tag := language.Und
+	if isTurkic {
+		tag = language.Turkish
+	}
+	to := cases.Upper(tag) // not shared: some have a state
+	if f != funcUpper && f != funcUpperFirst {
+		to = cases.Lower(tag, cases.HandleFinalSigma(false))
 	}
 	dst = append(dst, to.Bytes(text[:first])...)
 	return append(dst, text[first:]...)

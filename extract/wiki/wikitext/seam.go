@@ -199,6 +199,7 @@ func (w *writer) join(p []byte) []byte {
 			w.out = bytes.TrimRight(w.out[:end-length], " ")
 			w.out = w.out[:max(len(w.out), w.line)]
 			if len(w.out) == w.line {
+				w.bol = true // nothing is left of the line
 				return w.joinAtStart(p)
 			}
 		case last == markOpen && isConnector(p): // "(A – B)", where A and B were removed

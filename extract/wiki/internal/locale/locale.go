@@ -5,6 +5,7 @@ package locale
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,7 +34,7 @@ var styles = sync.OnceValue(func() map[string]*Numbers {
 
 // sisters are the wikis that show their own digits although the Wikipedia in their language
 // does not.
-var sisters = map[string]bool{"bh": true, "hi": true, "ks": true, "lo": true, "ml": true, "sd": true, "as": true}
+var sisters = []string{"as", "bh", "hi", "ks", "lo", "ml", "sd"}
 
 // NumbersOf returns the form of numbers on a wiki, given its language and its name, such as
 // "dewiki"; either may be empty.
@@ -41,7 +42,7 @@ func NumbersOf(lang, wiki string) *Numbers {
 	lang = strings.ToLower(lang)
 	base, _, _ := strings.Cut(lang, "-")
 	all := styles()
-	if sisters[base] && wiki != "" && !strings.HasSuffix(wiki, "wiki") && wiki != "hiwikiversity" {
+	if slices.Contains(sisters, base) && wiki != "" && !strings.HasSuffix(wiki, "wiki") && wiki != "hiwikiversity" {
 		if n := all[base+"+"]; n != nil {
 			return n
 		}

@@ -26,9 +26,9 @@ var categories = sync.OnceValue(func() map[string][]plural.Form {
 
 var pluralRules = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
-	for rule, codes := range pluralOf {
-		for _, code := range strings.Fields(codes) {
-			m[code] = rule
+	for _, p := range pluralOf {
+		for _, code := range strings.Fields(p.codes) {
+			m[code] = p.rule
 		}
 	}
 	return m

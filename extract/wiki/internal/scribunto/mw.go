@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 	"golang.org/x/text/unicode/norm"
 
 	"pretext/extract/wiki/internal/lua"
@@ -276,7 +278,9 @@ func (v *invocation) ustringLibrary() *lua.Table {
 	}
 	register(t, lua.Ustring())
 	register(t, map[string]lua.Native{
-		"lower": text(strings.ToLower), "upper": text(strings.ToUpper),
+		// A Caser must not be shared by goroutines. PHP has no final sigma before 8.3.
+		"lower": text(func(s string) string { return cases.Lower(language.Und, cases.HandleFinalSigma(false)).String(s) }),
+		"upper": text(func(s string) string { return cases.Upper(language.Und).String(s) }),
 		"toNFC": normalized(norm.NFC), "toNFD": normalized(norm.NFD), "toNFKC": normalized(norm.NFKC), "toNFKD": normalized(norm.NFKD),
 		"isutf8": func(m *lua.Machine, args []lua.Value) []lua.Value {
 			return []lua.Value{utf8.ValidString(lua.NewArgs(m, args).String(0))}

@@ -82,24 +82,37 @@ func trim(m *lua.Machine, s, set string) string {
 	return strings.TrimFunc(s, is)
 }
 
-// named are the characters that mw.text.encode replaces by names, and mw.text.decode reads
+// named has the characters that mw.text.encode replaces by names, and mw.text.decode reads
 // in any case.
-var named = map[rune]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '"': "&quot;", '\'': "&#039;", '\u00a0': "&nbsp;"}
+var named = [...]struct {
+	c      rune
+	entity string
+}{{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}, {'\'', "&#039;"}, {'\u00a0', "&nbsp;"}}
+
+// nameOf returns the entity of a character in named, or "".
+func nameOf(c rune) string {
+	for _, n := range named {
+		if n.c == c {
+			return n.entity
+		}
+	}
+	return ""
+}
 
 // encode is mw.text.encode: it replaces the characters of a set, by default those of named.
 func encode(m *lua.Machine, s, set string) string {
 	m.Charge(len(s))
-	is := func(c rune) bool { return named[c] != "" }
+	is := func(c rune) bool { return nameOf(c) != "" }
 	if set != "" {
 		is = lua.Set(m, set)
 	}
 	var b strings.Builder
 	for _, c := range s {
-		switch {
+		switch name := nameOf(c); {
 		case !is(c):
 			b.WriteRune(c)
-		case named[c] != "":
-			b.WriteString(named[c])
+		case name != "":
+			b.WriteString(name)
 		default:
 			b.WriteString("&#" + strconv.Itoa(int(c)) + ";")
 		}
@@ -149,9 +162,9 @@ func decodeEntity(entity string, all bool) string {
 		}
 		return entity
 	}
-	for c, name := range named {
-		if name == entity {
-			return string(c)
+	for _, n := range named {
+		if n.entity == entity {
+			return string(n.c)
 		}
 	}
 	if text := html.UnescapeString(entity); all && !strings.HasSuffix(text, ";") {

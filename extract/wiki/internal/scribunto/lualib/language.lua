@@ -123,6 +123,9 @@ function Language:formatNum(number, options)
 		error("bad argument #1 to 'formatNum' (" .. (value ~= value and 'NaN' or 'infinite') .. ')', 2)
 	end
 	local text = type(number) == 'string' and number or tostring(value)
+	if type(number) == 'number' and value == math.floor(value) and math.abs(value) < 2^53 then
+		text = ('%.0f'):format(value) -- not 1e+15
+	end
 	own(self, 'formatNum')
 	if options and options.noCommafy then
 		if host.formatNumber('1.5') ~= '1.5' then
