@@ -184,9 +184,6 @@ func (s *hostSubject) train(m trainer.Model, seen func(stage) bool) (err error) 
 		if !s.options.ShardOptimizer && !show("gradients", m, trainer.Gradients) {
 			return err
 		}
-		if step <= 0 && s.options.ShardOptimizer { // products are queued, and plans are made again
-			m.SetState(state)
-		}
 		if step <= 0 {
 			continue
 		}
@@ -293,9 +290,12 @@ func (s *hostSubject) history(m trainer.Model) (bool, error) {
 	b := s.batch(2, 3, 70)
 	var lost []float64
 	for step := range 2 { // the second one has the sizes of the first
-		for range 4 {
+		for i := range 4 {
 			if err := m.Accumulate(b, b.Counts(s.heads).Coef(), true); err != nil {
 				return false, err
+			}
+			if step == 0 && i == 0 { // products are queued, and plans are made again
+				m.SetState(before)
 			}
 		}
 		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 10})
