@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -43,8 +44,7 @@ func mediaWiki(t *testing.T, dir, lang string, cases []wikiCase) []string {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "php", data+"/expand.php", "--conf", data+"/LocalSettings.php", "--now", wikiToday.Format("1136239445"))
-	cmd.Args[len(cmd.Args)-1] = "1709208000" // wikiToday
+	cmd := exec.CommandContext(t.Context(), "php", data+"/expand.php", "--conf", data+"/LocalSettings.php", "--now", strconv.FormatInt(wikiToday.Unix(), 10))
 	cmd.Env = append(os.Environ(), "PRETEXT_LANG="+lang, "PRETEXT_MEDIAWIKI="+dir, "MW_INSTALL_PATH="+dir+"/root/usr/share/mediawiki")
 	cmd.Stdin = &in
 	var problems bytes.Buffer

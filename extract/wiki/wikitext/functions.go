@@ -241,7 +241,7 @@ func (c *call) choose(yes bool, n int) {
 // upper or lower case, depending on f, as PHP 8 does: a sigma at the end of a word is not
 // special.
 func appendCase(dst, text []byte, f function, lang string) []byte {
-	isTurkic := (f == funcLowerFirst || f == funcUpperFirst) && (lang == "tr" || lang == "az" || lang == "kaa" || lang == "kk")
+	isTurkic := (f == funcLowerFirst || f == funcUpperFirst) && locale.Dotted(lang)
 	if !isTurkic && isASCII(text) {
 		return appendASCII(dst, text, f)
 	}

@@ -95,7 +95,7 @@ func (c *call) padded(f function, first span) {
 		raw, show = text, func() { c.text(text) }
 	}
 	want := 0.0
-	if v, ok := parseFloatPrefix(c.bytes(c.arg(1))); ok {
+	if v, ok := parseIntegerPrefix(c.bytes(c.arg(1))); ok {
 		want = v
 	}
 	missing := int(min(max(want, 0), maxPadded)) - utf8.RuneCount(raw)
@@ -125,9 +125,9 @@ func (c *call) padded(f function, first span) {
 	c.str(string(padding))
 }
 
-// parseFloatPrefix parses the integer at the beginning of a text; ok is false if there is
+// parseIntegerPrefix parses the integer at the beginning of a text; ok is false if there is
 // none.
-func parseFloatPrefix(b []byte) (v float64, ok bool) {
+func parseIntegerPrefix(b []byte) (v float64, ok bool) {
 	n := 0
 	if n < len(b) && (b[n] == '-' || b[n] == '+') {
 		n++

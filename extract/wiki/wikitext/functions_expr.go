@@ -72,8 +72,7 @@ type evaluator struct{ rest string }
 
 func (e *evaluator) skipBlanks() { e.rest = strings.TrimLeft(e.rest, " \t\r\n") }
 
-// take skips the longest word or mark at the beginning of the rest, and returns it in lower
-// case.
+// next returns the word or mark at the beginning of the rest, in lower case, and its length.
 func (e *evaluator) next() (token string, length int) {
 	e.skipBlanks()
 	for length < len(e.rest) && class[e.rest[length]]&classLetter != 0 && e.rest[length] < 0x80 {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"pretext/extract/wiki/internal/namespace"
 )
 
 // encoded renders {{urlencode:text}} and {{anchorencode:text}}.
@@ -47,8 +49,8 @@ func (w *wiki) parseTitle(text string) (t title, ok bool) {
 	text = strings.Join(strings.Fields(strings.ReplaceAll(text, "_", " ")), " ")
 	text = strings.TrimPrefix(text, ":")
 	if before, after, found := strings.Cut(text, ":"); found {
-		if name, known := w.namespaceName(strings.TrimSpace(before)); known {
-			t.namespace, text = name, strings.TrimSpace(after)
+		if n, known := namespace.Number(w.page.Namespaces, before); known {
+			t.namespace, text = namespace.Name(w.page.Namespaces, n), strings.TrimSpace(after)
 		}
 	}
 	if text == "" || strings.ContainsAny(text, "<>[]{}|") || !utf8.ValidString(text) {
@@ -61,28 +63,6 @@ func (w *wiki) parseTitle(text string) (t title, ok bool) {
 	return t, true
 }
 
-// namespaceNames are the canonical names of namespaces.
-var namespaceNames = map[string]int{"talk": 1, "user": 2, "user talk": 3, "project": 4, "project talk": 5, "file": 6, "image": 6, "file talk": 7, "mediawiki": 8, "mediawiki talk": 9,
-	"template": 10, "template talk": 11, "help": 12, "help talk": 13, "category": 14, "category talk": 15, "module": 828, "module talk": 829, "special": -1, "media": -2}
-
-// namespaceName returns the wiki's name of the namespace with a name or number.
-func (w *wiki) namespaceName(name string) (own string, known bool) {
-	folded := strings.ToLower(name)
-	for _, own := range w.page.Namespaces {
-		if strings.ToLower(own) == folded && own != "" {
-			return own, true
-		}
-	}
-	n, known := namespaceNames[folded]
-	if !known {
-		return "", false
-	}
-	if own := w.page.Namespaces[n]; own != "" {
-		return own, true
-	}
-	return strings.ToUpper(folded[:1]) + folded[1:], true
-}
-
 // titleFunction renders {{PAGENAME:title}}, {{#titleparts:title|parts|first}} and
 // {{ns:number}}.
 func (c *call) titleFunction(f function, first span) {
@@ -92,7 +72,7 @@ func (c *call) titleFunction(f function, first span) {
 	}
 	text := string(raw)
 	if f == funcNamespace {
-		c.namespace(text)
+		c.namespaceOf(text)
 		return
 	}
 	t, ok := c.wiki.parseTitle(text)
@@ -120,7 +100,7 @@ func (c *call) titleFunction(f function, first span) {
 
 // intArgument returns the integer at the beginning of an argument, or 0.
 func intArgument(b []byte) int {
-	v, _ := parseFloatPrefix(b)
+	v, _ := parseIntegerPrefix(b)
 	return int(max(min(v, maxArguments), -maxArguments))
 }
 
@@ -146,19 +126,21 @@ func titleParts(full string, number, first int) string {
 	return strings.Join(slices.Clone(parts), "/")
 }
 
-// namespace renders {{ns:10}}.
-func (c *call) namespace(text string) {
+// namespaceOf renders {{ns:10}} and {{ns:Template}}.
+func (c *call) namespaceOf(text string) {
+	own := c.wiki.page.Namespaces
 	n, err := strconv.Atoi(text)
-	own, known := c.wiki.page.Namespaces[n]
-	switch {
-	case err == nil && n == 0:
-	case err == nil && known:
-		c.str(own)
-	default:
-		if own, known = c.wiki.namespaceName(strings.ReplaceAll(text, "_", " ")); err != nil && known {
-			c.str(own)
-			return
+	name, known := own[n]
+	if err != nil {
+		if n, known = namespace.Number(own, text); known {
+			name = namespace.Name(own, n)
 		}
+	}
+	switch {
+	case err == nil && n == 0: // articles
+	case known:
+		c.str(name)
+	default:
 		c.wrong()
 	}
 }

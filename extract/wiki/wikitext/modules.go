@@ -223,7 +223,6 @@ func (h *moduleHost) functions() scribunto.Host {
 			}
 			return name
 		},
-		Plural: func(n int) string { return table.PluralCategory(n, 0, 0) },
 		HasTemplate: func(title string) bool {
 			return h.wiki.definition([]byte(title)) != ""
 		}}

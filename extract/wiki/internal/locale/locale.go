@@ -1,4 +1,5 @@
-// Package locale writes numbers and selects plural forms as wikis in many languages do.
+// Package locale has what depends on the language of a wiki: how numbers are written, which
+// plural form is chosen, and the words of lists.
 //
 // Functions are safe for concurrent use.
 package locale

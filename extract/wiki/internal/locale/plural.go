@@ -153,8 +153,13 @@ func hasRules(tag language.Tag) bool {
 func Inflects(lang string) bool {
 	base, _, _ := strings.Cut(lang, "-")
 	switch base {
-	case "be", "bs", "cu", "dsb", "fi", "ga", "he", "hsb", "hu", "hy", "ja", "ka", "kaa", "kk", "la", "nb", "nn", "no", "os", "rsk", "ru", "sl", "sv", "tyv", "uk":
+	case "be", "bs", "cu", "dsb", "fi", "ga", "he", "hsb", "hu", "hy", "ja", "ka", "kaa", "kk", "ksh", "la", "nb", "nn", "no", "os", "rsk", "ru", "sl", "sv", "tyv", "uk":
 		return true
 	}
 	return false
 }
+
+// Dotted reports whether the first letter of a word keeps its dot, or its lack of one, when the
+// wikis in a language change its case: "i" becomes "İ", and "I" "ı" (ucfirst and lcfirst of
+// MediaWiki's languages).
+func Dotted(lang string) bool { return lang == "tr" || lang == "az" || lang == "kaa" }

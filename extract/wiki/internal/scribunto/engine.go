@@ -49,8 +49,6 @@ type Host struct {
 	// Month returns the name of a month, 1 to 12, in the wiki's language, in a date with a day
 	// or alone; "" if it is not known.
 	Month func(month int, alone bool) string
-	// Plural returns the category of a number in the wiki's language: "one", "few" …
-	Plural func(number int) string
 	// HasTemplate reports whether the dump has a template, by its title without the namespace.
 	HasTemplate func(title string) bool
 	// Assume counts an assumption. It is called when a program asks what is not in the dump

@@ -35,19 +35,6 @@ func (w wiki) host() Host {
 			}
 			return w["month"]
 		},
-		Plural: func(n int) string {
-			switch {
-			case w["lang"] == "" && n == 1:
-				return "one"
-			case w["lang"] != "ru":
-				return "other"
-			case n%10 == 1 && n%100 != 11:
-				return "one"
-			case n%10 >= 2 && n%10 <= 4 && (n%100 < 12 || n%100 > 14):
-				return "few"
-			}
-			return "many"
-		},
 		HasTemplate: func(title string) bool { return title == "T" }}
 }
 

@@ -9,44 +9,28 @@ import (
 	"sync"
 	"time"
 
+	"pretext/extract/wiki/internal/locale"
 	"pretext/extract/wiki/internal/lua"
+	"pretext/extract/wiki/internal/namespace"
 )
 
-// canonical are the English names of the usual namespaces, which every wiki accepts.
-var canonical = [...]struct {
-	number int
-	name   string
-}{{-2, "Media"}, {-1, "Special"}, {0, ""}, {1, "Talk"}, {2, "User"}, {3, "User talk"}, {4, "Project"}, {5, "Project talk"}, {6, "File"},
-	{6, "Image"}, {7, "File talk"}, {8, "MediaWiki"}, {9, "MediaWiki talk"}, {10, "Template"}, {11, "Template talk"}, {12, "Help"},
-	{13, "Help talk"}, {14, "Category"}, {15, "Category talk"}, {100, "Portal"}, {828, "Module"}, {829, "Module talk"}}
-
-// namespaceNumber returns the number of the namespace with a name.
+// namespaceNumber returns the number of the namespace with a name or number.
 func (v *invocation) namespaceNumber(name string) (number int, ok bool) {
-	name = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(name, "_", " ")))
-	for _, n := range slices.Sorted(maps.Keys(v.page.Namespaces)) {
-		if strings.ToLower(v.page.Namespaces[n]) == name {
-			return n, true
-		}
+	if number, ok = namespace.Number(v.page.Namespaces, name); ok || strings.TrimSpace(name) == "" {
+		return number, true // articles have no name
 	}
-	for _, c := range canonical {
-		if strings.ToLower(c.name) == name && c.number != 100 {
-			return c.number, true
-		}
-	}
-	if n, err := strconv.Atoi(name); err == nil {
-		return n, true
-	}
-	return 0, false
+	number, err := strconv.Atoi(strings.TrimSpace(name))
+	return number, err == nil
 }
 
 // hostTable returns what the libraries in Lua know about the wiki.
 func (v *invocation) hostTable() *lua.Table {
 	names, english := lua.NewTable(), lua.NewTable()
-	for _, c := range canonical {
-		if english.Get(float64(c.number)) == nil {
-			english.Set(float64(c.number), c.name)
+	for _, n := range append([]namespace.Namespace{{}}, namespace.English...) {
+		if english.Get(float64(n.Number)) == nil {
+			english.Set(float64(n.Number), n.Name)
 			if len(v.page.Namespaces) == 0 {
-				names.Set(float64(c.number), c.name)
+				names.Set(float64(n.Number), n.Name)
 			}
 		}
 	}
@@ -87,7 +71,13 @@ func (v *invocation) hostTable() *lua.Table {
 		},
 		"formatDate": v.formatDate,
 		"plural":     v.plural,
-		"exists":     v.exists,
+		"inflects": func(m *lua.Machine, args []lua.Value) []lua.Value {
+			return []lua.Value{locale.Inflects(lua.NewArgs(m, args).String(0))}
+		},
+		"dotted": func(m *lua.Machine, args []lua.Value) []lua.Value {
+			return []lua.Value{locale.Dotted(lua.NewArgs(m, args).String(0))}
+		},
+		"exists": v.exists,
 		"assume": func(m *lua.Machine, args []lua.Value) []lua.Value {
 			v.host.Assume(lua.NewArgs(m, args).String(0))
 			return nil
@@ -199,30 +189,21 @@ func (v *invocation) month(at time.Time, lang string, alone bool) string {
 	return name
 }
 
-// categories are the plural categories in the order of MediaWiki's forms.
-var categories = [...]string{"zero", "one", "two", "few", "many", "other"}
-
-// plural returns the number, from 1, of the plural form of a whole number in the wiki's
-// language; nil if the language has one form or its forms are not known.
+// plural returns the number, from 1, of the form of a word for a number in the wiki's language;
+// nil if there is none, or MediaWiki does not know the language.
 func (v *invocation) plural(m *lua.Machine, args []lua.Value) []lua.Value {
-	used := map[string]bool{}
-	for n := range 200 { // every language has all categories of whole numbers below that
-		used[v.host.Plural(n)] = true
+	a := lua.NewArgs(m, args)
+	list := a.Table(1)
+	forms := make([]string, list.Len())
+	for k := range forms {
+		forms[k] = m.ToString(list.Get(float64(k + 1)))
 	}
-	m.Step(2000)
-	if len(used) < 2 {
+	m.Charge(16 * len(forms))
+	k := locale.Plural(v.page.Lang, a.String(0), forms)
+	if _, known := locale.ListWordsOf(v.page.Lang); k < 0 || !known {
 		return []lua.Value{nil}
 	}
-	want, form := v.host.Plural(lua.NewArgs(m, args).Int(0, 0)), 0
-	for _, c := range categories {
-		if used[c] || c == want {
-			form++
-		}
-		if c == want {
-			break
-		}
-	}
-	return []lua.Value{float64(form)}
+	return []lua.Value{float64(k + 1)}
 }
 
 // exists reports whether a page exists, as far as the dump says: modules do if it has them,

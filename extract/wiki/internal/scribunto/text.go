@@ -1,13 +1,13 @@
 package scribunto
 
 import (
-	_ "embed"
 	"html"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
+	"pretext/extract/wiki/internal/locale"
 	"pretext/extract/wiki/internal/lua"
 )
 
@@ -210,46 +210,9 @@ func nowiki(m *lua.Machine, args []lua.Value) []lua.Value {
 	return []lua.Value{m.String(s)}
 }
 
-// listWords are the words between the items of a list, by the language of the wiki.
-type listWords struct{ and, comma, ellipsis string }
-
-// listLines has a line for each language: its code, and the messages "and",
-// "comma-separator" (if empty, a comma and a space), "word-separator" (a space; ∅ is the
-// empty text) and "ellipsis" (three dots), with tabs between them. Source: the files
-// languages/i18n/*.json of MediaWiki 1.39, with the languages that each falls back to.
-//
-//go:embed lists.tsv
-var listLines string
-
-// formerCodes are codes that wikis use, and the present ones (MediaWiki's LanguageCode).
-var formerCodes = [...][2]string{{"simple", "en"}, {"als", "gsw"}, {"bat-smg", "sgs"}, {"be-x-old", "be-tarask"}, {"fiu-vro", "vro"},
-	{"roa-rup", "rup"}, {"zh-classical", "lzh"}, {"zh-min-nan", "nan"}, {"zh-yue", "yue"}, {"no", "nb"}}
-
-// listWordsOf returns the words of a language.
-func listWordsOf(code string) (w listWords, ok bool) {
-	for _, c := range formerCodes {
-		if c[0] == code {
-			code = c[1]
-		}
-	}
-	_, rest, ok := strings.Cut("\n"+listLines, "\n"+code+"\t")
-	if !ok {
-		return listWords{}, false
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	fields := append(strings.Split(line, "\t"), "", "", "")
-	or := func(text, otherwise string) string {
-		if text == "" {
-			return otherwise
-		}
-		return strings.TrimPrefix(text, "∅")
-	}
-	return listWords{fields[0] + or(fields[2], " "), or(fields[1], ", "), or(fields[3], "...")}, true
-}
-
 // words returns the words of the wiki's language. A call ends where they are unknown.
-func (v *invocation) words(m *lua.Machine) listWords {
-	w, ok := listWordsOf(v.page.Lang)
+func (v *invocation) words(m *lua.Machine) locale.ListWords {
+	w, ok := locale.ListWordsOf(v.page.Lang)
 	if !ok {
 		m.Fail(failWiki, "words of lists in "+v.page.Lang)
 	}
@@ -260,11 +223,11 @@ func (v *invocation) words(m *lua.Machine) listWords {
 func (v *invocation) listToText(m *lua.Machine, args []lua.Value) []lua.Value {
 	a := lua.NewArgs(m, args)
 	t := a.Table(0)
-	var w listWords
+	var w locale.ListWords
 	if n := t.Len(); a.Any(1) == nil && n > 2 || a.Any(2) == nil && n > 1 {
 		w = v.words(m)
 	}
-	sep, last := a.Opt(1, w.comma), a.Opt(2, w.and)
+	sep, last := a.Opt(1, w.Comma), a.Opt(2, w.And)
 	var b strings.Builder
 	n := t.Len()
 	for k := 1; k <= n; k++ {
@@ -295,7 +258,7 @@ func (v *invocation) truncate(m *lua.Machine, args []lua.Value) []lua.Value {
 	}
 	mark, adjust := "", 0
 	if mark = a.Opt(2, ""); a.Any(2) == nil {
-		mark = v.words(m).ellipsis
+		mark = v.words(m).Ellipsis
 	}
 	if a.Any(3) == true {
 		adjust = utf8.RuneCountInString(mark)

@@ -29,6 +29,7 @@ func TestWordsOfTheWikisLanguage(t *testing.T) {
 		{catalan, `return mw.getContentLanguage():formatDate("j xg", "2020-04-03")`, "", failWiki},
 		{other, `return mw.getContentLanguage():formatDate("F", "2020-04-03")`, "", failWiki},
 		{russian, `local l, s = mw.getContentLanguage(), "" for _, n in ipairs{1, 2, 5, 11, 21, 101} do s = s .. l:plural(n, "a", "b", "c") end return s`, "abccaa", ""},
+		{wiki{"lang": "cs"}, `local l = mw.getContentLanguage() return l:plural(1, "a", "b", "c", "d") .. l:plural(3, "a", "b", "c", "d") .. l:plural("1.5", "a", "b", "c", "d") .. l:plural(9, "a", "b", "c", "d")`, "abcd", ""},
 		{other, `return mw.getContentLanguage():plural(2, "a", "b")`, "", failWiki},
 		{other, `return mw.getContentLanguage():plural(2, "a")`, "a", ""},
 		{russian, `return mw.language.new("pl"):plural(2, "a", "b", "c")`, "", failWiki},

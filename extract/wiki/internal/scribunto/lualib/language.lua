@@ -70,18 +70,15 @@ function Language:uc(text)
 	return mw.ustring.upper(text)
 end
 
--- Languages whose i has a dot in capitals too.
-local dotted = {tr = true, az = true, kaa = true}
-
 function Language:ucfirst(text)
-	if dotted[self.code] and text:sub(1, 1) == 'i' then
+	if host.dotted(self.code) and text:sub(1, 1) == 'i' then
 		return 'İ' .. text:sub(2)
 	end
 	return mw.ustring.upper(mw.ustring.sub(text, 1, 1)) .. mw.ustring.sub(text, 2)
 end
 
 function Language:lcfirst(text)
-	if dotted[self.code] and text:sub(1, 1) == 'I' then
+	if host.dotted(self.code) and text:sub(1, 1) == 'I' then
 		return 'ı' .. text:sub(2)
 	end
 	return mw.ustring.lower(mw.ustring.sub(text, 1, 1)) .. mw.ustring.sub(text, 2)
@@ -151,34 +148,33 @@ end
 
 function Language:plural(number, ...)
 	local forms = type((...)) == 'table' and (...) or {...}
-	local value, rest = tonumber(number), {}
-	for _, form in ipairs(forms) do
-		local exact, text = tostring(form):match('^(%d+)=(.*)$')
-		if not exact then
-			rest[#rest + 1] = form
-		elseif tonumber(exact) == value then
-			return text
+	local exact, usual = {}, 0
+	for k, form in ipairs(forms) do
+		exact[k] = tostring(form):match('^(%d+)=')
+		if exact[k] and tonumber(exact[k]) == tonumber(number) then
+			return (tostring(form):gsub('^%d+=', ''))
 		end
+		usual = usual + (exact[k] and 0 or 1)
 	end
-	if #rest < 2 then
-		return rest[1]
+	if usual < 2 then -- the same in all languages
+		for k, form in ipairs(forms) do
+			if not exact[k] then
+				return form
+			end
+		end
+		return nil
 	end
 	own(self, 'plural')
-	local form = value and value >= 0 and value < 1e9 and value % 1 == 0 and host.plural(value)
-	if not form then
+	local k = host.plural(tostring(number), forms)
+	if not k then
 		host.absent('plural of ' .. tostring(number))
 	end
-	return rest[math.min(form, #rest)]
+	return forms[k]
 end
 Language.convertPlural = Language.plural
 
--- Languages whose words MediaWiki puts into a case (languages/data/grammarTransformations and
--- the classes Language… of MediaWiki 1.39).
-local cases = {bs = true, cu = true, dsb = true, fi = true, ga = true, he = true, hsb = true, hu = true, hy = true, ka = true, kaa = true, kk = true,
-	ksh = true, la = true, nb = true, nn = true, no = true, os = true, rsk = true, ru = true, sl = true, sv = true, tyv = true, uk = true}
-
 function Language:grammar(case, text)
-	if cases[self.code:match('^%a*')] then
+	if host.inflects(self.code) then
 		host.absent('grammar in ' .. self.code)
 	end
 	return text
