@@ -37,3 +37,28 @@ func TestPluralFormsAreThoseOfTheLanguage(t *testing.T) {
 		t.Errorf("form %d of none", got)
 	}
 }
+
+// Kazakh is written in Cyrillic unless a reader chooses otherwise: MediaWiki changes the case
+// of its letters as usual.
+func TestLanguagesWithADottedI(t *testing.T) {
+	for lang, want := range map[string]bool{"tr": true, "az": true, "kaa": true, "kk": false, "en": false, "": false} {
+		if got := Dotted(lang); got != want {
+			t.Errorf("%q: %v", lang, got)
+		}
+	}
+}
+
+func TestWordsOfLists(t *testing.T) {
+	for code, want := range map[string]ListWords{
+		"en": {" and ", ", ", "..."}, "simple": {" and ", ", ", "..."}, "de": {" und ", ", ", "…"}, "no": {" og ", ", ", "…"}, "zh-yue": {" 同埋", "、", "..."},
+	} {
+		if got, ok := ListWordsOf(code); !ok || got != want {
+			t.Errorf("%s: %q, %v; want %q", code, got, ok, want)
+		}
+	}
+	for _, code := range []string{"", "xx", "e", "n"} {
+		if got, ok := ListWordsOf(code); ok {
+			t.Errorf("%q: %q", code, got)
+		}
+	}
+}
