@@ -4,8 +4,8 @@ package main
 
 import (
 	"compress/gzip"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,31 +106,33 @@ func works(t *testing.T) (list []work) {
 			"--format=mds", "--format=parquet", "--workers=2", "--quiet"}})
 }
 
-// templateDump returns a compressed dump whose pages use the templates in it.
+// templateDump returns a compressed dump whose pages use the templates in it. It is
+// written once: tests that run side by side read the same file.
 func templateDump(t *testing.T) string {
 	t.Helper()
-	var b strings.Builder
-	b.WriteString(`<mediawiki xml:lang="en"><siteinfo><dbname>own</dbname><namespaces><namespace key="10">Template</namespace></namespaces></siteinfo>`)
-	for k := range 3000 {
-		fmt.Fprintf(&b, "<page><title>Template:T%d</title><ns>10</ns><id>%d</id><revision><id>1</id><text>word %d of {{{1}}}%s</text></revision></page>\n", k, 2*k+1, k, strings.Repeat(" x", k%40))
-		fmt.Fprintf(&b, "<page><title>Page %d</title><ns>0</ns><id>%d</id><revision><id>1</id><text>A sentence with {{t%d|a}} and {{T%d|b}} in it.\n\nThe second one has {{t%d|c}}.\n\nA third one ends the page.\n\nNo, this one does.</text></revision></page>\n", k, 2*k+2, k, k*7%3000, k*11%3000)
-	}
-	b.WriteString("</mediawiki>")
-	path := filepath.Join(sharedDir, "own.xml.gz")
-	f, err := os.Create(path)
+	demoSources(t) // makes sharedDir
+	path, err := writtenTemplateDump()
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z := gzip.NewWriter(f)
-	if _, err := io.WriteString(z, b.String()); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
+
+var writtenTemplateDump = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(sharedDir, "own.xml.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	z := gzip.NewWriter(f)
+	z.Write([]byte(`<mediawiki xml:lang="en"><siteinfo><dbname>own</dbname><namespaces><namespace key="10">Template</namespace></namespaces></siteinfo>`))
+	for k := range 3000 {
+		fmt.Fprintf(z, "<page><title>Template:T%d</title><ns>10</ns><id>%d</id><revision><id>1</id><text>word %d of {{{1}}}%s</text></revision></page>\n", k, 2*k+1, k, strings.Repeat(" x", k%40))
+		fmt.Fprintf(z, "<page><title>Page %d</title><ns>0</ns><id>%d</id><revision><id>1</id><text>A sentence with {{t%d|a}} and {{T%d|b}} in it.\n\nThe second one has {{t%d|c}}.\n\nA third one ends the page.\n\nNo, this one does.</text></revision></page>\n", k, 2*k+2, k, k*7%3000, k*11%3000)
+	}
+	z.Write([]byte("</mediawiki>"))
+	return path, errors.Join(z.Close(), f.Close()) // the compressor keeps the first error of its writer
+})
 
 // process returns a process of the work that is not started yet.
 func (w work) process(t *testing.T, out string) *process {
