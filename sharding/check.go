@@ -44,7 +44,7 @@ func hashOf(ctx context.Context, f File, name string) (bytes int64, sum string, 
 }
 
 func copyChunks(ctx context.Context, h hash.Hash, f File) (int64, error) {
-	buf := make([]byte, 1<<20)
+	buf := make([]byte, min(1<<20, f.Size())) // most files of a run are small
 	var offset int64
 	for offset < f.Size() {
 		if err := ctx.Err(); err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // variants is how many changes of a file each test of damage tries: some in a plain
-// run, 2000 in make faults.
+// run, 700 in make faults.
 func variants(t *testing.T) int { return torture.Times(t, "PRETEXT_DAMAGE", 30, 20_000) }
 
 // variantsOf returns the number of ways to damage a file. The files for AutoTokenizer are in
