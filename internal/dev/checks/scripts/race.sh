@@ -19,7 +19,7 @@ race -skip 'WhateverAPathFlagNames|EveryCommandWritesJSON|BarsDoNotWrap' ./cmd/i
 race -run 'OfFiftyStarts' ./cmd/prepare-data
 race -run 'LastLine|ASignalSavesAndExits' ./cmd/train-bert
 race -run 'RangesMayBeRead|ShortestDefinitions' ./extract/wiki
-race -run 'HelpersDoNotChange|ResultsThatWait' ./extract/books
+race -run 'HelpersDoNotChangeTheBooks|HelpersStopsWhenAsked' ./extract/books
 race -run 'StaleWorker|ACancelledRunGoesOn' ./pipeline
 race -run 'CompleteCorpusMayBeShared|CancelledContext' ./records/pretrain
 race -run 'FilesOfAnyone|AddedFiles|EditedDocument' ./sharding/verify
