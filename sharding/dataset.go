@@ -61,9 +61,10 @@ type Stage struct {
 	Name  string // directory relative to the dataset's path, with slashes; "." for the path itself
 	Stage string // name of the stage: from the manifest or plan, else guessed from Name; "" if unknown
 
-	isStage  bool          // it has a manifest or plan
-	manifest []byte        // content of the manifest when [Open] found the stage; nil if it is large
-	entries  []fs.DirEntry // all files and subfolders, if a listing had them; nil: unknown
+	isStage  bool           // it has a manifest or plan
+	manifest []byte         // content of the manifest when [Open] found the stage; nil if it is large
+	entries  []fs.DirEntry  // all files and subfolders, if a listing had them; nil: unknown
+	listing  *store.Listing // the beginning of the listing; nil: unknown
 }
 
 // Path returns the path of a file of the stage.
@@ -116,28 +117,30 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, all, err := store.FirstEntries(ctx, location) // an error: the folder may be readable without its listing
+	listing, err := store.List(ctx, location)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if !all || err != nil {
-		entries = nil
+	if err != nil {
+		listing = nil // the folder may be readable without its listing
 	}
-	if all && len(entries) == 0 {
-		return d.single(ctx, &fs.PathError{Op: "list", Path: location, Err: fs.ErrNotExist})
+	var entries []fs.DirEntry
+	if listing != nil && listing.All {
+		if entries = listing.Entries; len(entries) == 0 {
+			return d.single(ctx, &fs.PathError{Op: "list", Path: location, Err: fs.ErrNotExist})
+		}
 	}
 	self, err := look(ctx, root, ".", entries)
 	switch {
 	case err != nil:
 		return nil, err
 	case self.isStage && self.Stage != "": // checkpoints have manifests too, which name no stage
+		self.listing = listing
 		d.found, d.pending = []*Stage{self}, []*Stage{self}
 		return d, nil
 	}
-	if entries == nil {
-		if entries, err = store.ReadDir(ctx, location); err != nil { // sorted by name
-			return d.single(ctx, err)
-		}
+	if entries, err = wholeListing(ctx, location, listing); err != nil {
+		return d.single(ctx, err)
 	}
 	if self.isStage {
 		d.found = []*Stage{self}
@@ -167,6 +170,15 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// wholeListing returns the files and subfolders of a folder, sorted by name. listing is the
+// beginning of its listing, or nil.
+func wholeListing(ctx context.Context, location string, listing *store.Listing) ([]fs.DirEntry, error) {
+	if listing != nil {
+		return listing.Whole(ctx)
+	}
+	return store.ReadDir(ctx, location)
 }
 
 // single returns d as the data set of a single file. err is the error of listing its path,
@@ -227,9 +239,9 @@ var (
 )
 
 // subfolders returns the names of the folders inside s that may be stages. These may be any
-// in the path of a data set: a conversion has the name that its user gave it. With list, it
+// in the path of a data set: a conversion has the name that its user gave it. With whole, it
 // keeps the entries of a folder in an object store.
-func (s *Stage) subfolders(ctx context.Context, list bool) (found []string, err error) {
+func (s *Stage) subfolders(ctx context.Context, whole bool) (found []string, err error) {
 	names := insideConversion
 	switch {
 	case s.Stage == StageExamples:
@@ -239,12 +251,16 @@ func (s *Stage) subfolders(ctx context.Context, list bool) (found []string, err 
 	}
 	_, local := store.Locate(s.String()).Local()
 	entries := s.entries
-	if entries == nil && (s.Name == "." || list && !local) {
-		entries, err = store.ReadDir(ctx, s.String())
+	switch {
+	case entries != nil:
+	case s.listing != nil && s.Stage == StageExamples && !whole:
+		return s.foldersBetweenShards(ctx)
+	case s.Name == "." || whole && !local:
+		entries, err = wholeListing(ctx, s.String(), s.listing)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
 			return nil, err
 		}
-		if list && !local {
+		if whole && !local {
 			s.entries = entries
 		}
 	}
@@ -252,11 +268,30 @@ func (s *Stage) subfolders(ctx context.Context, list bool) (found []string, err 
 		return store.Subfolders(ctx, s.Folder.(store.Folder), names)
 	}
 	for _, e := range entries {
-		if !e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") && (s.Name == "." || slices.Contains(names, e.Name())) {
+		if !e.Type().IsRegular() && s.mayBeStage(e.Name()) && (s.Name == "." || slices.Contains(names, e.Name())) {
 			found = append(found, e.Name())
 		}
 	}
 	return found, nil
+}
+
+// mayBeStage reports whether a folder inside s may be that of another stage.
+func (s *Stage) mayBeStage(name string) bool {
+	return !strings.HasPrefix(name, ".") && !(s.isStage && name == PlanFolder)
+}
+
+// foldersBetweenShards returns the names of the folders inside a folder of shards, without
+// listing all shards. A folder whose name begins like that of a shard is not found.
+func (s *Stage) foldersBetweenShards(ctx context.Context) ([]string, error) {
+	names, err := s.listing.Folders(ctx, func(name string) string {
+		n, ok := ParseShardName(name)
+		if !ok {
+			return ""
+		}
+		n.Index = n.Count - 1
+		return n.String() + "/" // sorts after the names of the last shard's files
+	})
+	return slices.DeleteFunc(names, func(name string) bool { return !s.mayBeStage(name) }), err
 }
 
 // FileNames returns the names of the files in the stage's folder, sorted, without temporary

@@ -32,6 +32,14 @@ func openFindsWhatAPathHolds(t *testing.T, pageSize int) {
 		"filtered/manifest.json": finished("filter"), "filtered/signatures/plan.json": finished("signatures"), "filtered/pairs/manifest.json": finished("pairs"),
 		"README.md": "", ".cache/manifest.json": finished("examples"), "shards/train-00000-of-00001.tfrecord": "",
 	}
+	many := map[string]string{"manifest.json": finished("examples"), "plan.json": finished("examples"), "plan/tasks.bin": ""}
+	for _, name := range []string{"aaa", "n", "train-2024", "train-9", "zzz", ".hidden"} {
+		many[name+"/manifest.json"] = finished("convert")
+	}
+	for i := range 20 {
+		n := ShardName{Split: []string{Train, Eval}[i%2], Index: i / 2, Count: 10}
+		many[n.Records(false)], many[n.IndexFile()], many[n.SideCar()] = "", "", ""
+	}
 	for i, test := range []struct {
 		name    string
 		files   map[string]string
@@ -49,6 +57,7 @@ func openFindsWhatAPathHolds(t *testing.T, pageSize int) {
 		{"others' records beside a stage", map[string]string{"a.tfrecord": "", "documents/manifest.json": finished("extract")}, "", []string{"documents"}, []string{"a.tfrecord"}, ""},
 		{"shards of another name", map[string]string{"bert/manifest.json": finished("examples")}, "", []string{"bert"}, nil, "bert"},
 		{"two folders of shards", map[string]string{"a/manifest.json": finished("examples"), "b/manifest.json": finished("examples")}, "", []string{"a", "b"}, nil, ""},
+		{"conversions among shards", many, "", []string{".", "aaa", "n", "train-2024", "train-9", "zzz"}, nil, "."},
 	} {
 		root := t.TempDir()
 		if pageSize > 0 {

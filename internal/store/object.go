@@ -120,22 +120,16 @@ func (o *objects) infos(page Page) (infos []*objectInfo) {
 	return infos
 }
 
-// firstEntries implements [FirstEntries].
-func (o *objects) firstEntries(ctx context.Context) (entries []fs.DirEntry, all bool, err error) {
-	for page, err := range o.pages(ctx, "") {
-		return sorted(o.infos(page)), page.Next == "" && err == nil, err
-	}
-	return nil, false, nil
-}
-
 // sorted returns infos sorted by name.
 func sorted(infos []*objectInfo) (entries []fs.DirEntry) {
 	for _, i := range infos {
 		entries = append(entries, fs.FileInfoToDirEntry(i))
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortFunc(entries, byName)
 	return entries
 }
+
+func byName(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) }
 
 // pages yields the pages of the folder's listing that are after a name, and at most one
 // error.

@@ -85,18 +85,23 @@ func (o *objects) sizesOf(ctx context.Context, names []string, sizes []int64) er
 func (o *objects) between(ctx context.Context, after, last string) iter.Seq2[[]*objectInfo, error] {
 	return func(yield func([]*objectInfo, error) bool) {
 		for page, err := range o.pages(ctx, after) {
-			end := ""
-			for _, object := range page.Objects {
-				end = max(end, strings.TrimPrefix(object.Key, o.below()))
-			}
-			for _, folder := range page.Folders { // a folder's prefix sorts among the names
-				end = max(end, strings.TrimPrefix(folder, o.below()))
-			}
-			if !yield(o.infos(page), err) || err != nil || end >= last {
+			if !yield(o.infos(page), err) || err != nil || o.end(page) >= last {
 				return
 			}
 		}
 	}
+}
+
+// end returns the last name of a page in the order of the store. The name of a folder, which
+// ends in a slash, sorts among the others.
+func (o *objects) end(page Page) (end string) {
+	for _, object := range page.Objects {
+		end = max(end, strings.TrimPrefix(object.Key, o.below()))
+	}
+	for _, folder := range page.Folders {
+		end = max(end, strings.TrimPrefix(folder, o.below()))
+	}
+	return end
 }
 
 // Subfolders returns which of the given names, which must be sorted, are subfolders of a

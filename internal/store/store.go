@@ -172,21 +172,6 @@ func ReadDir(ctx context.Context, location string) ([]fs.DirEntry, error) {
 	return readObjects(ctx, l)
 }
 
-// FirstEntries returns the first files and subfolders of the folder at a location in an object
-// store, up to a thousand with one request; all reports whether there are no others. It
-// returns none of a local directory, where opening a file costs less than a listing.
-func FirstEntries(ctx context.Context, location string) (entries []fs.DirEntry, all bool, err error) {
-	l := Locate(location)
-	if _, ok := l.Local(); ok {
-		return nil, false, nil
-	}
-	o, err := openObjects(l)
-	if err != nil {
-		return nil, false, err
-	}
-	return o.firstEntries(ctx)
-}
-
 // An Opener opens files for reading. Every [Folder] is an Opener.
 type Opener interface {
 	Open(ctx context.Context, name string) (File, error)

@@ -105,8 +105,7 @@ func manifestParts(shards int) int {
 const stageFiles = 7
 
 // The requests of a command to an object store are at most three and one for each file that
-// it reads; verify and training also list the folder, a thousand files with each request, and
-// so do stats and verify of a path that is itself a folder of shards.
+// it reads; verify and training also list the folder, a thousand files with each request.
 func TestCommandsMakeOneRequestAFile(t *testing.T) {
 	for _, shards := range manyShards(t) {
 		s, location := newCountedStore(t)
@@ -132,9 +131,6 @@ func TestCommandsMakeOneRequestAFile(t *testing.T) {
 				args = append(args, "--out", t.TempDir())
 			case "verify":
 				most += s.listed(shards) - 1
-			}
-			if len(c.args) > 1 { // in the path of a data set, any subfolder may be a conversion
-				most += s.listed(shards) + 2
 			}
 			n, _ := s.count(t, args...)
 			t.Logf("%d shards: %s makes %d requests, at most %d", shards, strings.Join(c.args, " "), n, most)
@@ -198,9 +194,13 @@ func listMore(t *testing.T, location string, n int) {
 }
 
 // Opening shards for training takes requests for the pages of listings and parts of the
-// manifest, many at a time.
+// manifest, up to 32 at a time: 100,000 shards wait less than a second for a store that
+// answers after 30 ms.
 func TestOpeningManyShardsWaitsLittle(t *testing.T) {
-	const shards = 1500 // five pages
+	shards, requests, waits := 1500, 20, 8 // five pages
+	if full := manyShards(t); full[len(full)-1] > shards {
+		shards, requests, waits = 100_000, 400, 33 // 301 pages, 31 parts of the manifest
+	}
 	s, location := newCountedStore(t)
 	if err := tinydata.Shards(t.Context(), location, shards); err != nil {
 		t.Fatal(err)
@@ -219,9 +219,9 @@ func TestOpeningManyShardsWaitsLittle(t *testing.T) {
 		}
 		took = time.Since(start)
 	})
-	t.Logf("%d requests, %v", s.requests, took)
-	if s.requests > 20 || took > 8*storeLatency {
-		t.Errorf("%d requests in %v, want at most 20 in %v", s.requests, took, 8*storeLatency)
+	t.Logf("%d shards: %d requests, %v", shards, s.requests, took)
+	if most := time.Duration(waits) * storeLatency; s.requests > requests || took > most {
+		t.Errorf("%d shards: %d requests in %v, want at most %d in %v", shards, s.requests, took, requests, most)
 	}
 }
 

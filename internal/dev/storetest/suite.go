@@ -303,11 +303,7 @@ func listed(t *testing.T, f store.Folder) {
 	if got, err := store.Subfolders(t.Context(), f, []string{"a", "absent", "b b", "sub", "sub2"}); err != nil || !slices.Equal(got, []string{"sub"}) {
 		t.Errorf("Subfolders = %q, %v", got, err)
 	}
-	first, all, err := store.FirstEntries(t.Context(), f.String())
-	// A store decides how many entries a page has; pages of the tests' own have three.
-	if _, local := store.Locate(f.String()).Local(); err != nil || local != (len(first) == 0) || all != (len(first) == len(want)+1) {
-		t.Errorf("FirstEntries = %v, %v, %v", first, all, err)
-	}
+	listing(t, f, len(want)+1)
 	entries, err := store.ReadDir(t.Context(), f.String())
 	if err != nil {
 		t.Fatal(err)
@@ -321,6 +317,34 @@ func listed(t *testing.T, f store.Folder) {
 	}
 	if want := append(slices.Clone(want[:4]), "sub", "é"); !slices.Equal(names, want) {
 		t.Errorf("ReadDir gives %q, want %q", names, want)
+	}
+}
+
+// listing checks [store.List] of a folder that has some entries and the only subfolder sub.
+func listing(t *testing.T, f store.Folder, entries int) {
+	t.Helper()
+	l, err := store.List(t.Context(), f.String())
+	if _, local := store.Locate(f.String()).Local(); err != nil || local != (l == nil) {
+		t.Fatalf("List = %v, %v", l, err)
+	}
+	if l == nil {
+		return
+	}
+	// A store decides how many entries a page has; pages of the tests' own have three.
+	if len(l.Entries) == 0 || l.All != (len(l.Entries) == entries) {
+		t.Errorf("List = %v, %v", l.Entries, l.All)
+	}
+	whole, err := l.Whole(t.Context())
+	want, wantErr := store.ReadDir(t.Context(), f.String())
+	if name := fs.DirEntry.Name; err != nil || wantErr != nil || !slices.EqualFunc(whole, want, func(a, b fs.DirEntry) bool { return name(a) == name(b) }) {
+		t.Errorf("Whole = %v, %v, want %v, %v", whole, err, want, wantErr)
+	}
+	isSub := func(e fs.DirEntry) bool { return e.Name() == "sub" }
+	for past, found := range map[string]bool{"": true, "a": true, "t": slices.ContainsFunc(l.Entries, isSub)} {
+		folders, err := l.Folders(t.Context(), func(string) string { return past })
+		if err != nil || len(folders) > 1 || slices.Equal(folders, []string{"sub"}) != found {
+			t.Errorf("Folders past %q = %q, %v", past, folders, err)
+		}
 	}
 }
 

@@ -7,4 +7,4 @@ set -euo pipefail
 PRETEXT_FULL=1 go test -count=1 -timeout 30m ./extract/bzip2 ./extract/dedup ./extract/parquet ./extract/wiki ./internal/pyrandom \
 	./records/... ./sharding/verify ./tokenize ./trainer/backendtest ./trainer/checkpoint ./trainer/cpu
 PRETEXT_FULL=1 go test -count=1 -timeout 30m -run 'TestNegativesAreDrawnEvenly|TestMiniDumpsLose' ./pipeline
-PRETEXT_FULL=1 go test -count=1 -timeout 30m -run 'TestCommandsMakeOneRequestAFile|TestATrainingStepMakesFewRequests' ./cmd/prepare-data/command
+PRETEXT_FULL=1 go test -count=1 -timeout 30m -run 'TestCommandsMakeOneRequestAFile|TestATrainingStepMakesFewRequests|TestOpeningManyShardsWaitsLittle' ./cmd/prepare-data/command
