@@ -28,16 +28,24 @@ func (c *call) formatNumber(p span) {
 	c.release(mark)
 }
 
-// opMeasure renders {{unité|6925|km|2}} and {{unité|6925 km2}} of the French Wikipedia
-// as "6 925 km2". The number may be followed by up to four units, each with a power.
+// opMeasure renders {{unité|6925.5|km|2}} and {{unité|6925,5 km2}} of the French Wikipedia
+// as "6 925,5 km2". The number may be followed by up to four units, each with a power.
 func opMeasure(c call) {
 	p := c.arg(1)
-	digits := 0
-	for b := c.bytes(p); digits < len(b) && b[digits] >= '0' && b[digits] <= '9'; {
-		digits++
+	b := c.bytes(p)
+	whole := leadingDigits(b)
+	end := whole
+	if whole > 0 && whole < len(b) && (b[whole] == '.' || b[whole] == ',') {
+		if n := leadingDigits(b[whole+1:]); n > 0 {
+			end += 1 + n
+		}
 	}
-	c.number(span{p.start, p.start + digits})
-	c.put(span{p.start + digits, p.end})
+	number := []byte(string(b[:end]))
+	if end > whole {
+		number[whole] = '.'
+	}
+	c.text(c.wiki.numbers.AppendGrouped(nil, string(number)))
+	c.put(span{p.start + end, p.end})
 	c.affixed(" ", c.named("u", "ul"), "")
 	for n := 2; n+1 < 10; n += 2 {
 		if c.arg(n).empty() {
@@ -47,4 +55,13 @@ func opMeasure(c call) {
 		c.affixed(" ", c.arg(n), "")
 		c.put(c.arg(n + 1))
 	}
+}
+
+// leadingDigits returns the number of ASCII digits at the start of b.
+func leadingDigits(b []byte) int {
+	n := 0
+	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+		n++
+	}
+	return n
 }

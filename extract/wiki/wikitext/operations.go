@@ -12,7 +12,7 @@ import (
 func operations() [rendering.OpVariable + 1]func(call) {
 	return [...]func(call){
 		rendering.OpText:      func(c call) { c.spaced(c.rule.Text) },
-		rendering.OpArg:       func(c call) { c.affixed(c.rule.Text, c.arg(c.rule.N), "") },
+		rendering.OpArg:       opArg,
 		rendering.OpElse:      opElse,
 		rendering.OpArgAfter:  func(c call) { c.affixed("", c.arg(c.rule.N), c.rule.Text) },
 		rendering.OpQuoted:    func(c call) { c.quoted(c.arg(c.rule.N)) },

@@ -13,14 +13,19 @@ import (
 var monthNames = [13]string{1: "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 
 // date renders a date. The arguments n, n+1 and n+2 are the year, month and day: 2001,
-// 9 and 11 become "September 11, 2001" or, with dayFirst, "11 September 2001". If
-// argument n is not a year, it is rendered alone.
+// 9 and 11 become "September 11, 2001" or, with dayFirst, "11 September 2001". A day, month
+// and year, the order of many wikis, give the same. If no argument is a year, argument n is
+// rendered alone.
 func (c *call) date(n int, dayFirst bool) {
 	year := c.bytes(c.arg(n))
 	d, ok := isoDate(year)
 	if !ok {
 		d.year, d.month = year, monthNumber(c.bytes(c.arg(n+1)))
-		d.day, _ = parseNumber(c.bytes(c.arg(n + 2)))
+		last := c.bytes(c.arg(n + 2))
+		d.day, _ = parseNumber(last)
+		if day, isDay := parseNumber(year); isDay && day >= 1 && day <= 31 && len(last) > 2 && isDigits(last) { // {{fecha de nacimiento|3|2|1950}}
+			d.year, d.day = last, day
+		}
 	}
 	if len(d.year) == 0 {
 		return
@@ -127,9 +132,13 @@ func (c *call) localDate(d date) {
 	case form == "":
 		form = "{y}-" + number
 	}
+	day := strconv.Itoa(d.day)
+	if d.day == 1 && c.wiki.baseLang() == "fr" {
+		day = "1er"
+	}
 	alone := cmp.Or(c.wiki.table.Text(rendering.MonthAlone, number), month)
 	c.str(strings.NewReplacer("{y}", string(d.year), "{month}", month, "{alone}", alone,
-		"{m}", strconv.Itoa(d.month), "{d}", strconv.Itoa(d.day)).Replace(form))
+		"{m}", strconv.Itoa(d.month), "{d}", day).Replace(form))
 }
 
 // opDates renders {{start and end dates|2001|1|2|2003|4|5}} as "January 2, 2001 –
@@ -145,9 +154,17 @@ func opDates(c call) {
 
 // opFreeDate renders {{date|11|septembre|2001}} as "11 septembre 2001". In {{date|11
 // September 2001|mdy}}, the second argument is a format, and the result is "11
-// September 2001". On a French wiki, day 1 is "1er".
+// September 2001". A day, month and year in digits become a date of the wiki's language. On
+// a French wiki, day 1 is "1er".
 func opFreeDate(c call) {
 	first := c.bytes(c.arg(1))
+	if day, ok := parseNumber(first); ok && day >= 1 && day <= 31 { // {{fecha|3|2|2001}}
+		d := date{year: c.bytes(c.arg(3)), day: day}
+		if d.month, ok = parseNumber(c.bytes(c.arg(2))); ok && d.month >= 1 && d.month <= 12 && isDigits(d.year) {
+			c.localDate(d)
+			return
+		}
+	}
 	day, rest, inOne := bytes.Cut(first, []byte(" "))
 	if string(day) == "1" && c.wiki.baseLang() == "fr" {
 		c.str("1er ")

@@ -50,8 +50,7 @@ func opLang(c call) {
 		meaning = c.arg(n + 2)
 	}
 	if !meaning.empty() {
-		c.str(c.wiki.label("literally"))
-		c.affixed("'", meaning, "'")
+		c.affixed(c.wiki.label("literally"), meaning, c.wiki.label("literally-end"))
 	}
 }
 

@@ -2,6 +2,7 @@ package wikitext
 
 import (
 	"bytes"
+	"strings"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -22,6 +23,16 @@ func opLink(c call) {
 		p = c.named("fr", "de", "es", "title")
 	}
 	c.put(either(p, c.arg(1))) // {{нп5|Anna}}: no label
+}
+
+// opArg renders the text of the rule, then argument n. A template without arguments shows
+// what stands before them: {{n°|5}} is "no 5", and {{n°}} is "no".
+func opArg(c call) {
+	if len(c.args) == 1 {
+		c.str(strings.TrimRight(c.rule.Text, " "))
+		return
+	}
+	c.affixed(c.rule.Text, c.arg(c.rule.N), "")
 }
 
 // opElse renders argument n, or the text of the rule if it is empty.
@@ -177,7 +188,7 @@ func opAthlete(c call) {
 
 // opVerse renders {{bibleverse|John|3:16}} as "John 3:16" and
 // {{bibleverse|1|Corinthians|3:16}} as "1 Corinthians 3:16". The number of the
-// book may be empty.
+// book may be empty. {{Bibel|Mt|5|3}} of the German Wikipedia is "Mt 5,3".
 func opVerse(c call) {
 	if book := c.named("book"); !book.empty() {
 		c.put(book)
@@ -192,6 +203,9 @@ func opVerse(c call) {
 	}
 	c.put(c.arg(n))
 	c.affixed(" ", c.arg(n+1), "")
+	if verse := c.arg(n + 2); leadingDigits(c.bytes(verse)) > 0 { // and no edition, as KJV
+		c.affixed(c.wiki.label("verse"), verse, "")
+	}
 }
 
 // opCentury renders the centuries of the French Wikipedia: {{s|XIX|e}} as "XIXe
