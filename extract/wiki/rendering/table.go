@@ -192,7 +192,9 @@ func namers(tag language.Tag) (languages, regions display.Namer) {
 		switch b, _ := have.Base(); {
 		case b == want && b.String() == "fil":
 			return nil, display.Regions(tag) // for Filipino, CLDR has English names of languages
-		case b == want, b.String() == "no" && want.String() == "nb":
+		case b.String() == "no" && want.String() == "nb":
+			return display.Languages(have), display.Regions(have) // for nb, the library takes Danish
+		case b == want:
 			return display.Languages(tag), display.Regions(tag)
 		}
 	}
