@@ -47,6 +47,9 @@ func checkFile(t *testing.T, name string) {
 		if k > 0 && line(f.Entries[k-1]) > line(e) {
 			t.Errorf("%s:%d: %s %s is not sorted", name, e.Line, e.Kind, e.Name)
 		}
+		if e.Kind == Date && e.Name != "era" && strings.Contains(e.Value, "{era}") {
+			t.Errorf("%s:%d: %s: nothing fills in the era", name, e.Line, e.Value)
+		}
 		if e.Kind == Template && e.Value != "" && e.Rule.String() != e.Value {
 			t.Errorf("%s:%d: %s: the rule is written %s", name, e.Line, e.Value, e.Rule)
 		}

@@ -75,7 +75,7 @@ def month_lines(l, root):
     sk = l.datetime_skeletons
     day, month = pattern(l.date_formats['long'].pattern), pattern(sk['yMMMM'].pattern) if 'yMMMM' in sk else None
     if day and month and '{y}' in day and ('{month}' in day or '{m}' in day or '{alone}' in day):
-        yield 'date day', day
+        yield 'date day', day.replace(' {era}', '')  # Thai and Latin name the era, wikis do not
         yield 'date month', month
         if 'MMMMd' in sk and pattern(sk['MMMMd'].pattern):
             yield 'date year-less', pattern(sk['MMMMd'].pattern)
