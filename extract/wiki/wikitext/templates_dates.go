@@ -117,7 +117,7 @@ func opOldStyle(c call) {
 }
 
 // localDate renders a date as is usual in the wiki's language: "11. September 2001",
-// "2001年9月11日". If CLDR has no data for the language, the form is 2001-09-11.
+// "2001年9月11日", with its digits: "১১ সেপ্টেম্বর, ২০০১". If CLDR has no data for the language, the form is 2001-09-11.
 func (c *call) localDate(d date) {
 	number := fmt.Sprintf("%02d", d.month)
 	name := "month"
@@ -132,13 +132,14 @@ func (c *call) localDate(d date) {
 	case form == "":
 		form = "{y}-" + number
 	}
-	day := strconv.Itoa(d.day)
+	local := func(digits string) string { return string(c.wiki.numbers.AppendDigits(nil, digits)) }
+	day := local(strconv.Itoa(d.day))
 	if d.day == 1 && c.wiki.baseLang() == "fr" {
 		day = "1er"
 	}
 	alone := cmp.Or(c.wiki.table.Text(rendering.MonthAlone, number), month)
-	c.str(strings.NewReplacer("{y}", string(d.year), "{month}", month, "{alone}", alone,
-		"{m}", strconv.Itoa(d.month), "{d}", day).Replace(form))
+	c.str(strings.NewReplacer("{y}", local(string(d.year)), "{month}", month, "{alone}", alone,
+		"{m}", local(strconv.Itoa(d.month)), "{d}", day).Replace(form))
 }
 
 // opDates renders {{start and end dates|2001|1|2|2003|4|5}} as "January 2, 2001 –
