@@ -164,7 +164,8 @@ pekko: {ask: {timeout: 60 s}, startup-timeout: 120 s}
 restart-strategy:
   type: %[4]s
   fixed-delay: {attempts: 4, delay: 1 s}
-blob: {server: {port: "0"}, service: {cleanup: {interval: 20}}} # seconds: each job brings 160 MB of jars
+blob: {server: {port: "0"}}
+jobstore: {max-capacity: 50}
 web: {tmpdir: %[5]s, refresh-interval: 200}
 io: {tmp: {dirs: %[5]s}}
 `, rpcPort, restPort, slots, restart, c.path("tmp"))
@@ -195,10 +196,10 @@ func (c *cluster) start(name string) error {
 	case strings.HasPrefix(name, "taskmanager"):
 		args = append(args, "-Xmx384m", "-XX:MaxDirectMemorySize=256m", "-cp", lib, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
 			"--configDir", c.path("conf"), "-D", "taskmanager.resource-id="+name)
-	case name == "jobserver":
-		args = append(args, "-Xmx512m", "-jar", filepath.Join(c.dist, "job-server.jar"), "--job-host=127.0.0.1", fmt.Sprintf("--job-port=%d", jobPort),
-			fmt.Sprintf("--artifact-port=%d", artifactPort), fmt.Sprintf("--expansion-port=%d", expansionPort), "--artifacts-dir="+c.path("tmp", "artifacts"),
-			fmt.Sprintf("--flink-master=127.0.0.1:%d", restPort))
+	case name == "jobserver": // as docs/cluster.md starts it
+		args = []string{"-Xmx512m", "-cp", lib, jobServer, "--job-host=127.0.0.1", fmt.Sprintf("--job-port=%d", jobPort),
+			fmt.Sprintf("--artifact-port=%d", artifactPort), fmt.Sprintf("--expansion-port=%d", expansionPort), "--artifacts-dir=" + c.path("tmp", "artifacts"),
+			fmt.Sprintf("--flink-master=127.0.0.1:%d", restPort)}
 	case name == "pool":
 		return c.launch(name, exec.Command(c.prepareData, "worker", "--pool", "--secret", c.path("secret"), "--max-workers", "16", "--listen", fmt.Sprintf("127.0.0.1:%d", poolPort)))
 	case name == "probepool":

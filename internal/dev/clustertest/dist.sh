@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# dist.sh [CACHE]: makes what the cluster tests run (Flink's jars and Beam's job
-# server as one jar) and prints its folder. Nothing is made twice: the folder
-# lies below CACHE (default: the user's cache folder) and carries the versions.
-# Needs JDK 17, Maven and Python 3 with venv; about three minutes, 300 MB.
+# dist.sh [CACHE]: makes what the cluster tests run and prints its folder: a lib/ with
+# Flink's jars and beam-flink.jar, Beam's runner and job server. Nothing is made twice: the
+# folder lies below CACHE (default: the user's cache folder) and carries the versions.
+# Needs JDK 17, Maven and Python 3 with venv; about three minutes, 230 MB.
 set -euo pipefail
 flink=1.19.3 minor=1.19 beam=2.62.0
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/pretext-cluster}
 mkdir -p "$cache"
-dist=$cache/flink-$flink-beam-$beam-1
+dist=$cache/flink-$flink-beam-$beam-2
 exec 9>"$cache/lock"
 flock 9 # two builds at a time would write each other's files
 if [ ! -d "$dist" ]; then
@@ -21,7 +21,7 @@ if [ ! -d "$dist" ]; then
 	cp "$work"/venv/lib/python3*/site-packages/pyflink/lib/{flink-dist,log4j}-*.jar "$work/dist/lib/"
 	mvn -q -B -f "$here/pom.xml" -Dflink.minor="$minor" -Dbeam="$beam" -Dout="$work/target" package >"$work/log" 2>&1 ||
 		{ tail -20 "$work/log" >&2; exit 1; }
-	mv "$work/target/job-server.jar" "$work/dist/job-server.jar"
+	mv "$work/target/beam-flink.jar" "$work/dist/lib/"
 	mv "$work/dist" "$dist"
 fi
 echo "$dist"

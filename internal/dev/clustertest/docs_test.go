@@ -19,6 +19,9 @@ import (
 // page is the page whose commands the cluster tests run.
 const page = "../../../docs/cluster.md"
 
+// jobServer is the class that the page and the tests start as job server.
+const jobServer = "org.apache.beam.runners.flink.PretextJobServer"
+
 // blocks returns the code blocks of the page in a language.
 func blocks(t *testing.T, language string) (list []string) {
 	t.Helper()
@@ -174,6 +177,9 @@ func checkPod(t *testing.T, spec any, names map[string]bool) {
 // checkCommand checks that prepare-data has the command and flags of a container.
 func checkCommand(t *testing.T, words []any) {
 	t.Helper()
+	if len(words) > 0 && words[0] == "java" && (!slices.Contains(words, any(jobServer)) || !slices.Contains(words, any("/opt/flink/lib/*"))) {
+		t.Errorf("%v does not start %s of Flink's lib/", words, jobServer)
+	}
 	if len(words) == 0 || words[0] != "/opt/pretext/prepare-data" {
 		return
 	}

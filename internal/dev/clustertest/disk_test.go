@@ -1,0 +1,58 @@
+//go:build cluster
+
+package clustertest
+
+import (
+	"io/fs"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Jobs bring no jars: the disk of the cluster does not grow with their number, and no
+// classes are loaded for them.
+func TestJobsLeaveNothingOnTheDisk(t *testing.T) {
+	jobs := 20
+	if testing.Short() {
+		jobs = 6
+	}
+	var after2, last int64
+	var begin time.Time
+	var cpu time.Duration
+	for i := range jobs {
+		submit(t, shared.probe, append(onFlink(2), "--tasks", "4", "--out", filepath.Join(t.TempDir(), "out"))...).mustEnd(t, 0)
+		noWorkers(t)
+		if last = diskUsage(t); i == 1 {
+			after2, begin, cpu = last, time.Now(), clusterCPU()
+		}
+	}
+	each := time.Duration(jobs - 2)
+	cpu = (clusterCPU() - cpu) / each
+	t.Logf("%v for each job, %v of CPU time of Flink and the job server", (time.Since(begin) / each).Round(time.Millisecond), cpu)
+	growth := (last - after2) / int64(jobs-2)
+	t.Logf("%d kB after 2 jobs, %d kB after %d: %d bytes a job", after2/1000, last/1000, jobs, growth)
+	if growth > 100_000 { // the JobManager stores 75 kB about each of the last jobs
+		t.Errorf("the disk grows by %d bytes a job", growth)
+	}
+	if cpu > 4*time.Second { // 9 s with jars, 1.5 s without
+		t.Errorf("a job that does nothing takes %v of CPU time", cpu)
+	}
+}
+
+// diskUsage returns the size of all temporary files of the cluster in bytes. All of its
+// processes have them in one directory. Logs are not included.
+func diskUsage(t *testing.T) (sum int64) {
+	t.Helper()
+	err := filepath.WalkDir(shared.path("tmp"), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if info, err := d.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		return nil // a file that has just been removed
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
