@@ -3,8 +3,6 @@ package pretrain
 import (
 	"fmt"
 	"io"
-
-	"pretext/internal/hugepages"
 )
 
 // Scratch configures where examples are stored until the final shuffle. The zero value
@@ -85,9 +83,9 @@ func (s *store) inMemory(chunk int) bool { return s.limit < 0 || chunk < s.limit
 func (s *store) current() ([]byte, error) {
 	if s.inMemory(s.chunk) {
 		if s.chunk == len(s.chunks) {
-			chunk := make([]byte, chunkBytes)
-			hugepages.Advise(chunk) // read in a random order
-			s.chunks = append(s.chunks, chunk)
+			// Large pages would make the random reads cheaper, but a virtual machine that gives
+			// free ones back to its host pays more for each new one than they save.
+			s.chunks = append(s.chunks, make([]byte, chunkBytes))
 		}
 		return s.chunks[s.chunk], nil
 	}

@@ -1,6 +1,10 @@
 package wikitext
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // An output is the text written so far, with the state of its last line.
 //
@@ -43,17 +47,46 @@ func (w *writer) finish() []byte {
 
 // singleSpaces replaces runs of spaces in text[from:] by one, as a browser shows them.
 func singleSpaces(text []byte, from int) []byte {
-	first := bytes.Index(text[from:], []byte("  "))
+	first := doubleSpace(text[from:])
 	if first < 0 {
 		return text // most pages
 	}
-	out := text[:from+first+1]
-	for _, c := range text[from+first+1:] {
-		if c != ' ' || out[len(out)-1] != ' ' {
-			out = append(out, c)
+	out, rest := text[:from+first+1], text[from+first+1:] // out ends with a space
+	for {
+		for len(rest) > 0 && rest[0] == ' ' {
+			rest = rest[1:]
+		}
+		n := doubleSpace(rest)
+		if n < 0 {
+			return append(out, rest...)
+		}
+		out, rest = append(out, rest[:n+1]...), rest[n+1:]
+	}
+}
+
+// doubleSpace returns where the first two spaces in a row are in text, or -1 if there are
+// none. It compares eight bytes at a time: most bytes of a text are in no such pair, and
+// every sixth is a space.
+func doubleSpace(text []byte) int {
+	const (
+		spaces = 0x2020202020202020
+		ones   = 0x0101010101010101
+	)
+	i := 0
+	for ; i+9 <= len(text); i += 8 {
+		// A byte of x is 0 where a space is followed by a space. The lowest bit of the
+		// second value that is set belongs to the first such byte.
+		x := (binary.LittleEndian.Uint64(text[i:]) ^ spaces) | (binary.LittleEndian.Uint64(text[i+1:]) ^ spaces)
+		if zeros := (x - ones) &^ x & (ones << 7); zeros != 0 {
+			return i + bits.TrailingZeros64(zeros)/8
 		}
 	}
-	return out
+	for ; i+1 < len(text); i++ {
+		if text[i] == ' ' && text[i+1] == ' ' {
+			return i
+		}
+	}
+	return -1
 }
 
 // removed marks the end of the output as a place where markup was removed.

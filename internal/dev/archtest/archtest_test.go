@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 
 	"records":           {"internal/failure"},
 	"records/tfrecord":  {"internal/failure"},
-	"records/pretrain":  {"records", "tokenize", "internal/hugepages", "internal/pyrandom"},
+	"records/pretrain":  {"records", "tokenize", "internal/pyrandom"},
 	"sharding":          {"counts", "extract/wiki/facts", "internal/failure", "internal/portable", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "tokenize/vocab", "internal/humanize", "internal/recognize", "internal/store", "internal/extsort"},
 	"sharding/examples": {"internal/failure", "internal/store", "records", "records/columns", "records/columns/consumers", "records/columns/formats", "records/tfrecord", "sharding", "tokenize"},
 	"sharding/compat":   {"internal/failure", "internal/humanize", "internal/store", "records", "records/columns", "records/columns/consumers", "records/columns/formats", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize"},
