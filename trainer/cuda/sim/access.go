@@ -112,9 +112,7 @@ func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 		return fmt.Errorf("load of %d bytes at offset %d is outside of parameter %s, which has %d bytes", e.size*len(in.d), from.Args[1].Offset, v.Name, v.Size)
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) {
-		for rest := lanes; rest != 0; rest &= rest - 1 {
-			w.load(in, bits.TrailingZeros32(rest), w.block.args[in.offset:])
-		}
+		w.loadAll(in, lanes, w.block.args[in.offset:])
 	}
 	return nil
 }

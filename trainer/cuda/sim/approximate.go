@@ -146,30 +146,44 @@ func truncatedSum(seed uint64, c float32, x, y *[16]float32) float32 {
 // Options.Errors it adds the terms from another place, and every 16 terms the sums lose what
 // single precision does not hold: products of 16-bit types are cut, as in truncatedSum.
 func (d *Device) addTerms(sum, a, b []float64, t DataType) {
-	add := func(first, end int) {
-		for l := first; l < end; l++ {
-			v := a[l]
-			for j, w := range b[l*len(sum):][:len(sum)] {
-				sum[j] += v * w
-			}
-		}
-	}
 	const step = 16
 	seed := d.options.Errors
 	if seed == 0 {
-		add(0, len(a))
+		addProducts(sum, a, b)
 		return
 	}
 	first := int(seed%uint64(len(a)/step+1)) * step
 	for _, part := range [][2]int{{first, len(a)}, {0, first}} {
 		for at := part[0]; at < part[1]; at += step {
-			add(at, min(at+step, part[1]))
+			end := min(at+step, part[1])
+			addProducts(sum, a[at:end], b[at*len(sum):])
 			for j, s := range sum {
 				if t != Float32 {
 					s = f64(b64(s) &^ cutBits)
 				}
 				sum[j] = float64(float32(s))
 			}
+		}
+	}
+}
+
+// addProducts adds a row of A times B (len(a), len(sum)) to sum, one product after the other.
+func addProducts(sum, a, b []float64) {
+	n := len(sum)
+	for ; len(a) >= 4; a, b = a[4:], b[4*n:] {
+		a0, a1, a2, a3 := a[0], a[1], a[2], a[3]
+		b0, b1, b2, b3 := b[:n], b[n:][:n], b[2*n:][:n], b[3*n:][:n]
+		for j, s := range sum {
+			s += a0 * b0[j]
+			s += a1 * b1[j]
+			s += a2 * b2[j]
+			s += a3 * b3[j]
+			sum[j] = s
+		}
+	}
+	for l, v := range a {
+		for j, w := range b[l*n:][:n] {
+			sum[j] += v * w
 		}
 	}
 }

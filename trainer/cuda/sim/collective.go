@@ -150,11 +150,7 @@ var acrossLanes = map[string]form{
 
 // spread sets the destination of in to v in all given lanes.
 func (w *warp) spread(in *instr, lanes, v uint32) {
-	for l := range warpSize {
-		if lanes>>l&1 == 1 {
-			w.w[in.d[0]][l] = v
-		}
-	}
+	spread(&w.w[in.d[0]], lanes, v)
 }
 
 // vote returns the form of an instruction that calls f. lanes are the lanes that execute the
@@ -326,20 +322,23 @@ func (w *warp) multiply(in *instr, unpack func(v uint32) (lo, hi float32)) {
 			b[l/4][k], b[l/4][k+1] = unpack(x[l])
 		}
 	}
-	for i := range 4 {
-		c, d := &w.w[in.s[6+i]], &w.w[in.d[i]]
+	seed := w.block.device.options.Errors
+	for i := range 2 { // rows 0 to 7, 8 to 15
+		c0, c1, d0, d1 := &w.w[in.s[6+2*i]], &w.w[in.s[7+2*i]], &w.w[in.d[2*i]], &w.w[in.d[2*i+1]]
 		for l := range warpSize {
-			x, y := &a[l/4+i/2*8], &b[l%4*2+i%2]
-			if seed := w.block.device.options.Errors; seed != 0 {
-				d[l] = b32(truncatedSum(seed, f32(c[l]), x, y))
+			x, y, z := &a[l/4+8*i], &b[l%4*2], &b[l%4*2+1]
+			if seed != 0 {
+				d0[l], d1[l] = b32(truncatedSum(seed, f32(c0[l]), x, y)), b32(truncatedSum(seed, f32(c1[l]), x, z))
 				continue
 			}
-			var s0, s1 float32
+			var s0, s1, t0, t1 float32
 			for k := 0; k < 16; k += 2 {
 				s0 += x[k] * y[k]
 				s1 += x[k+1] * y[k+1]
+				t0 += x[k] * z[k]
+				t1 += x[k+1] * z[k+1]
 			}
-			d[l] = b32(f32(c[l]) + (s0 + s1))
+			d0[l], d1[l] = b32(f32(c0[l])+(s0+s1)), b32(f32(c1[l])+(t0+t1))
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"pretext/trainer/cuda/device"
-	"pretext/trainer/cuda/ptx"
 )
 
 // Options configures a simulated device.
@@ -166,26 +165,31 @@ type Module struct{ kernels map[string]*Kernel }
 // A Kernel is a kernel (PTX .entry) of a module, with the counts of its launches.
 type Kernel struct {
 	program *program
-	optIn   int // bytes of shared memory allowed in addition to the default limit
+	optIn   int  // bytes of shared memory allowed in addition to the default limit
+	ready   bool // program is this kernel's own
 }
 
 // Load parses and compiles PTX text. It returns an error that names the
 // instruction if the simulator does not support one.
 func (d *Device) Load(text string) (*Module, error) {
-	parsed, err := ptx.Parse(text)
+	programs, err := compiled.load(text)
 	if err != nil {
 		return nil, err
 	}
 	m := &Module{kernels: map[string]*Kernel{}}
-	for _, k := range parsed.Kernels {
-		p, err := compile(k)
-		if err != nil {
-			return nil, err
-		}
-		p.disturb(d.options)
-		m.kernels[k.Name] = &Kernel{program: p}
+	for _, p := range programs {
+		m.kernels[p.Name] = &Kernel{program: p}
 	}
 	return m, nil
+}
+
+// prepare gives k a program of its own before its first launch, with the errors that o asks for.
+func (k *Kernel) prepare(o Options) {
+	if k.ready {
+		return
+	}
+	k.program, k.ready = k.program.clone(), true
+	k.program.disturb(o)
 }
 
 // Kernel returns the kernel with the given name.

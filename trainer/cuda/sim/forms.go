@@ -53,10 +53,15 @@ func letter[T lane]() string {
 func oneSource[D, A lane](f func(a A) D) form {
 	return form{letter[D]() + letter[A](), func(w *warp, in *instr, lanes uint32) {
 		d, a := &registers[D](w)[in.d[0]], &registers[A](w)[in.s[0]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
+		if lanes == full {
+			for l := range d {
 				d[l] = f(a[l])
 			}
+			return
+		}
+		for rest := lanes; rest != 0; rest &= rest - 1 {
+			l := bits.TrailingZeros32(rest) % warpSize
+			d[l] = f(a[l])
 		}
 	}}
 }
@@ -64,10 +69,15 @@ func oneSource[D, A lane](f func(a A) D) form {
 func twoSources[D, A, B lane](f func(a A, b B) D) form {
 	return form{letter[D]() + letter[A]() + letter[B](), func(w *warp, in *instr, lanes uint32) {
 		d, a, b := &registers[D](w)[in.d[0]], &registers[A](w)[in.s[0]], &registers[B](w)[in.s[1]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
+		if lanes == full {
+			for l := range d {
 				d[l] = f(a[l], b[l])
 			}
+			return
+		}
+		for rest := lanes; rest != 0; rest &= rest - 1 {
+			l := bits.TrailingZeros32(rest) % warpSize
+			d[l] = f(a[l], b[l])
 		}
 	}}
 }
@@ -75,10 +85,9 @@ func twoSources[D, A, B lane](f func(a A, b B) D) form {
 func threeSources[D, A, B, C lane](f func(a A, b B, c C) D) form {
 	return form{letter[D]() + letter[A]() + letter[B]() + letter[C](), func(w *warp, in *instr, lanes uint32) {
 		d, a, b, c := &registers[D](w)[in.d[0]], &registers[A](w)[in.s[0]], &registers[B](w)[in.s[1]], &registers[C](w)[in.s[2]]
-		for l := range d {
-			if lanes>>l&1 == 1 {
-				d[l] = f(a[l], b[l], c[l])
-			}
+		for rest := lanes; rest != 0; rest &= rest - 1 {
+			l := bits.TrailingZeros32(rest) % warpSize
+			d[l] = f(a[l], b[l], c[l])
 		}
 	}}
 }

@@ -66,9 +66,7 @@ func (w *warp) row(in *instr, lanes uint32, n int, how access) []byte {
 		w.near = m
 	}
 	first := int(at - m.base)
-	for l := range warpSize {
-		m.touch(w, in, l, first+l*n, n, how)
-	}
+	m.touchRow(w, in, first, n, how)
 	return m.data[first : first+all]
 }
 
@@ -93,10 +91,7 @@ func loadLanes(w *warp, in *instr, lanes uint32) {
 		// If the first and the last lane may read the bytes, all lanes may. The shadow
 		// records only the last reader.
 		w.bytes(in, 0, n, reads)
-		b := w.bytes(in, warpSize-1, n, reads)
-		for l := range warpSize {
-			w.load(in, l, b)
-		}
+		w.loadAll(in, lanes, w.bytes(in, warpSize-1, n, reads))
 	} else {
 		for rest := lanes; rest != 0; rest &= rest - 1 {
 			l := bits.TrailingZeros32(rest)
@@ -137,6 +132,32 @@ func (w *warp) loadRow(in *instr, b []byte) {
 		for l := range to {
 			to[l] = binary.LittleEndian.Uint32(from[4*l*len(in.d):])
 		}
+	}
+}
+
+// loadAll loads the registers of all given lanes from the same bytes.
+func (w *warp) loadAll(in *instr, lanes uint32, b []byte) {
+	first := bits.TrailingZeros32(lanes)
+	w.load(in, first, b)
+	for _, d := range in.defs {
+		if d.bank == longs {
+			spread(&w.l[d.index], lanes, w.l[d.index][first])
+		} else {
+			spread(&w.w[d.index], lanes, w.w[d.index][first])
+		}
+	}
+}
+
+// spread sets the given lanes of register r to v.
+func spread[T lane](r *[warpSize]T, lanes uint32, v T) {
+	if lanes == full {
+		for l := range r {
+			r[l] = v
+		}
+		return
+	}
+	for rest := lanes; rest != 0; rest &= rest - 1 {
+		r[bits.TrailingZeros32(rest)%warpSize] = v
 	}
 }
 

@@ -115,6 +115,7 @@ func (d *Device) Launch(k *Kernel, c Config, args []byte) (err error) {
 			err = f
 		}
 	}()
+	k.prepare(d.options)
 	d.interval++
 	size := k.program.SharedBytes
 	if k.program.Dynamic != "" {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"time"
@@ -239,12 +240,8 @@ func (d *Device) lines(x Matrix, how access, f func(b []byte, first, step int)) 
 // matrix reads x, or its transpose if trans is set, and returns its elements row
 // by row.
 func (d *Device) matrix(x Matrix, trans bool) ([]float64, error) {
-	out, size := make([]float64, x.Rows*x.Cols), x.Type.Size()
-	err := d.lines(x, reads, func(b []byte, at, step int) {
-		for ; len(b) > 0; b, at = b[size:], at+step {
-			out[at] = float64(load(x.Type, b))
-		}
-	})
+	out := make([]float64, x.Rows*x.Cols)
+	err := d.lines(x, reads, func(b []byte, at, step int) { loadLine(x.Type, out, b, at, step) })
 	if err != nil || !trans {
 		return out, err
 	}
@@ -253,6 +250,24 @@ func (d *Device) matrix(x Matrix, trans bool) ([]float64, error) {
 		turned[i%x.Cols*x.Rows+i/x.Cols] = v
 	}
 	return turned, nil
+}
+
+// loadLine decodes the elements in b to out[at], out[at+step], ….
+func loadLine(t DataType, out []float64, b []byte, at, step int) {
+	switch t {
+	case Float32:
+		for ; len(b) >= 4; b, at = b[4:], at+step {
+			out[at] = float64(f32(binary.LittleEndian.Uint32(b)))
+		}
+	case BFloat16:
+		for ; len(b) >= 2; b, at = b[2:], at+step {
+			out[at] = float64(f32(uint32(binary.LittleEndian.Uint16(b)) << 16))
+		}
+	default:
+		for size := t.Size(); len(b) > 0; b, at = b[size:], at+step {
+			out[at] = float64(load(t, b))
+		}
+	}
 }
 
 // store rounds the elements v, given row by row, to the type of x and stores them

@@ -13,8 +13,11 @@ type memory struct {
 
 func newMemory(name string, base uint64, size int) *memory {
 	m := &memory{name: name, base: base, data: make([]byte, size), shadow: make([]chunk, (size+chunkSize-1)/chunkSize)}
-	for i := range m.data {
-		m.data[i] = 0xff // NaN in every floating-point type
+	if size > 0 {
+		m.data[0] = 0xff // NaN in every floating-point type
+		for done := 1; done < size; done *= 2 {
+			copy(m.data[done:], m.data[:done])
+		}
 	}
 	return m
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"pretext/trainer/cuda/ptx"
 )
@@ -124,6 +125,59 @@ func compile(k *ptx.Kernel) (*program, error) {
 		p.preset[words][p.named[s].index] = full
 	}
 	return p, nil
+}
+
+// clone returns a copy of p that was never launched.
+func (p *program) clone() *program {
+	c := *p
+	c.code = slices.Clone(p.code)
+	return &c
+}
+
+// A cache keeps the programs of the texts that were loaded last. Programs of a cache are never
+// launched: a launch needs a clone.
+type cache struct {
+	mu    sync.Mutex
+	texts []compiledText // the one used last comes last
+}
+
+type compiledText struct {
+	text     string
+	programs []*program
+}
+
+// cachedTexts is more than pretext has modules in all types, so that a process that opens one
+// device after the other compiles each module once.
+const cachedTexts = 32
+
+var compiled cache
+
+// load returns the programs of the kernels in text.
+func (c *cache) load(text string) ([]*program, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.IndexFunc(c.texts, func(t compiledText) bool { return t.text == text }); i >= 0 {
+		found := c.texts[i]
+		c.texts = append(slices.Delete(c.texts, i, i+1), found)
+		return found.programs, nil
+	}
+	parsed, err := ptx.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	t := compiledText{text: text}
+	for _, k := range parsed.Kernels {
+		p, err := compile(k)
+		if err != nil {
+			return nil, err
+		}
+		t.programs = append(t.programs, p)
+	}
+	c.texts = append(c.texts, t)
+	if len(c.texts) > cachedTexts {
+		c.texts = slices.Delete(c.texts, 0, 1)
+	}
+	return t.programs, nil
 }
 
 // fresh returns a new register in bank b.

@@ -12,42 +12,76 @@ const (
 
 // touch records in the shadow that a lane accesses the n bytes at offset at, which must be
 // inside of m. It raises a fault for a race, for a read of bytes that were never written, and
-// for bytes of a pending cp.async. Usually all earlier accesses are complete (see
-// [block.past]); for the other cases it calls beforeRead and beforeWrite.
+// for bytes of a pending cp.async.
 func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
-	cells, b := m.cells(at, n), w.block
-	me, mine := uint16(w.id*warpSize+lane), uint32(1)<<w.id
-	if m != b.shared {
-		in.counts.moved(cells, n/len(cells), b.launch, how)
+	m.touchCells(w, in, m.cells(at, n), place{lane, at, n}, how)
+}
+
+// touchRow is touch for all lanes of a warp, which access n adjacent bytes each from the offset
+// at, a multiple of n, in the order of the lanes.
+func (m *memory) touchRow(w *warp, in *instr, at, n int, how access) {
+	for lane := 0; lane < warpSize; {
+		part := min(warpSize-lane, (chunkSize-at%chunkSize)/n) // lanes whose bytes are in this chunk
+		k := &m.shadow[at/chunkSize]
+		if k.cells == nil || (at|n)&(1<<k.grain-1) != 0 {
+			k.refine(at | n)
+		}
+		first := at % chunkSize
+		m.touchCells(w, in, k.cells[first>>k.grain:(first+part*n)>>k.grain], place{lane, at, n}, how)
+		lane, at = lane+part, at+part*n
 	}
+}
+
+// touchCells records an access to cells of one chunk, by the lane of p and those after it, each
+// to as many bytes as p has; p is the place of the first. Usually all earlier accesses are
+// complete (see [block.past]); for the other cases it calls beforeRead and beforeWrite.
+func (m *memory) touchCells(w *warp, in *instr, cells []cell, p place, how access) {
+	b := w.block
+	if m != b.shared {
+		in.counts.moved(cells, 1<<m.shadow[p.at/chunkSize].grain, b.launch, how)
+	}
+	each := p.n >> m.shadow[p.at/chunkSize].grain // cells of a lane
+	for ; len(cells) > 0; cells = cells[each:] {
+		if how == reads {
+			m.touchRead(w, in, cells[:each], p)
+		} else {
+			m.touchWrite(w, in, cells[:each], p, how)
+		}
+		p.lane, p.at = p.lane+1, p.at+p.n
+	}
+}
+
+// touchRead records that the cells of p are read.
+func (m *memory) touchRead(w *warp, in *instr, cells []cell, p place) {
+	b, me, mine := w.block, uint16(w.id*warpSize+p.lane), uint32(1)<<w.id
 	for i := range cells {
 		c := &cells[i]
-		if how == reads {
-			if c.wrote == 0 || !b.past(c.wrote) || c.flags&(asyncPending|scratch) != 0 {
-				m.beforeRead(w, in, place{lane, at, n}, c)
-			}
-			if c.read != b.interval {
-				// Keep the previous read if its work may run at the same time as this work.
-				if c.read < b.first && (c.read >= b.launch || c.other < b.unordered) {
-					c.other = c.read
-				}
-				c.read, c.readers = b.interval, 0
-			}
-			c.readers |= mine
-			c.rThread, c.rSync = me, w.syncs
-			continue
+		if c.wrote == 0 || c.flags&(asyncPending|scratch) != 0 || !b.past(c.wrote) {
+			m.beforeRead(w, in, p, c)
 		}
+		if c.read != b.interval {
+			// Keep the previous read if its work may run at the same time as this work.
+			if c.read < b.first && (c.read >= b.launch || c.other < b.unordered) {
+				c.other = c.read
+			}
+			c.read, c.readers = b.interval, 0
+		}
+		c.readers |= mine
+		c.rThread, c.rSync = me, w.syncs
+	}
+}
+
+// touchWrite records that the cells of p are written.
+func (m *memory) touchWrite(w *warp, in *instr, cells []cell, p place, how access) {
+	b, me, mine := w.block, uint16(w.id*warpSize+p.lane), uint32(1)<<w.id
+	flags := [...]uint8{writes: 0, updates: atomicWrite, copies: asyncPending}[how]
+	for i := range cells {
+		c := &cells[i]
 		again := c.read == b.interval && c.rThread == me && c.readers == mine
 		if how != writes || c.flags != 0 || !b.past(c.wrote) || !again && !b.past(c.read) || !b.past(c.other) {
-			m.beforeWrite(w, in, place{lane, at, n}, c, how)
+			m.beforeWrite(w, in, p, c, how)
 		}
-		c.wrote, c.wSync, c.wThread, c.flags = b.interval, w.syncs, me, 0
-		switch how {
-		case updates:
-			c.flags = atomicWrite
-		case copies:
-			c.flags = asyncPending
-		}
+		c.wrote, c.wSync, c.wThread, c.flags = b.interval, w.syncs, me, flags
 	}
 }
 

@@ -304,34 +304,42 @@ func (d *Device) bytes(p Pointer, n int, how access, name string) ([]byte, error
 		d.others[name] = counts
 	}
 	for first, cells := range m.pieces(at, n) {
-		counts.moved(cells, 1<<m.shadow[first/chunkSize].grain, d.interval, how)
-		place := func(i int) string { return m.place(first + i<<m.shadow[first/chunkSize].grain) }
-		for i := range cells {
-			c := &cells[i]
-			before := []uint32{c.wrote, c.read, c.other}
-			if how != writes {
-				before = before[:1]
-			}
-			for _, interval := range before {
-				if other := d.conflict(interval); other != nil {
-					return nil, fault(RaceInStreams, "%s: %s in another stream", place(i), other.name)
-				}
-			}
-			if how == writes {
-				*c = cell{wrote: d.interval}
-				continue
-			}
-			if c.wrote == 0 {
-				return nil, fault(Unwritten, "%s", place(i))
-			}
-			if c.flags&scratch != 0 {
-				return nil, fault(Unwritten, "%s: a matrix product used it as its workspace", place(i))
-			}
-			if d.unordered == 0 || c.other < d.unordered {
-				c.other = c.read
-			}
-			c.read = d.interval
+		size := 1 << m.shadow[first/chunkSize].grain
+		counts.moved(cells, size, d.interval, how)
+		if i, kind, detail := d.access(cells, how); kind != "" {
+			return nil, fault(kind, "%s%s", m.place(first+i*size), detail)
 		}
 	}
 	return m.data[at : at+n], nil
+}
+
+// access records an access by the running copy or matrix product in cells. If it races with
+// another stream, or reads what was never written, access returns the index of the first such
+// cell, the kind of the fault and what the fault says after the place.
+func (d *Device) access(cells []cell, how access) (i int, kind Kind, detail string) {
+	for i := range cells {
+		c := &cells[i]
+		other := d.conflict(c.wrote)
+		if other == nil && how == writes {
+			if other = d.conflict(c.read); other == nil {
+				other = d.conflict(c.other)
+			}
+		}
+		switch {
+		case other != nil:
+			return i, RaceInStreams, ": " + other.name + " in another stream"
+		case how == writes:
+			*c = cell{wrote: d.interval}
+			continue
+		case c.wrote == 0:
+			return i, Unwritten, ""
+		case c.flags&scratch != 0:
+			return i, Unwritten, ": a matrix product used it as its workspace"
+		}
+		if d.unordered == 0 || c.other < d.unordered {
+			c.other = c.read
+		}
+		c.read = d.interval
+	}
+	return 0, "", ""
 }
