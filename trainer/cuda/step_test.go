@@ -127,7 +127,7 @@ func TestStepsAreThoseOfTheCPU(t *testing.T) {
 			p := openPair(t, back, c.config, h, o)
 			start := values(t, p.cpu, trainer.Weights)
 			r := rand.New(rand.NewPCG(1, 2))
-			for step := range share(3, 5) {
+			for step := range share(2, 5) {
 				batches := []*trainer.Batch{ragged(r, c.config, 5, 31, 2), ragged(r, c.config, 66), ragged(r, c.config, 1, 17, 9)}
 				checkStep(t, p, batches, step)
 			}

@@ -54,7 +54,7 @@ func TestPassesOfALayer(t *testing.T) {
 	for _, way := range []struct {
 		ways string
 		most float64 // passes of kernels outside of products and attention
-	}{{fused, 22}, {plain, 50}} {
+	}{{fused, 22}, {plain, 50}}[:share(1, 2)] {
 		c.Layers = 2
 		two := trafficOf(t, c, batch, way.ways)
 		c.Layers = 3

@@ -226,14 +226,20 @@ type Counts struct {
 
 // moved adds an access to cells of so many bytes each, by work that began in the interval first.
 func (c *Counts) moved(cells []cell, bytes int, first uint32, how access) {
+	unwritten, untouched := 0, 0
 	for i := range cells {
-		fresh := cells[i].wrote < first
-		if fresh && how != reads {
-			c.Written += uint64(bytes)
+		if cells[i].wrote < first {
+			unwritten++
+			if cells[i].read < first {
+				untouched++
+			}
 		}
-		if fresh && cells[i].read < first && (how == reads || how == updates) {
-			c.Read += uint64(bytes)
-		}
+	}
+	if how != reads {
+		c.Written += uint64(unwritten * bytes)
+	}
+	if how == reads || how == updates {
+		c.Read += uint64(untouched * bytes)
 	}
 }
 

@@ -108,68 +108,6 @@ func double2(f func(a, b float64) float64) form {
 	return twoSources(func(a, b uint64) uint64 { return b64(f(f64(a), f64(b))) })
 }
 
-// Most executed instructions are moves, float additions, products and
-// multiply-adds, and integer additions. Their forms are written out below, without
-// a function call per lane, for speed.
-
-func moveWord(w *warp, in *instr, lanes uint32) {
-	d, a := &w.w[in.d[0]], &w.w[in.s[0]]
-	if lanes == full {
-		*d = *a
-		return
-	}
-	for l := range d {
-		if lanes>>l&1 == 1 {
-			d[l] = a[l]
-		}
-	}
-}
-
-func addFloat(w *warp, in *instr, lanes uint32) {
-	d, a, b := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
-	for l := range d {
-		if lanes>>l&1 == 1 {
-			d[l] = b32(f32(a[l]) + f32(b[l]))
-		}
-	}
-}
-
-func mulFloat(w *warp, in *instr, lanes uint32) {
-	d, a, b := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
-	for l := range d {
-		if lanes>>l&1 == 1 {
-			d[l] = b32(f32(a[l]) * f32(b[l]))
-		}
-	}
-}
-
-func fmaFloat(w *warp, in *instr, lanes uint32) {
-	d, a, b, c := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.w[in.s[2]]
-	for l := range d {
-		if lanes>>l&1 == 1 {
-			d[l] = b32(fma32(f32(a[l]), f32(b[l]), f32(c[l])))
-		}
-	}
-}
-
-func addLong(w *warp, in *instr, lanes uint32) {
-	d, a, b := &w.l[in.d[0]], &w.l[in.s[0]], &w.l[in.s[1]]
-	for l := range d {
-		if lanes>>l&1 == 1 {
-			d[l] = a[l] + b[l]
-		}
-	}
-}
-
-func addWord(w *warp, in *instr, lanes uint32) {
-	d, a, b := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
-	for l := range d {
-		if lanes>>l&1 == 1 {
-			d[l] = a[l] + b[l]
-		}
-	}
-}
-
 var moveLong = oneSource(func(a uint64) uint64 { return a })
 
 var moves = map[string]form{
@@ -196,7 +134,7 @@ var integers = map[string]form{
 	"mad.lo.u32":   threeSources(func(a, b, c uint32) uint32 { return a*b + c }),
 	"mad.lo.s64":   threeSources(func(a, b, c uint64) uint64 { return a*b + c }),
 	"mul.wide.s32": twoSources(func(a, b uint32) uint64 { return uint64(int64(int32(a)) * int64(int32(b))) }),
-	"mul.wide.u32": twoSources(func(a, b uint32) uint64 { return uint64(a) * uint64(b) }),
+	"mul.wide.u32": {"lww", wideWord},
 	"mul.wide.u16": twoSources(func(a, b uint32) uint32 { return a & 0xffff * (b & 0xffff) }),
 	"mul.wide.s16": twoSources(func(a, b uint32) uint32 { return uint32(int32(int16(a)) * int32(int16(b))) }),
 	"mad.wide.s32": threeSources(func(a, b uint32, c uint64) uint64 { return uint64(int64(int32(a))*int64(int32(b))) + c }),
@@ -258,7 +196,7 @@ func rcp(x float64) float64   { return 1 / x }
 var floats = map[string]form{
 	"add.f32": {"www", addFloat}, "add.rn.f32": {"www", addFloat}, "mul.f32": {"www", mulFloat}, "mul.rn.f32": {"www", mulFloat},
 	"fma.rn.f32": {"wwww", fmaFloat},
-	"sub.f32":    float2(func(a, b float32) float32 { return a - b }),
+	"sub.f32":    {"www", subFloat},
 	"sub.rn.f32": float2(func(a, b float32) float32 { return a - b }),
 	"div.rn.f32": float2(func(a, b float32) float32 { return a / b }),
 	"min.f32":    float2(func(a, b float32) float32 { return minmax(a, b, func(a, b float32) float32 { return min(a, b) }) }),
@@ -280,8 +218,8 @@ var doubles = map[string]form{
 }
 
 var bitwise = map[string]form{
-	"and.b32": twoSources(func(a, b uint32) uint32 { return a & b }), "or.b32": twoSources(func(a, b uint32) uint32 { return a | b }),
-	"xor.b32": twoSources(func(a, b uint32) uint32 { return a ^ b }), "not.b32": oneSource(func(a uint32) uint32 { return ^a }),
+	"and.b32": {"www", andWord}, "or.b32": twoSources(func(a, b uint32) uint32 { return a | b }),
+	"xor.b32": {"www", xorWord}, "not.b32": oneSource(func(a uint32) uint32 { return ^a }),
 	"and.b16": twoSources(func(a, b uint32) uint32 { return a & b & 0xffff }), "or.b16": twoSources(func(a, b uint32) uint32 { return (a | b) & 0xffff }),
 	"xor.b16": twoSources(func(a, b uint32) uint32 { return (a ^ b) & 0xffff }),
 	"and.b64": twoSources(func(a, b uint64) uint64 { return a & b }), "or.b64": twoSources(func(a, b uint64) uint64 { return a | b }),

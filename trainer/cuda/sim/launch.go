@@ -28,6 +28,7 @@ type block struct {
 	args     []byte
 	shared   *memory
 	warps    []*warp
+	list     []*warp // see ready
 
 	index     int // position in the grid, counted along x first
 	at        Dim
@@ -173,14 +174,16 @@ func (b *block) run(index int) {
 // at all places in the code; with long turns, choosing a warp costs less time.
 const turnLength = 100
 
-// ready returns the warps that have not ended and do not wait at a barrier.
+// ready returns the warps that have not ended and do not wait at a barrier. The result is valid
+// until the next call.
 func (b *block) ready() []*warp {
-	var ready []*warp
+	ready := b.list[:0]
 	for _, w := range b.warps {
 		if !w.done() && w.barrier < 0 {
 			ready = append(ready, w)
 		}
 	}
+	b.list = ready
 	return ready
 }
 

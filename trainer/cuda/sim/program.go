@@ -49,12 +49,16 @@ type instr struct {
 	d, s    []int32 // destination and source registers: indices in the banks of defs and uses
 	uses    []register
 	defs    []register
-	offset  int64 // constant part of the address, in bytes
-	size    int   // bytes of one element in memory
-	extra   int   // flags and constants whose meaning depends on run
-	target  int32 // index of the instruction that a branch jumps to
-	source  ptx.Source
-	counts  Counts
+
+	guardSet         int32 // places of guard, uses and defs; see program.place
+	usesSet, defsSet []int32
+
+	offset int64 // constant part of the address, in bytes
+	size   int   // bytes of one element in memory
+	extra  int   // flags and constants whose meaning depends on run
+	target int32 // index of the instruction that a branch jumps to
+	source ptx.Source
+	counts Counts
 }
 
 // A program is a kernel compiled for the simulator.
@@ -66,9 +70,9 @@ type program struct {
 	constants [2]map[uint64]int32 // index of the register for each constant, in words and in longs
 	arrays    map[string]int      // addresses of arrays in shared memory, by name
 	params    map[string]ptx.Variable
-	preset    [3][]uint32 // for each bank and register: full if it is set from the start, otherwise 0
-	warps     []*warp     // warps of the previous launch, for reuse
-	exact     int         // number of products that are kept without rounding; see contract
+	preset    []uint32 // for each register (see place): full if it is set from the start, otherwise 0
+	warps     []*warp  // warps of the previous launch, for reuse
+	exact     int      // number of products that are kept without rounding; see contract
 }
 
 // sharedBase is the address of the first byte of shared memory. It is not 0, so
@@ -113,18 +117,42 @@ func compile(k *ptx.Kernel) (*program, error) {
 			return nil, fmt.Errorf("kernel %s: line %d: %s: %w", k.Name, k.Code[i].Line, k.Code[i], err)
 		}
 	}
-	for i, n := range p.size {
-		p.preset[i] = make([]uint32, n)
+	p.placeAll()
+	return p, nil
+}
+
+// place returns the index of a register among those of all banks.
+func (p *program) place(r register) int32 {
+	at := r.index
+	for b := range r.bank {
+		at += int32(p.size[b])
 	}
-	for i, constants := range p.constants {
-		for _, r := range constants {
-			p.preset[i][r] = full
+	return at
+}
+
+// placeAll fills in what needs the places of registers: all registers must be known.
+func (p *program) placeAll() {
+	p.preset = make([]uint32, p.size[words]+p.size[longs]+p.size[predicates])
+	for b, constants := range p.constants {
+		for _, i := range constants {
+			p.preset[p.place(register{bank(b), i})] = full
 		}
 	}
 	for _, s := range special {
-		p.preset[words][p.named[s].index] = full
+		p.preset[p.place(p.named[s])] = full
 	}
-	return p, nil
+	for i := range p.code {
+		in := &p.code[i]
+		if in.guard >= 0 {
+			in.guardSet = p.place(register{predicates, in.guard})
+		}
+		for _, r := range in.uses {
+			in.usesSet = append(in.usesSet, p.place(r))
+		}
+		for _, r := range in.defs {
+			in.defsSet = append(in.defsSet, p.place(r))
+		}
+	}
 }
 
 // clone returns a copy of p that was never launched.

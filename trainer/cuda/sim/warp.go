@@ -25,7 +25,7 @@ type warp struct {
 
 	exact [][warpSize]float64 // products without rounding; see program.contract
 
-	isSet [3][]uint32 // for each bank and register, the mask of lanes that have set it
+	isSet []uint32 // for each register, the mask of lanes that have set it; see program.place
 
 	groups  []group // by rising pc; empty once all lanes have returned
 	live    uint32  // mask of the lanes that have not returned
@@ -46,9 +46,7 @@ type group struct {
 
 func newWarp(p *program, id int) *warp {
 	w := &warp{id: id, w: make([][warpSize]uint32, p.size[words]), l: make([][warpSize]uint64, p.size[longs]), p: make([]uint32, p.size[predicates]), exact: make([][warpSize]float64, p.exact)}
-	for i := range w.isSet {
-		w.isSet[i] = make([]uint32, p.size[i])
-	}
+	w.isSet = make([]uint32, len(p.preset))
 	for v, r := range p.constants[words] {
 		for l := range w.w[r] {
 			w.w[r][l] = uint32(v)
@@ -87,9 +85,7 @@ func (w *warp) fill(name string, f func(thread int) int) {
 // start resets the warp for a new block with the given number of threads.
 func (w *warp) start(threads int) {
 	b := w.block
-	for i := range w.isSet {
-		copy(w.isSet[i], b.program.preset[i])
-	}
+	copy(w.isSet, b.program.preset)
 	w.fill("%ctaid.x", func(int) int { return b.at.X })
 	w.fill("%ctaid.y", func(int) int { return b.at.Y })
 	w.fill("%ctaid.z", func(int) int { return b.at.Z })
@@ -142,8 +138,8 @@ func (w *warp) runGroup(most int) int {
 			if in.negate {
 				v = ^v
 			}
-			if mask&^w.isSet[predicates][in.guard] != 0 {
-				w.fault(in, UnsetRegister, bits.TrailingZeros32(mask&^w.isSet[predicates][in.guard]), "the guard predicate was never set")
+			if have := w.isSet[in.guardSet]; mask&^have != 0 {
+				w.fault(in, UnsetRegister, bits.TrailingZeros32(mask&^have), "the guard predicate was never set")
 			}
 			lanes &= v
 		}
@@ -152,8 +148,8 @@ func (w *warp) runGroup(most int) int {
 			if lanes != 0 {
 				w.checkSet(in, lanes)
 				in.run(w, in, lanes)
-				for _, d := range in.defs {
-					w.isSet[d.bank][d.index] |= lanes
+				for _, d := range in.defsSet {
+					w.isSet[d] |= lanes
 				}
 			}
 			continue
@@ -187,8 +183,8 @@ func (w *warp) runGroup(most int) int {
 // checkSet raises a fault if an instruction reads a register that was never set in
 // one of the given lanes.
 func (w *warp) checkSet(in *instr, lanes uint32) {
-	for _, u := range in.uses {
-		if have := w.isSet[u.bank][u.index]; have&lanes != lanes {
+	for _, u := range in.usesSet {
+		if have := w.isSet[u]; have&lanes != lanes {
 			w.fault(in, UnsetRegister, bits.TrailingZeros32(lanes&^have), "a source register was never set")
 		}
 	}
