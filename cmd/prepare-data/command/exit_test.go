@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,17 +36,10 @@ func TestAdviceFitsTheCause(t *testing.T) {
 
 // A line that is not JSON is answered by an error, and the next line is still split.
 func TestSentencesOfLinesAreSplit(t *testing.T) {
-	var out bytes.Buffer
-	root := NewRoot()
-	root.SetIn(strings.NewReader(`{"text":"One. Two.","lang":"de"}` + "\n" + `{"text":` + "\n" + `{"text":"One. Two."}` + "\n"))
-	root.SetOut(&out)
-	root.SetArgs([]string{"sentences", "--jsonl"})
-	if err := root.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(out.String(), "\n")
-	for i, want := range []string{`{"sentences":["One.","Two."]}`, `{"error":"`, `{"sentences":["One.","Two."]}`, ""} {
-		if !strings.HasPrefix(lines[i], want) || (want == "") != (lines[i] == "") {
+	input := `{"text":"One. Two.","lang":"de"}` + "\n" + `{"text":` + "\n" + `{"text":"One. Two."}` + "\n"
+	lines := filtered(t, input, "sentences", "--jsonl")
+	for i, want := range []string{`{"sentences":["One.","Two."]}`, `{"error":"`, `{"sentences":["One.","Two."]}`} {
+		if !strings.HasPrefix(lines[i], want) {
 			t.Errorf("line %d: got %q, want %q", i+1, lines[i], want)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,59 +22,74 @@ import (
 
 func newText() *cobra.Command {
 	var jsonl bool
-	var title, lang string
+	var page textOfPage
 	var templates []string
 	opts := wikitext.DefaultOptions()
 	cmd := &cobra.Command{
 		Use:   "text",
 		Short: "Filter: wikitext of a page to plain text",
 		Long: `Reads the wikitext of one page and writes its plain text.
-With --jsonl, each input line is {"wikitext": …} with an optional "title" and
-"lang", and each output line is {"text": …}.`,
+With --jsonl, each input line is {"wikitext": …} with an optional "title", "lang"
+and "wiki", the name of its wiki, such as dewiktionary, and each output line is
+{"text": …}. What a line does not say is taken from the flags.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opts.Validate(); err != nil {
 				return misuse(err)
 			}
+			if page.Wiki != "" && !wikiForm().MatchString(page.Wiki) {
+				return usagef("--wiki-name %q: not the name of a wiki, such as dewiktionary", page.Wiki)
+			}
 			var err error
 			if opts.Rendering, err = readTemplates(cmd.Context(), templates); err != nil {
 				return err
 			}
-			holds := func(f *rendering.File) bool { return f.HoldsFor(lang, "") }
-			if jsonl { // each line has its own language
-				holds = func(f *rendering.File) bool {
-					return slices.ContainsFunc(f.Scopes(), func(scope string) bool { return wiki.LanguageOf(scope) == "" })
+			if !jsonl { // of lines, each may be of another wiki
+				given := page.on(textOfPage{})
+				holds := func(f *rendering.File) bool { return f.HoldsFor(given.Lang, given.Wiki) }
+				if err := checkEffect(opts.Rendering, holds, "the page: give another --language or --wiki-name"); err != nil {
+					return err
 				}
 			}
-			if err := checkEffect(opts.Rendering, holds, "the page, of which only the language is known: give another --language"); err != nil {
-				return err
-			}
-			s := wikitext.NewScanner(opts)
-			type in struct{ Wikitext, Title, Lang string }
-			type out struct {
-				Text string `json:"text"`
-			}
-			convert := func(v in) (out, error) {
-				page := wikitext.Page{Title: v.Title, Lang: v.Lang}
-				return out{string(s.AppendText(nil, []byte(v.Wikitext), page))}, nil
-			}
-			if jsonl {
-				return filterLines(cmd, convert)
-			}
-			src, err := io.ReadAll(cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			text := s.AppendText(nil, src, wikitext.Page{Title: title, Lang: lang})
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", text)
-			return err
+			return page.run(cmd, wikitext.NewScanner(opts), jsonl)
 		},
 	}
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write one JSON object per line")
-	cmd.Flags().StringVar(&title, "title", "", "title of the page")
-	cmd.Flags().StringVar(&lang, "language", "", "language of the page")
+	cmd.Flags().StringVar(&page.Title, "title", "", "title of the page")
+	cmd.Flags().StringVar(&page.Lang, "language", "", "language of the page; default: that of the wiki")
+	cmd.Flags().StringVar(&page.Wiki, "wiki-name", "", "name of the wiki, such as dewiktionary")
 	addTemplates(cmd.Flags(), &templates)
 	return cmd
+}
+
+// textOfPage is the input of text: a page. The flags are one without wikitext.
+type textOfPage struct{ Wikitext, Title, Lang, Wiki string }
+
+// on returns the page of a line, with what the line does not say from the flags.
+func (p textOfPage) on(line textOfPage) wikitext.Page {
+	name := cmp.Or(line.Wiki, p.Wiki)
+	return wikitext.Page{Title: cmp.Or(line.Title, p.Title), Wiki: name, Lang: cmp.Or(line.Lang, p.Lang, wiki.LanguageOf(name))}
+}
+
+// run converts the page, or with jsonl the pages, on standard input.
+func (p textOfPage) run(cmd *cobra.Command, s *wikitext.Scanner, jsonl bool) error {
+	type out struct {
+		Text string `json:"text"`
+	}
+	if jsonl {
+		return filterLines(cmd, func(line textOfPage) (out, error) {
+			if line.Wiki != "" && !wikiForm().MatchString(line.Wiki) {
+				return out{}, fmt.Errorf("wiki %q: not the name of a wiki, such as dewiktionary", line.Wiki)
+			}
+			return out{string(s.AppendText(nil, []byte(line.Wikitext), p.on(line)))}, nil
+		})
+	}
+	src, err := io.ReadAll(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", s.AppendText(nil, src, p.on(textOfPage{})))
+	return err
 }
 
 // sentencesOptions are the flags of sentences.

@@ -1,0 +1,42 @@
+package command
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// filtered runs a command on standard input and returns its lines.
+func filtered(t *testing.T, input string, args ...string) []string {
+	t.Helper()
+	var out bytes.Buffer
+	root := NewRoot()
+	root.SetIn(strings.NewReader(input))
+	root.SetOut(&out)
+	root.SetArgs(args)
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+// The rules of a wiki hold for its pages only; a line may name another wiki or language
+// than the flags.
+func TestTextOfAPageOfANamedWiki(t *testing.T) {
+	const suffix, mountain = `From {{suffix|en|morn|ing}}.`, `It is {{Höhe|1234|DE-NN}} high.`
+	rules := "From morn + -ing."
+	if got := filtered(t, suffix, "text", "--wiki-name", "enwiktionary"); got[0] != rules {
+		t.Errorf("got %q, want %q", got, rules)
+	}
+	if got := filtered(t, mountain, "text", "--wiki-name", "dewiki"); got[0] != "It is 1.234 m ü. NN high." {
+		t.Errorf("got %q: the wiki has a language", got)
+	}
+	input := `{"wikitext":"` + suffix + `"}` + "\n" + `{"wikitext":"` + suffix + `","wiki":"enwiki"}` + "\n" +
+		`{"wikitext":"` + suffix + `","wiki":"../x"}` + "\n" + `{"wikitext":"` + mountain + `","lang":"de"}` + "\n"
+	got := filtered(t, input, "text", "--jsonl", "--wiki-name", "enwiktionary")
+	for i, want := range []string{`{"text":"` + rules + `"}`, `{"text":"From."}`, `{"error":"wiki \"../x\": not the name of a wiki, such as dewiktionary"}`, `{"text":"It is 1.234 m ü. NN high."}`} {
+		if i >= len(got) || got[i] != want {
+			t.Errorf("line %d: got %q, want %q", i+1, got, want)
+		}
+	}
+}
