@@ -22,10 +22,21 @@ const (
 func (e *Example) Append(dst []byte) []byte { return e.AppendForm(dst, Pairs) }
 
 // AppendForm is [Example.Append] for any form: it writes only the features of f.
+//
+// The sizes in front of the values are known when these are packed. So it packs them behind
+// the place where they belong, with room for everything else before them, and then moves
+// them to it, one list after the other.
 func (e *Example) AppendForm(dst []byte, f Form) []byte {
+	room := headBytes + 4*len(e.MaskedLMWeights)
+	for _, p := range f.Lists() {
+		room += headBytes + len(p.Name())
+	}
+	start := len(dst)
+	dst = slices.Grow(dst, room)[:start+room]
+
 	one := [1]int32{e.NextSentenceLabel}
-	var ints [len(lists)]intList
 	floats := listLayout(MaskedLMWeights, 4*len(e.MaskedLMWeights))
+	var ints [len(lists)]layout
 	body := 0
 	for _, p := range f.Lists() {
 		if p == weights {
@@ -36,21 +47,29 @@ func (e *Example) AppendForm(dst []byte, f Form) []byte {
 		if at := e.ints(p); at != nil {
 			values = *at
 		}
-		ints[p] = newIntList(p.Name(), values)
+		n := len(dst)
+		dst = AppendPacked(dst, values)
+		ints[p] = listLayout(p.Name(), len(dst)-n)
 		body += nested(ints[p].entry)
 	}
 
-	dst = slices.Grow(dst, nested(body)+spareBytes)
-	dst = appendTag(dst, tagFirst, body)
+	packed := dst[start+room:] // of all lists
+	dst = appendTag(dst[:start], tagFirst, body)
 	for _, p := range f.Lists() {
 		if p == weights {
 			dst = appendFloats(dst, floats, e.MaskedLMWeights)
 			continue
 		}
-		dst = ints[p].append(dst)
+		l := &ints[p]
+		dst = append(l.appendOpen(dst, tagInts), packed[:l.packed]...)
+		packed = packed[l.packed:]
 	}
 	return dst
 }
+
+// headBytes is no less than the bytes before the values of a list, without its name: five
+// tags with a length each. They are more than what is before all lists.
+const headBytes = 5 * (1 + binary.MaxVarintLen64)
 
 // A layout holds the sizes in bytes of the nested parts of a map entry: the
 // packed values, the list message that contains them, the Feature that contains
@@ -104,30 +123,6 @@ func appendFloats(dst []byte, l layout, values []float32) []byte {
 	return dst
 }
 
-// An intList is an int64 feature with the sizes that its encoding needs.
-type intList struct {
-	layout
-	values []int32
-	short  bool // all values are below shortLimit
-}
-
-func newIntList(name string, values []int32) intList {
-	size, all := len(values), uint32(0)
-	for _, signed := range values {
-		v := uint32(signed)
-		second, third := further(v)
-		size += int(second + third)
-		all |= v
-	}
-	if all >= shortLimit {
-		size = 0
-		for _, v := range values {
-			size += uvarintBytes(uint64(int64(v))) // ten bytes for a negative value
-		}
-	}
-	return intList{layout: listLayout(name, size), values: values, short: all < shortLimit}
-}
-
 // shortLimit is the smallest value whose varint needs more than three bytes.
 // Ids of real vocabularies are far below it.
 const shortLimit = 1 << 21
@@ -139,43 +134,8 @@ func further(v uint32) (second, third uint32) {
 	return (0x7f - v) >> 31, (0x3fff - v) >> 31
 }
 
-// spareBytes is the number of bytes that append may overwrite after the end of its result.
+// spareBytes is the number of bytes that putShort may overwrite after the end of its result.
 const spareBytes = 3
-
-// append appends the whole map entry of l. dst must have capacity for the entry
-// and spareBytes more.
-func (l *intList) append(dst []byte) []byte {
-	dst = l.appendOpen(dst, tagInts)
-	switch {
-	case l.packed == len(l.values):
-		return appendBytes(dst, l.values)
-	case l.short:
-		return appendShort(dst, l.values, l.packed)
-	}
-	for _, v := range l.values {
-		dst = binary.AppendUvarint(dst, uint64(int64(v)))
-	}
-	return dst
-}
-
-// appendBytes appends values below 128, one byte each.
-func appendBytes(dst []byte, values []int32) []byte {
-	n := len(dst)
-	dst = dst[:n+len(values)]
-	out := dst[n:]
-	for i, v := range values {
-		out[i] = byte(v)
-	}
-	return dst
-}
-
-// appendShort appends the varints of values below shortLimit; size is their
-// total size.
-func appendShort(dst []byte, values []int32, size int) []byte {
-	n := len(dst)
-	at := putShort(dst[n:n+size+spareBytes], values)
-	return dst[:n+at]
-}
 
 // putShort writes the varints of values below shortLimit to out, which must be
 // spareBytes longer than the result, and returns the size of the result. For
