@@ -1,9 +1,9 @@
 package stage
 
 import (
-	"bufio"
 	"context"
 	"encoding/hex"
+	"io"
 	"runtime"
 
 	"pretext/internal/store"
@@ -15,14 +15,20 @@ import (
 type Output struct {
 	name   string
 	w      store.Writer
-	buf    *bufio.Writer
 	sum    *sumpair.Sum
 	n      int64
 	back   *background // nil unless the file is written in the background
 	idle   func() bool // reports whether a processor is free
 	others func() bool // reports whether other tasks are running
-	spare  []byte      // the buffer that was passed to sum.Share last; nil before
+	spare  []byte      // the buffer that was passed to Exchange last, if it was shared; nil before
+
+	pending []byte // data of Write that are not yet in the file; nil before the first
+	shared  []byte // the buffer that was pending before, and that sum may still read; nil before
+	failed  error  // the first error of writing, after which nothing is written
 }
+
+// pendingBytes is the capacity of the buffers of [Output.Write]. Larger pieces bypass them.
+const pendingBytes = 64 << 10
 
 // Create creates a file. [Env.Commit] makes the file visible; [Output.Abort] discards it.
 func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
@@ -30,9 +36,7 @@ func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Output{name: name, w: w, sum: s.job.sums.New(), idle: s.job.idle, others: s.job.several}
-	o.buf = bufio.NewWriterSize(hashed{o}, 64<<10) // larger pieces bypass the buffer
-	return o, nil
+	return &Output{name: name, w: w, sum: s.job.sums.New(), idle: s.job.idle, others: s.job.several}, nil
 }
 
 // idle reports whether a processor is free: there are fewer running tasks than the job
@@ -43,23 +47,74 @@ func (j *job) idle() bool { return len(j.gate) < min(cap(j.gate), runtime.GOMAXP
 // several reports whether several tasks are running.
 func (j *job) several() bool { return len(j.gate) > 1 }
 
-// hashed is the writer to which an Output's buffer is flushed. It writes and hashes the
-// data.
-type hashed struct{ *Output }
-
-func (h hashed) Write(p []byte) (int, error) {
-	n, err := h.w.Write(p)
-	h.sum.Write(p[:n])
-	h.n += int64(n)
-	return n, err
-}
-
 // Write appends p to the file.
-func (o *Output) Write(p []byte) (int, error) {
+func (o *Output) Write(p []byte) (n int, err error) {
 	if err := o.end(); err != nil {
 		return 0, err
 	}
-	return o.buf.Write(p)
+	for len(p) > cap(o.pending)-len(o.pending) {
+		k := 0
+		switch {
+		case len(o.pending) == 0 && len(p) >= pendingBytes:
+			k = len(p)
+			err = o.pass(p)
+		case o.pending == nil:
+			o.pending = make([]byte, 0, pendingBytes)
+		default:
+			k = cap(o.pending) - len(o.pending)
+			o.pending = append(o.pending, p[:k]...)
+			err = o.flush()
+		}
+		if err != nil {
+			return n, err
+		}
+		n, p = n+k, p[k:]
+	}
+	o.pending = append(o.pending, p...)
+	return n + len(p), nil
+}
+
+// flush writes what is pending. While other tasks are running, the sum of it waits for one of
+// theirs.
+func (o *Output) flush() error {
+	full := o.pending
+	if len(full) == 0 {
+		return o.failed
+	}
+	if o.idle() || !o.others() {
+		o.pending = full[:0]
+		return o.pass(full)
+	}
+	if o.shared == nil {
+		o.shared = make([]byte, 0, cap(full))
+	}
+	o.pending, o.shared = o.shared[:0], full
+	return o.passShared(full)
+}
+
+// pass writes and hashes p.
+func (o *Output) pass(p []byte) error {
+	o.sum.Write(o.put(p))
+	return o.failed
+}
+
+// passShared is pass, but p must not change before the sum is used again.
+func (o *Output) passShared(p []byte) error {
+	o.sum.Share(o.put(p))
+	return o.failed
+}
+
+// put writes p and returns what of it is in the file.
+func (o *Output) put(p []byte) []byte {
+	if o.failed != nil {
+		return nil
+	}
+	n, err := o.w.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	o.n, o.failed = o.n+int64(n), err
+	return p[:n]
 }
 
 // Exchange appends the buffer full to the file. It returns an empty buffer of the same
@@ -70,10 +125,10 @@ func (o *Output) Exchange(full []byte) (empty []byte, err error) {
 	if o.back == nil {
 		idle, others := o.idle(), o.others()
 		if !idle && !others {
-			_, err := o.buf.Write(full)
+			_, err := o.Write(full)
 			return full[:0], err
 		}
-		if err := o.buf.Flush(); err != nil {
+		if err := o.flush(); err != nil {
 			return full[:0], err
 		}
 		if !idle {
@@ -86,9 +141,7 @@ func (o *Output) Exchange(full []byte) (empty []byte, err error) {
 
 // share appends full to the file at once, and lets the sum wait for that of another task.
 func (o *Output) share(full []byte) (empty []byte, err error) {
-	n, err := o.w.Write(full)
-	o.n += int64(n)
-	o.sum.Share(full[:n])
+	err = o.passShared(full)
 	if empty = o.spare; empty == nil {
 		empty = make([]byte, 0, cap(full))
 	}
@@ -101,8 +154,9 @@ func (o *Output) Wait() error {
 	if err := o.end(); err != nil {
 		return err
 	}
+	err := o.flush()
 	o.sum.Settle()
-	return o.buf.Flush()
+	return err
 }
 
 // end stops the background goroutines and returns their error.

@@ -3,9 +3,14 @@ package stage
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"pretext/internal/store"
 	"pretext/records/tfrecord"
@@ -138,5 +143,76 @@ func TestAFileWrittenInTheBackgroundIsDiscarded(t *testing.T) {
 	o.Abort()
 	if err := o.w.Commit(); err == nil {
 		t.Error("a discarded file was committed")
+	}
+}
+
+// Two tasks that write at the same time, in pieces of any size, have the files and sums that
+// they have alone.
+func TestTasksThatWriteAtOnceHaveTheirOwnSums(t *testing.T) {
+	folder, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := &Env{Folder: folder, job: newJob(t.Context(), 2, new(Meter))}
+	var tasks errgroup.Group
+	for task := range 2 {
+		tasks.Go(func() error {
+			o, err := env.Create(t.Context(), strconv.Itoa(task))
+			if err != nil {
+				return err
+			}
+			others := 0
+			o.idle, o.others = func() bool { return false }, func() bool { others++; return others%50 > 0 }
+			random := rand.New(rand.NewPCG(1, uint64(task)))
+			var want bytes.Buffer
+			piece := make([]byte, 3*pendingBytes)
+			for range 3000 {
+				p := piece[:random.IntN(3000)]
+				if random.IntN(100) == 0 {
+					p = piece[:random.IntN(len(piece))]
+				}
+				for i := range p {
+					p[i] = byte(random.Uint32())
+				}
+				want.Write(p)
+				if n, err := o.Write(p); n != len(p) || err != nil {
+					return fmt.Errorf("%d of %d bytes: %w", n, len(p), err)
+				}
+			}
+			if err := errors.Join(o.Wait(), o.w.Commit()); err != nil {
+				return err
+			}
+			got, err := store.ReadFile(t.Context(), folder, strconv.Itoa(task))
+			if e := o.Entry(0, nil); err != nil || !bytes.Equal(got, want.Bytes()) || e.SHA256 != sharding.Hash(want.Bytes()) || e.Bytes != int64(want.Len()) {
+				return fmt.Errorf("%d bytes, want %d: %+v, %v", len(got), want.Len(), e, err)
+			}
+			return nil
+		})
+	}
+	if err := tasks.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file whose first write failed is never complete, whatever is written after.
+func TestAnErrorOfWritingStays(t *testing.T) {
+	folder, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, others := range []bool{false, true} {
+		o := output(t, folder, pendingBytes, func() bool { return false })
+		o.others = func() bool { return others }
+		for range 3 * pendingBytes / 1000 {
+			_, _ = o.Write(make([]byte, 1000))
+		}
+		o.w.(*limitedWriter).left = 1 << 20
+		if _, err := o.Write(make([]byte, 2*pendingBytes)); !errors.Is(err, errFull) {
+			t.Errorf("others %v: the next write: %v", others, err)
+		}
+		if err := o.Wait(); !errors.Is(err, errFull) {
+			t.Errorf("others %v: at the end: %v", others, err)
+		}
+		o.Abort()
 	}
 }
