@@ -42,7 +42,6 @@ func (r Result) same(other Result) bool { return r.Task == other.Task && r.SideC
 func init() {
 	beam.RegisterDoFn(&taskFn{})
 	beam.RegisterDoFn(&manifestFn{})
-	beam.RegisterDoFn(&consumeFn{})
 }
 
 // taskFn runs the tasks of a stage. Beam sends exported fields as JSON; StartBundle
@@ -110,7 +109,7 @@ type manifestFn struct {
 	Spec   Spec
 }
 
-func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Result) bool, emit func(int, string)) error {
+func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Result) bool) error {
 	var results []Result
 	for r := (Result{}); next(&r); r = (Result{}) {
 		results = append(results, r)
@@ -141,15 +140,8 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 		j.cancel(err)
 		return report(err)
 	}
-	emit(0, fn.Job)
 	return nil
 }
-
-// consumeFn consumes the output of the manifest DoFn. The GroupByKey between them
-// prevents runners from fusing the two DoFns.
-type consumeFn struct{}
-
-func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 
 // run runs the tasks of a stage in the given order, and writes its manifest, as one Beam
 // job. It returns the error of the first task that failed, with its original type. When
@@ -196,8 +188,7 @@ func graph(name string, limits Limits, spec Spec, order []int) *beam.Pipeline {
 	}
 	in := beam.Reshuffle(s, beam.CreateList(s, elements))
 	results := beam.ParDo(s.Scope(spec.Stage), &taskFn{Job: name, Limits: limits, Spec: spec}, in)
-	manifest := beam.ParDo(s.Scope("manifest"), &manifestFn{Job: name, Limits: limits, Spec: spec}, beam.GroupByKey(s, results))
-	beam.ParDo0(s.Scope("consume"), &consumeFn{}, beam.GroupByKey(s, manifest))
+	beam.ParDo0(s.Scope("manifest"), &manifestFn{Job: name, Limits: limits, Spec: spec}, beam.GroupByKey(s, results))
 	return p
 }
 

@@ -23,7 +23,17 @@ import (
 // clusterCPU returns the CPU time of the cluster's processes, and of workers that
 // have ended.
 func clusterCPU() (sum time.Duration) {
-	for _, cmd := range shared.procs {
+	for _, cpu := range cpuByName() {
+		sum += cpu
+	}
+	return sum
+}
+
+// cpuByName returns the CPU time of each of the cluster's processes, with that of workers
+// that it started and that have ended.
+func cpuByName() map[string]time.Duration {
+	times := map[string]time.Duration{}
+	for name, cmd := range shared.procs {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
 		if err != nil {
 			continue
@@ -31,10 +41,10 @@ func clusterCPU() (sum time.Duration) {
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		for _, f := range fields[11:15] { // utime stime cutime cstime, in ticks of 10 ms
 			n, _ := strconv.Atoi(f)
-			sum += time.Duration(n) * 10 * time.Millisecond
+			times[name] += time.Duration(n) * 10 * time.Millisecond
 		}
 	}
-	return sum
+	return times
 }
 
 // measure runs a program and returns its time on the clock and all CPU time that it
@@ -73,6 +83,18 @@ func compare(b *testing.B, elsewhere, flink []string) {
 func BenchmarkEmptyJob(b *testing.B) {
 	probe := []string{shared.probe, "--tasks", "1"}
 	compare(b, probe, append(probe, onFlink(2)...))
+}
+
+// A run of four stages with nothing to do: extract, filter, vocab and examples for a text
+// of two kilobytes.
+func BenchmarkEmptyRun(b *testing.B) {
+	books := b.TempDir()
+	text := strings.Repeat("The river runs under the old bridge.\nNobody walks there in winter.\n\n", 30)
+	if err := os.WriteFile(filepath.Join(books, "a.txt"), []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	run := []string{shared.prepareData, "run", "--books", books, "--set", "min-words=2", "--vocab-size", "80", "--shards", "1", "--quiet"}
+	compare(b, run, append(run, onFlink(2)...))
 }
 
 func BenchmarkThousandTasks(b *testing.B) {

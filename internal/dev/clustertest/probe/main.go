@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -36,6 +37,7 @@ type work struct {
 	Seen  string        // directory in which each attempt of a task leaves a file; "" for none
 	Once  string        // file that task 1 creates when it fails, so that it fails only once; "" for none
 	Pause time.Duration // time that each task needs
+	Slow  string        // file; the worker process that creates it needs ten times as long for each task; "" for none
 	Fail  string        // how task 1 fails, a key of fails; "" if it does not
 }
 
@@ -98,12 +100,35 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 			return nil, err
 		}
 		select {
-		case <-time.After(w.Pause):
+		case <-time.After(w.pause()):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 		return sharding.Counts{extract.Lines.Key: 100}, w.fail(index)
 	})
+}
+
+// slowness decides once whether this process is the slow one.
+var slowness struct {
+	sync.Once
+	is bool
+}
+
+// pause returns the time that a task needs.
+func (w *worker) pause() time.Duration {
+	if w.Slow == "" {
+		return w.Pause
+	}
+	slowness.Do(func() {
+		f, err := os.OpenFile(w.Slow, os.O_CREATE|os.O_EXCL, 0o600)
+		if slowness.is = err == nil; slowness.is {
+			f.Close()
+		}
+	})
+	if slowness.is {
+		return 10 * w.Pause
+	}
+	return w.Pause
 }
 
 // wait waits at the gate.
@@ -171,6 +196,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&w.Seen, "seen", "", "")
 	f.StringVar(&w.Once, "once", "", "")
 	f.DurationVar(&w.Pause, "pause", 0, "")
+	f.StringVar(&w.Slow, "slow", "", "")
 	f.StringVar(&w.Fail, "fail", "", "")
 	out := f.String("out", "", "")
 	tasks := f.Int("tasks", 8, "")
