@@ -53,6 +53,7 @@ type PlannedSource struct {
 	Local     bool   `json:"local"`
 
 	spooled int64 // size of a compressed dump that may contain templates; 0 for other sources
+	archive bool  // an archive of books, which is one task for all workers of a process
 }
 
 // PlannedDisk is the disk space of a run, in bytes.
@@ -331,6 +332,7 @@ func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (Planned
 	if err != nil {
 		return p, err
 	}
+	p.archive = tasks[0].Shared(o.Books)
 	if len(tasks[0].Files) > 0 {
 		p.Files, p.Basis = 0, "sizes of the files"
 	}

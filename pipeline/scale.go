@@ -121,7 +121,7 @@ func (s *simulation) tasks(st scaleStage) {
 	left, done := st.Tasks, 0
 	for left > 0 {
 		ends := s.schedule(st, left)
-		end := slices.Max(ends)
+		end := max(slices.Max(ends), s.longest(st))
 		if limit := st.limit(left); s.n > 1 && s.Latency > 0 && limit > end {
 			if end = limit; !slices.Contains(s.limited, st.Name) {
 				s.limited = append(s.limited, st.Name)
@@ -155,6 +155,19 @@ func (s *simulation) seconds(st scaleStage) float64 {
 		return st.CPU + bytes/(float64(s.Disk)/cores)
 	}
 	return st.CPU + bytes/(float64(s.Network)/cores) + st.requests()*s.Latency*math.Exp(latencySpread*latencySpread/2)
+}
+
+// longest returns the least time of a stage, in seconds: that of its largest archive, which
+// one machine reads. The network or disk of the machine is then free for it.
+func (s *simulation) longest(st scaleStage) (seconds float64) {
+	rate := s.Network
+	if s.n == 1 {
+		rate = s.Disk
+	}
+	for _, a := range st.Archives {
+		seconds = max(seconds, max(a.Serial, (a.Serial+a.Shared)/float64(s.Cores))+a.Bytes/float64(rate))
+	}
+	return seconds
 }
 
 // schedule assigns each task to the core that is free first. It returns the end of each

@@ -16,6 +16,12 @@ const (
 	// docs/benchmarks.md) and from books ("books to text" and "writing" there).
 	dumpCPU = 72e-9
 	bookCPU = 24e-9
+	// CPU seconds for decompressing a .tar.gz of books, per byte of its text ("books in one
+	// archive" in docs/benchmarks.md). One worker does this, others convert the books.
+	archiveCPU = 5e-9
+	// Bytes of memory that an archive takes when workers without a task help with it,
+	// besides those of its own task: together with the process 247 MB, measured.
+	archiveMemory = 48 << 20
 	// CPU seconds of the stage examples (docs/benchmarks.md): per byte of text for
 	// reading, splitting into sentences and WordPiece; and per byte of records for making
 	// the records.
@@ -76,6 +82,18 @@ type scaleStage struct {
 	Serial  float64 // seconds in a single process, before and after the tasks
 	Memory  int64   // bytes of memory per task
 	Scratch float64 // bytes of unnamed files per task
+
+	// Archives are the archives of books, each of which the cores of one machine share. For
+	// the balance of work they are divided into Tasks as if others could share them, too.
+	Archives []scaleArchive
+}
+
+// A scaleArchive describes the work of reading an archive of books.
+type scaleArchive struct {
+	Tasks  int     // number of Tasks into which it is divided
+	Serial float64 // CPU seconds for decompressing it, which one core does
+	Shared float64 // CPU seconds for converting its books
+	Bytes  float64 // bytes read and written
 }
 
 // scaleStages returns the work of all stages of the run p. It does not depend on the
@@ -84,23 +102,7 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 	text, o := float64(p.TextBytes), c.Run.Examples
 	documents := float64(p.Disk.Documents)
 	blocks := p.blocks()
-	extract := scaleStage{Name: "extract", Memory: extractTaskMemory}
-	var source, cpu, files float64
-	for _, s := range p.Sources {
-		source += float64(s.Bytes)
-		perByte := dumpCPU
-		if s.Kind != KindWiki {
-			perByte = bookCPU
-		}
-		cpu += float64(s.TextBytes) * perByte
-		files += float64(s.Files)
-		extract.Tasks += max(1, len(wiki.Ranges(s.Bytes)))
-	}
-	n := float64(extract.Tasks)
-	extract.CPU, extract.Read, extract.Written = cpu/n, source/n, documents/n
-	extract.Gets = fenceGets + math.Max(readGets(extract.Read), fileGets*files/n)
-	extract.Puts = filePuts(extract.Written) + 3 // documents, rejects, IDs, side-car
-	extract.Serial = n * (taskCPU + manifestCPU)
+	extract := c.scaleExtract(p)
 
 	counts := scaleStage{Name: "vocab", Tasks: 1, Memory: taskMemory}
 	if !c.Run.given() {
@@ -125,6 +127,37 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 	examples.Puts = filePuts(examples.Written) + 2 // records, index, side-car
 	examples.Serial = blocks*planCPU + shards*(taskCPU+manifestCPU)
 	return []scaleStage{extract, counts, examples}
+}
+
+// scaleExtract returns the work of the stage extract.
+func (c PlanConfig) scaleExtract(p *Plan) scaleStage {
+	stage := scaleStage{Name: "extract", Memory: extractTaskMemory}
+	documents := float64(p.Disk.Documents) / math.Max(1, float64(p.TextBytes)) // bytes per byte of text
+	var source, cpu, gets, puts float64
+	for _, s := range p.Sources {
+		text, bytes, tasks := float64(s.TextBytes), float64(s.Bytes), max(1, len(wiki.Ranges(s.Bytes)))
+		stage.Tasks += tasks
+		files := float64(tasks) // documents files
+		source += bytes
+		switch {
+		case s.archive:
+			a := scaleArchive{Tasks: tasks, Serial: text * archiveCPU, Shared: text * bookCPU, Bytes: bytes + text*documents}
+			stage.Archives = append(stage.Archives, a)
+			cpu += a.Serial + a.Shared
+			files = 1
+		case s.Kind != KindWiki:
+			cpu += text * bookCPU
+		default:
+			cpu += text * dumpCPU
+		}
+		gets += files*fenceGets + math.Max(files*readGets(bytes/files), fileGets*float64(s.Files))
+		puts += files * (filePuts(text*documents/files) + 3) // documents, rejects, IDs, side-car
+	}
+	n := stage.tasks()
+	stage.CPU, stage.Read, stage.Written = cpu/n, source/n, float64(p.Disk.Documents)/n
+	stage.Gets, stage.Puts = gets/n, puts/n
+	stage.Serial = n * (taskCPU + manifestCPU)
+	return stage
 }
 
 // blocks returns the number of blocks of documents.
@@ -175,7 +208,15 @@ func (p *Plan) shardMemory(c PlanConfig) int64 {
 }
 
 // memory returns the memory, in bytes, of a process that runs workers tasks of the stage
-// concurrently.
+// concurrently. Workers without a task help with an archive.
 func (s scaleStage) memory(workers int) int64 {
-	return stage.BaseMemory + int64(min(workers, s.Tasks))*s.Memory
+	tasks := s.Tasks
+	for _, a := range s.Archives {
+		tasks -= a.Tasks - 1
+	}
+	memory := stage.BaseMemory + int64(min(workers, tasks))*s.Memory
+	if workers > tasks && len(s.Archives) > 0 {
+		memory += archiveMemory
+	}
+	return memory
 }

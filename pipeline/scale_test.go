@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -60,6 +61,31 @@ func TestLostMachinesCostTime(t *testing.T) {
 	s.tasks(long)
 	if s.failures == 0 || s.now < 3600+float64(s.failures)*restartAfterLoss {
 		t.Errorf("an hour on 1,000 machines took %.0f s with %d losses", s.now, s.failures)
+	}
+}
+
+// Only one machine reads an archive of books, and one of its cores decompresses it. A
+// folder of the same books is divided among all machines.
+func TestAnArchiveIsReadByOneMachine(t *testing.T) {
+	c, _ := scaledPlan(1, 10, 100)
+	c.Run.Vocab = "vocab.txt"
+	rows := map[bool][]PlannedScale{}
+	for _, archive := range []bool{false, true} {
+		p := &Plan{Sources: []PlannedSource{{Kind: KindBooks, Files: 1, Bytes: 40e9, TextBytes: 100e9, Documents: 250_000, Local: true, archive: archive}}}
+		p.reckon(c)
+		rows[archive] = scaled(t, c, p)
+		memory := c.scaleStages(p)[0].memory(c.Machines.Cores)
+		if want := map[bool]int64{false: stage.BaseMemory + 16*extractTaskMemory, true: stage.BaseMemory + extractTaskMemory + archiveMemory}[archive]; memory != want {
+			t.Errorf("archive: %v: %d bytes of memory, want %d", archive, memory, want)
+		}
+	}
+	least := 100e9 * archiveCPU
+	folder, archive := rows[false], rows[true]
+	if archive[2].Seconds < least || folder[2].Seconds > archive[2].Seconds-least/2 {
+		t.Errorf("100 machines: %.0f s, in an archive %.0f s, want more than %.0f s", folder[2].Seconds, archive[2].Seconds, least)
+	}
+	if archive[1].Requests >= folder[1].Requests {
+		t.Errorf("%d requests, in an archive %d", folder[1].Requests, archive[1].Requests)
 	}
 }
 

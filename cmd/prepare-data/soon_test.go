@@ -3,6 +3,9 @@
 package main
 
 import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -39,6 +42,8 @@ func longs(t *testing.T) []long {
 			t.Fatal(err)
 		}
 	}
+	archive := filepath.Join(dir, "books.tar.gz") // which workers share
+	packBooks(t, archive, books)
 	text := filepath.Join(dir, "text.txt")
 	if err := os.WriteFile(text, []byte(strings.Repeat("A line of some text, with a [[link|word]] in it. And another sentence.\n\n", 200_000)), 0o666); err != nil {
 		t.Fatal(err)
@@ -47,6 +52,7 @@ func longs(t *testing.T) []long {
 	return []long{
 		{args: []string{"run", "--wiki-dump", dump, "--books", books, "--vocab-size=3000", "--shards=4", "--dedup=minhash", "--format=parquet", "--out", "OUT"}},
 		{args: []string{"extract", "--wiki-dump", dump, "--books", books, "--out", "OUT"}},
+		{args: []string{"extract", "--books", archive, "--workers=3", "--out", "OUT"}},
 		{args: []string{"filter", documents, "--dedup=minhash", "--out", "OUT"}},
 		{args: []string{"vocab", documents, "--vocab-size=3000", "--out", "OUT"}},
 		{args: []string{"examples", documents, "--vocab", vocab, "--shards=4", "--dupe-factor=10", "--out", "OUT"}},
@@ -68,6 +74,26 @@ func longs(t *testing.T) []long {
 		{args: []string{"tokenize", "--vocab", vocab}, stdin: text},
 		{args: []string{"sentences"}, stdin: text},
 		{args: []string{"text"}, stdin: text},
+	}
+}
+
+// packBooks writes the files of a folder to a .tar.gz, ten times.
+func packBooks(t *testing.T, path, folder string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	gz := gzip.NewWriter(f)
+	tarball := tar.NewWriter(gz)
+	for range 10 {
+		if err := tarball.AddFS(os.DirFS(folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(tarball.Close(), gz.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -47,6 +47,12 @@ type Task struct {
 // Archive reports whether the task is a single file, which may be an archive.
 func (t Task) Archive() bool { return t.Kind == kindFile }
 
+// Shared reports whether the task is an archive, by its name, whose books a team converts,
+// see [Reader.Share].
+func (t Task) Shared(opts Options) bool {
+	return t.Archive() && kindOf(string(t.Path)) != epub && promises(string(t.Path)) != other && opts.LinesPerDocument == 0
+}
+
 // A Name is a path in a [Store]. Its JSON form is a string if it is valid
 // UTF-8, and {"bytes": base64} otherwise, because a JSON string cannot hold
 // other bytes.
