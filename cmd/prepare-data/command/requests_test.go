@@ -28,15 +28,19 @@ type countedStore struct {
 	storetest.Mem
 	mu       sync.Mutex
 	requests int
+	texts    int // requests for documents files, among them
 	latency  time.Duration
 }
 
 func newCountedStore(t *testing.T) (s *countedStore, location string) {
 	s = &countedStore{}
 	s.PageSize = 1000
-	s.Before = func(string, string) error {
+	s.Before = func(_, key string) error {
 		s.mu.Lock()
 		s.requests++
+		if strings.HasSuffix(key, sharding.DocumentsSuffix) {
+			s.texts++
+		}
 		wait := s.latency
 		s.mu.Unlock()
 		time.Sleep(wait)
@@ -255,12 +259,12 @@ func TestATrainingStepMakesFewRequests(t *testing.T) {
 	}
 }
 
-// A task of the stage examples makes three writes, one fence and at most one request for
-// each documents file that it reads.
+// A task of the stage examples makes four requests, three writes and one fence, and those
+// that read its text.
 func TestATaskOfExamplesMakesFewRequests(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
-	requests := map[int]int{}
+	requests, texts := map[int]int{}, map[int]int{}
 	for _, shards := range []int{4, 16} {
 		s, location := newCountedStore(t)
 		c := pipeline.DemoConfig(location + "/run")
@@ -269,18 +273,18 @@ func TestATaskOfExamplesMakesFewRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		folder := location + "/run/" + sharding.ShardsFolder
-		s.requests = 0
+		s.requests, s.texts = 0, 0
 		if _, err := pipeline.Examples(t.Context(), stage.Runner{Workers: 2}, pipeline.ExamplesConfig{
 			Target: stage.Target{Out: folder + "2", Memory: 1 << 30}, Documents: []string{location + "/run/" + sharding.DocumentsFolder},
 			TokenFile: pipeline.TokenFile{Vocab: location + "/run/vocab/vocab.txt"}, Examples: c.Examples}); err != nil {
 			t.Fatal(err)
 		}
-		requests[shards] = s.requests
+		requests[shards], texts[shards] = s.requests-s.texts, s.texts
 	}
 	each := float64(requests[16]-requests[4]) / 12
-	t.Logf("%v, %.1f requests a task", requests, each)
-	if each > 5 {
-		t.Errorf("%.1f requests a task, want at most 4 and those for the text", each)
+	t.Logf("%v, %.2f requests a task; for text %v", requests, each, texts)
+	if each > 4 || texts[16] == 0 {
+		t.Errorf("%.2f requests a task and %d for the text, want at most 4 without those for the text", each, texts[16])
 	}
 }
 
