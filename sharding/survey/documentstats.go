@@ -192,13 +192,13 @@ func (t *documentTally) merge(o *documentTally) {
 func collectDocuments(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) (*DocumentStats, error) {
 	d := &DocumentStats{Folder: f.Name, Files: len(files)}
 	tallies := make([]*documentTally, len(files))
-	g, ctx := errgroup.WithContext(ctx)
+	g, reading := errgroup.WithContext(ctx)
 	g.SetLimit(opts.Workers)
 	for i, e := range files {
 		d.Bytes += e.Bytes
 		tallies[i] = newDocumentTally()
 		g.Go(func() error {
-			for doc, err := range sharding.Documents(ctx, f, e.Name) {
+			for doc, err := range sharding.Documents(reading, f, e.Name) {
 				if err != nil {
 					return err
 				}

@@ -288,6 +288,27 @@ func TestATaskOfExamplesMakesFewRequests(t *testing.T) {
 	}
 }
 
+// Every command that reads a run reads one in an object store, whose requests fail once their
+// context has ended.
+func TestCommandsReadARunInAStore(t *testing.T) {
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	s, location := newCountedStore(t)
+	run := location + "/run"
+	if _, err := pipeline.Demo(t.Context(), stage.Runner{Workers: 2}, pipeline.DemoConfig(run)); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"head", run}, {"inspect", run}, {"stats", run}, {"stats", run, "--json"}, {"stats", run, "--out", dir + "/stats.html"}, {"verify", run}, {"verify", run, "--remake=2"},
+		{"export", run, "--out", dir + "/text"}, {"card", run, "--out", dir + "/card.md"}, {"diff", run, run}, {"convert", run, "--to=parquet", "--out", location + "/parquet"},
+		{"stats", location + "/parquet"}, {"verify", location + "/parquet"}, {"filter", run + "/documents", "--dedup=minhash", "--out", location + "/filtered"}, {"stats", location + "/filtered"},
+	} {
+		n, _ := s.count(t, args...)
+		t.Logf("%s: %d requests", args[0], n)
+	}
+}
+
 // A problem names the location of its file, in the form that commands take.
 func TestVerifyNamesTheLocationOfAFileInAStore(t *testing.T) {
 	_, location := newCountedStore(t)

@@ -84,8 +84,12 @@ func (m *Mem) Keys() (keys, uploads []string) {
 	return keys, uploads
 }
 
-// do runs an operation between Before and After, under the lock.
-func do[T any](m *Mem, op, key string, f func() (T, error)) (v T, err error) {
+// do runs an operation between Before and After, under the lock. Like a client of a network
+// it fails if ctx has ended.
+func do[T any](ctx context.Context, m *Mem, op, key string, f func() (T, error)) (v T, err error) {
+	if err := ctx.Err(); err != nil {
+		return v, err
+	}
 	if m.Before != nil {
 		if err := m.Before(op, key); err != nil {
 			return v, err
@@ -106,8 +110,8 @@ func do[T any](m *Mem, op, key string, f func() (T, error)) (v T, err error) {
 func (m *Mem) now() time.Time { return time.Now().Add(m.Shift) }
 
 // Get implements [store.Bucket].
-func (m *Mem) Get(_ context.Context, key string, part store.Part) (io.ReadCloser, store.Object, error) {
-	object, err := do(m, "get", key, func() (memObject, error) {
+func (m *Mem) Get(ctx context.Context, key string, part store.Part) (io.ReadCloser, store.Object, error) {
+	object, err := do(ctx, m, "get", key, func() (memObject, error) {
 		o, ok := m.objects[key]
 		if !ok {
 			return o, fs.ErrNotExist
@@ -126,8 +130,8 @@ func (m *Mem) Get(_ context.Context, key string, part store.Part) (io.ReadCloser
 }
 
 // Head implements [store.Bucket].
-func (m *Mem) Head(_ context.Context, key string) (store.Object, error) {
-	return do(m, "head", key, func() (store.Object, error) {
+func (m *Mem) Head(ctx context.Context, key string) (store.Object, error) {
+	return do(ctx, m, "head", key, func() (store.Object, error) {
 		o, ok := m.objects[key]
 		if !ok {
 			return store.Object{}, fs.ErrNotExist
@@ -160,13 +164,13 @@ func (m *Mem) write(op, key string, data []byte, when store.Condition) (store.Ob
 }
 
 // Put implements [store.Bucket].
-func (m *Mem) Put(_ context.Context, key string, data []byte, when store.Condition) (store.Object, error) {
-	return do(m, "put", key, func() (store.Object, error) { return m.write("put", key, data, when) })
+func (m *Mem) Put(ctx context.Context, key string, data []byte, when store.Condition) (store.Object, error) {
+	return do(ctx, m, "put", key, func() (store.Object, error) { return m.write("put", key, data, when) })
 }
 
 // Delete implements [store.Bucket].
-func (m *Mem) Delete(_ context.Context, key string) error {
-	_, err := do(m, "delete", key, func() (struct{}, error) {
+func (m *Mem) Delete(ctx context.Context, key string) error {
+	_, err := do(ctx, m, "delete", key, func() (struct{}, error) {
 		delete(m.objects, key)
 		m.sorted = nil
 		return struct{}{}, nil
@@ -183,8 +187,8 @@ func (m *Mem) keys() []string {
 }
 
 // List implements [store.Bucket].
-func (m *Mem) List(_ context.Context, prefix string, from store.Cursor) (store.Page, error) {
-	return do(m, "list", prefix, func() (page store.Page, err error) {
+func (m *Mem) List(ctx context.Context, prefix string, from store.Cursor) (store.Page, error) {
+	return do(ctx, m, "list", prefix, func() (page store.Page, err error) {
 		var names []string
 		most := cmp.Or(m.PageSize, 3)
 		keys := m.keys()
@@ -219,8 +223,8 @@ func (m *Mem) List(_ context.Context, prefix string, from store.Cursor) (store.P
 }
 
 // Begin implements [store.Bucket].
-func (m *Mem) Begin(_ context.Context, key string) (store.Upload, error) {
-	return do(m, "begin", key, func() (store.Upload, error) {
+func (m *Mem) Begin(ctx context.Context, key string) (store.Upload, error) {
+	return do(ctx, m, "begin", key, func() (store.Upload, error) {
 		if m.uploads == nil {
 			m.uploads = map[string]*memUpload{}
 		}
@@ -232,8 +236,8 @@ func (m *Mem) Begin(_ context.Context, key string) (store.Upload, error) {
 }
 
 // Upload implements [store.Bucket].
-func (m *Mem) Upload(_ context.Context, u store.Upload, number int, data []byte) (string, error) {
-	return do(m, "part", u.Key, func() (string, error) {
+func (m *Mem) Upload(ctx context.Context, u store.Upload, number int, data []byte) (string, error) {
+	return do(ctx, m, "part", u.Key, func() (string, error) {
 		up, ok := m.uploads[u.ID]
 		if !ok {
 			return "", fs.ErrNotExist
@@ -244,8 +248,8 @@ func (m *Mem) Upload(_ context.Context, u store.Upload, number int, data []byte)
 }
 
 // Complete implements [store.Bucket].
-func (m *Mem) Complete(_ context.Context, u store.Upload, tags []string, when store.Condition) (store.Object, error) {
-	return do(m, "complete", u.Key, func() (store.Object, error) {
+func (m *Mem) Complete(ctx context.Context, u store.Upload, tags []string, when store.Condition) (store.Object, error) {
+	return do(ctx, m, "complete", u.Key, func() (store.Object, error) {
 		up, ok := m.uploads[u.ID]
 		if !ok {
 			return store.Object{}, fs.ErrNotExist
@@ -267,8 +271,8 @@ func (m *Mem) Complete(_ context.Context, u store.Upload, tags []string, when st
 }
 
 // Cancel implements [store.Bucket].
-func (m *Mem) Cancel(_ context.Context, u store.Upload) error {
-	_, err := do(m, "cancel", u.Key, func() (struct{}, error) {
+func (m *Mem) Cancel(ctx context.Context, u store.Upload) error {
+	_, err := do(ctx, m, "cancel", u.Key, func() (struct{}, error) {
 		if _, ok := m.uploads[u.ID]; !ok {
 			return struct{}{}, fs.ErrNotExist
 		}
@@ -279,8 +283,8 @@ func (m *Mem) Cancel(_ context.Context, u store.Upload) error {
 }
 
 // Uploads implements [store.Bucket].
-func (m *Mem) Uploads(_ context.Context, key string) ([]store.Upload, error) {
-	return do(m, "uploads", key, func() (uploads []store.Upload, err error) {
+func (m *Mem) Uploads(ctx context.Context, key string) ([]store.Upload, error) {
+	return do(ctx, m, "uploads", key, func() (uploads []store.Upload, err error) {
 		for id, u := range m.uploads {
 			if u.key == key {
 				uploads = append(uploads, store.Upload{Key: key, ID: id})
