@@ -30,11 +30,14 @@ const (
 )
 
 func (c *chunk) add(v columns.Value) {
-	for _, n := range v.Ints {
-		c.values = append(c.values, uint32(n))
+	n := len(c.values)
+	c.values = slices.Grow(c.values, len(v.Ints)+len(v.Floats))[:n+len(v.Ints)+len(v.Floats)]
+	out := c.values[n:]
+	for i, value := range v.Ints {
+		out[i] = uint32(value)
 	}
-	for _, f := range v.Floats {
-		c.values = append(c.values, math.Float32bits(f))
+	for i, value := range v.Floats {
+		out[len(v.Ints)+i] = math.Float32bits(value)
 	}
 	if c.column.Len != 1 {
 		c.ends = append(c.ends, len(c.values))

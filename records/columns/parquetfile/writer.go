@@ -31,7 +31,8 @@ type writer struct {
 	bytes   int64      // size of the values in the row group
 	offset  int64      // bytes written
 	zstd    *zstd.Encoder
-	scratch []byte
+	scratch []byte // the last page before compression
+	packed  []byte // the last page
 }
 
 // NewWriter returns a writer of the file STEM.parquet.
@@ -156,7 +157,8 @@ func (w *writer) chunk(c *chunk, path []string) (format.ColumnMetaData, error) {
 // compression. body may be the scratch memory, which it becomes.
 func (w *writer) page(header format.PageHeader, body []byte) (size int64, err error) {
 	w.scratch = body
-	compressed := w.zstd.EncodeAll(body, nil)
+	compressed := w.zstd.EncodeAll(body, w.packed[:0])
+	w.packed = compressed
 	header.UncompressedPageSize, header.CompressedPageSize = int32(len(body)), int32(len(compressed))
 	header.CRC = int32(crc32.ChecksumIEEE(compressed))
 	head, err := thrift.Marshal(new(thrift.CompactProtocol), &header)
