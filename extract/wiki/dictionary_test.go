@@ -92,7 +92,7 @@ func TestADictionaryOfModules(t *testing.T) {
 		}
 		got := f.add(texts[name], string(want))
 		t.Logf("%s: F1 %.3f", name, got)
-		if got < 0.9 { // the lines of headwords have no forms: a rule lays them out
+		if got < 0.97 {
 			t.Errorf("%s: F1 %.3f\n got %q\nwant %q", name, got, texts[name], want)
 		}
 		for _, language := range []string{"Occitan", "Proto-Germanic", "Proto-Indo-European", "Latin", "Gothic", "Old English"} {
@@ -102,8 +102,8 @@ func TestADictionaryOfModules(t *testing.T) {
 		}
 	}
 	t.Logf("all pages: F1 %.4f of %d words", f.f1(), f.want)
-	if f.f1() < 0.95 {
-		t.Errorf("F1 %.4f, want 0.95", f.f1())
+	if f.f1() < 0.995 {
+		t.Errorf("F1 %.4f, want 0.995", f.f1())
 	}
 	if got := texts["redirected"]; got != "The word habeō is found by a module that redirects." {
 		t.Errorf("got %q", got)

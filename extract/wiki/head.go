@@ -39,14 +39,16 @@ const (
 // IDs of documents begin with the name that [DBName] derives from the file
 // name, the language is unknown, and the English names of namespaces apply.
 type Head struct {
-	DBName      string      `json:"dbname"`    // "enwiki"
-	Lang        string      `json:"lang"`      // xml:lang of <mediawiki>: "en"
-	SiteName    string      `json:"sitename"`  // "Wikipedia"
-	Base        string      `json:"base"`      // address of the main page
-	Generator   string      `json:"generator"` // "MediaWiki 1.45.0-wmf.5"
-	Namespaces  []Namespace `json:"namespaces,omitempty"`
-	Compression Compression `json:"compression"`
-	Encoding    Encoding    `json:"encoding"`
+	DBName     string      `json:"dbname"`    // "enwiki"
+	Lang       string      `json:"lang"`      // xml:lang of <mediawiki>: "en"
+	SiteName   string      `json:"sitename"`  // "Wikipedia"
+	Base       string      `json:"base"`      // address of the main page
+	Generator  string      `json:"generator"` // "MediaWiki 1.45.0-wmf.5"
+	Namespaces []Namespace `json:"namespaces,omitempty"`
+	// CaseSensitive is true for dictionaries: the first letter of a title may be a small one.
+	CaseSensitive bool        `json:"case_sensitive,omitempty"`
+	Compression   Compression `json:"compression"`
+	Encoding      Encoding    `json:"encoding"`
 }
 
 // A Namespace is an entry of a dump's table of namespaces.
@@ -244,6 +246,8 @@ func (h *Head) siteinfo(b []byte) {
 			lang, _ := attr(t.attrs, "xml:lang")
 			h.Lang = cleanString(lang, false)
 		case t.empty && name != "namespace":
+		case name == "case":
+			h.CaseSensitive = w.string(t.name) == "case-sensitive"
 		case field != nil:
 			*field = w.string(t.name)
 		case name == "namespace":

@@ -67,6 +67,7 @@ func TestReadHeadTellsWhatADumpIs(t *testing.T) {
 		{"UTF-16 without mark", inUTF16(plain, true)[2:], with(CompressionNone, EncodingUTF16BE)},
 		{"UTF-16 in gzip", gzipped(inUTF16(plain, false)), with(CompressionGzip, EncodingUTF16LE)},
 		{"no siteinfo", "<mediawiki xml:lang='fy'><page></page>", Head{Lang: "fy", Compression: CompressionNone, Encoding: EncodingUTF8}},
+		{"dictionary", "<mediawiki><siteinfo><case>case-sensitive</case></siteinfo></mediawiki>", Head{CaseSensitive: true, Compression: CompressionNone, Encoding: EncodingUTF8}},
 		{"pages alone", "\n  <page></page>", noHead},
 		{"no pages", "<mediawiki></mediawiki>", noHead},
 		{"what is broken is left out", "<mediawiki xml:lang=nl><siteinfo><dbname>x<base>y</base><namespace key='z'>Z</namespace></siteinfo>",

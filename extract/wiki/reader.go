@@ -83,7 +83,7 @@ func (r *Reader) Reset(d Dump, rng Range) {
 		size:       d.Size,
 		address:    newAddress(d.Head.Base),
 		namespaces: newNamespaceTable(d.Head),
-		page:       wikitext.Page{Lang: cmp.Or(r.options.Language, d.Language()), Wiki: d.Wiki(), Template: d.Head.namespace10(), Namespaces: d.Head.names(), Today: dateOf(d.Name)},
+		page:       wikitext.Page{Lang: cmp.Or(r.options.Language, d.Language()), Wiki: d.Wiki(), Template: d.Head.namespace10(), Namespaces: d.Head.names(), CaseSensitive: d.Head.CaseSensitive, Today: dateOf(d.Name)},
 		split:      r.split,
 		scanner:    r.scanner,
 		z:          r.z,

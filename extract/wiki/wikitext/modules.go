@@ -111,7 +111,7 @@ func (x *modules) begin(page Page) {
 	if x.engine == nil {
 		x.engine = scribunto.NewEngine()
 	}
-	x.engine.Begin(scribunto.Page{Title: page.Title, Wiki: page.Wiki, Lang: page.Lang, Namespaces: page.Namespaces, Today: page.Today})
+	x.engine.Begin(scribunto.Page{Title: page.Title, Wiki: page.Wiki, Lang: page.Lang, Namespaces: page.Namespaces, Today: page.Today, CaseSensitive: page.CaseSensitive})
 	x.begun = true
 }
 
@@ -222,6 +222,10 @@ func (h *moduleHost) functions() scribunto.Host {
 				return cmp.Or(table.Text(rendering.MonthAlone, number), name)
 			}
 			return name
+		},
+		Interwiki: func(prefix string) bool {
+			var scratch []byte
+			return isInterwiki([]byte(prefix), &scratch)
 		},
 		HasTemplate: func(title string) bool {
 			return h.wiki.definition([]byte(title)) != ""

@@ -142,3 +142,28 @@ func TestNamesOfModules(t *testing.T) {
 		t.Error("calls of modules")
 	}
 }
+
+// The line of a headword is what the wiki's own module shows; a rule shows it where the dump
+// lacks the module, or the module fails.
+func TestHeadwordsAreThoseOfTheWiki(t *testing.T) {
+	const module = `local p = {}
+		function p.show(frame) local a = frame:getParent().args return (a.head or mw.title.getCurrentTitle().text) .. " (''plural'' " .. a[3] .. ")" end
+		return p`
+	for _, c := range []struct {
+		own   []string
+		want  string
+		holes int
+	}{
+		{[]string{"head", "{{#invoke:Head|show}}", "#module:head", module}, "English\nNoun\nwren (plural wrens)\nA bird.", 0},
+		{[]string{"head", "{{#invoke:Head|show}}"}, "English\nNoun\nwren\nA bird.", 0},
+		{[]string{"head", "{{#invoke:Head|none}}", "#module:head", module}, "English\nNoun\nwren\nA bird.", 0},
+		{nil, "English\nNoun\nwren\nA bird.", 0},
+	} {
+		s := NewScanner(DefaultOptions())
+		page := Page{Lang: "en", Wiki: "enwiktionary", Title: "wren", CaseSensitive: true, Definitions: withModules(c.own...)}
+		got := string(s.AppendText(nil, []byte("==English==\n\n===Noun===\n{{head|en|noun|wrens}}\n\n# A bird."), page))
+		if got != c.want || s.PageHoles() != c.holes {
+			t.Errorf("%q: got %q with %d holes, want %q with %d", c.own, got, s.PageHoles(), c.want, c.holes)
+		}
+	}
+}

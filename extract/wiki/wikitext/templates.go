@@ -116,7 +116,7 @@ func (t *templates) template(i, e int) {
 		source = t.unable(given, i, e)
 	case f == funcInvoke:
 		source = t.invoke(given, i, e)
-	case f == funcNone && t.ownFirst(rule, name) && t.within(i, e) && t.expandWhole(given, i, e):
+	case f == funcNone && t.ownFirst(rule, name) && (rule.Op == rendering.OpTitle || t.within(i, e)) && t.expandWhole(given, i, e):
 		source = fromWiki
 	default:
 		source = t.call(rule, f, given, i, e)

@@ -25,6 +25,8 @@ type Page struct {
 	// page is read, for modules in Lua. Both may be empty.
 	Namespaces map[int]string
 	Today      time.Time
+	// CaseSensitive says that a title may begin with a small letter, as in dictionaries.
+	CaseSensitive bool
 }
 
 // Definitions gives access to the definitions of a wiki's own templates.

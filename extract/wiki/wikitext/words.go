@@ -218,6 +218,18 @@ func isSubject(name []byte) bool {
 // code.
 func IsLanguageCode(code string) bool { return languageCodes[code] }
 
+// isInterwiki reports whether titles in another wiki begin with a prefix: the code of a
+// language, or the name of a project on Wikimedia's wikis.
+func isInterwiki(prefix []byte, scratch *[]byte) bool {
+	switch name := string(trimSpace(fold(scratch, prefix))); name {
+	case "w", "wikipedia", "wikt", "wiktionary", "s", "wikisource", "b", "wikibooks", "q", "wikiquote", "n", "wikinews", "v", "wikiversity", "voy", "wikivoyage",
+		"c", "commons", "d", "wikidata", "f", "wikifunctions", "m", "meta", "mw", "species", "wikispecies", "phab":
+		return true
+	default:
+		return languageCodes[name]
+	}
+}
+
 // isProse reports whether a section, given as source, is text rather than a list: the
 // lines that begin with a letter or a link have at least minSubjectProse bytes, and more than the
 // other lines.

@@ -34,6 +34,8 @@ type Page struct {
 	Lang       string         // code of its language
 	Namespaces map[int]string // names of its namespaces
 	Today      time.Time      // day that programs see; zero: unknown
+
+	CaseSensitive bool // a title may begin with a small letter
 }
 
 // A Host gives access to the wiki.
@@ -51,6 +53,8 @@ type Host struct {
 	Month func(month int, alone bool) string
 	// HasTemplate reports whether the dump has a template, by its title without the namespace.
 	HasTemplate func(title string) bool
+	// Interwiki reports whether titles in another wiki begin with a prefix, such as "de".
+	Interwiki func(prefix string) bool
 	// Assume counts an assumption. It is called when a program asks what is not in the dump
 	// and gets the usual answer: that a page exists ("exists"), that it is no
 	// redirect ("not_redirect"), and that the software has no message ("no_message").

@@ -28,7 +28,7 @@ func (w wiki) Expand(text string, f *Frame) string {
 }
 
 func (w wiki) host() Host {
-	return Host{Module: w.Module, Expand: w.Expand, LanguageName: w.LanguageName, Assume: func(what string) { w["assumed"] += what + ";" },
+	return Host{Module: w.Module, Interwiki: func(prefix string) bool { return prefix == "de" }, Expand: w.Expand, LanguageName: w.LanguageName, Assume: func(what string) { w["assumed"] += what + ";" },
 		Month: func(month int, alone bool) string {
 			if alone && w["alone"] != "" {
 				return w["alone"]
@@ -94,6 +94,7 @@ func TestTheLibraryOfScribunto(t *testing.T) {
 		{`return mw.ustring.len("äöü") .. mw.ustring.sub("äöü", 2, -1) .. mw.ustring.upper("äß") .. mw.ustring.find("aäb", "ä") .. mw.ustring.gsub("Ünï x", "%a", "L") .. mw.ustring.match("日本 語", "(%a+)%s") .. mw.ustring.codepoint("ä") .. mw.ustring.char(228) .. mw.ustring.toNFD("ä")`,
 			"3öüÄSS2LLL L日本228äa\u0308"},
 		{`local s = "" for c in mw.ustring.gmatch("aäö", "[ä-ö]") do s = s .. c .. "." end for c in mw.ustring.gcodepoint("ab") do s = s .. c end return s`, "ä.ö.9798"},
+		{`local t = mw.title.new("de:some page") local u = mw.title.new("xx: y") return t.interwiki .. t.text .. tostring(t.isExternal) .. t.fullText .. u.interwiki .. u.text`, "desome pagetruede:some pageXx: y"},
 		{`local l = mw.getContentLanguage() return l:formatNum(1234567) .. l:ucfirst("ärger") .. l:lc("ÄB") .. l:formatDate("j F Y", "2020-02-03") .. l:formatDate("Y-m-d") .. l:getCode() .. mw.language.fetchLanguageName("de", "en") .. mw.language.fetchLanguageName("en") .. mw.language.fetchLanguageName("none")`,
 			"1,234,567Ärgeräb3 February 20202025-01-02enGerman"},
 		{`return os.date("%Y-%m-%d", os.time{year = 2001, month = 2, day = 3}) .. os.date("!%Y") .. os.time() - os.time() .. os.date("*t").day .. os.clock()`, "2001-02-032025020"},

@@ -41,7 +41,7 @@ func (v *invocation) hostTable() *lua.Table {
 	for _, field := range []struct {
 		name  string
 		value lua.Value
-	}{{"title", v.page.Title}, {"wiki", v.page.Wiki}, {"lang", v.page.Lang}, {"server", "//" + v.page.Wiki}, {"namespaces", names}, {"canonicalNames", english}} {
+	}{{"title", v.page.Title}, {"wiki", v.page.Wiki}, {"lang", v.page.Lang}, {"caseSensitive", v.page.CaseSensitive}, {"server", "//" + v.page.Wiki}, {"namespaces", names}, {"canonicalNames", english}} {
 		t.Set(field.name, field.value)
 	}
 	register(t, map[string]lua.Native{
@@ -54,6 +54,9 @@ func (v *invocation) hostTable() *lua.Table {
 				return []lua.Value{float64(n)}
 			}
 			return []lua.Value{nil}
+		},
+		"interwiki": func(m *lua.Machine, args []lua.Value) []lua.Value {
+			return []lua.Value{v.host.Interwiki(lua.NewArgs(m, args).String(0))}
 		},
 		"subpages": func(m *lua.Machine, args []lua.Value) []lua.Value {
 			n := lua.NewArgs(m, args).Int(0, 0)

@@ -5,9 +5,13 @@ local title = {}
 local methods = {}
 local namespaces = setmetatable({}, {__index = function(_, id) return host.namespaces[id] or host.canonicalNames[id] end})
 
-local function normal(text)
+-- Dictionaries keep a small first letter, but not in the names of users and of messages.
+local function normal(text, namespace)
 	text = mw.text.trim((text:gsub('[ _]+', ' ')))
-	return mw.ustring.gsub(text, '^%l', mw.ustring.upper)
+	if host.caseSensitive and not (namespace == -1 or namespace == 2 or namespace == 3 or namespace == 8 or namespace == 9) then
+		return text
+	end
+	return (mw.ustring.gsub(text, '^%l', mw.ustring.upper))
 end
 
 local function url(text)
@@ -118,7 +122,7 @@ function title.makeTitle(namespace, text, fragment, interwiki)
 	if not namespace or text == nil then
 		return nil
 	end
-	text = normal(tostring(text))
+	text = interwiki and mw.text.trim((text:gsub('[ _]+', ' '))) or normal(tostring(text), namespace)
 	if text == '' or text:find('[%[%]{}|<>#\n]') then
 		return nil
 	end
@@ -145,6 +149,8 @@ function title.new(text, namespace)
 		local found = host.namespaceNumber(prefix)
 		if found then
 			number, text = found, rest
+		elseif host.interwiki(mw.text.trim(prefix)) then
+			return title.makeTitle(number, rest, fragment, mw.ustring.lower(mw.text.trim(prefix)))
 		end
 	end
 	return title.makeTitle(number, text, fragment)
