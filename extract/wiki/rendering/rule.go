@@ -12,70 +12,74 @@ type Op uint8
 
 // The operations. "n" and "the text" stand for the fields of the [Rule].
 const (
-	OpDrop      Op = iota // nothing
-	OpText                // the text
-	OpArg                 // the text, then positional argument n
-	OpArgAfter            // positional argument n, then the text
-	OpQuoted              // positional argument n between the two halves of the text, separated by "|"
-	OpLast                // the last positional argument between the two halves of the text
-	OpLastOf              // the last of the first n positional arguments that is not empty, between the two halves of the text
-	OpJoin                // positional arguments from n on, separated by the text; a text of three parts goes before, between and after them
-	OpAlt                 // the named argument whose name is the text, else positional argument n
-	OpBlock               // positional argument n, or named "text", on lines of its own
-	OpItems               // positional arguments from n on, each on a line
-	OpBreak               // ends the line
-	OpSound               // pronunciation, dropped in parentheses: positional argument 1; with n = 2, argument 2 after a language
-	OpConvert             // {{convert}}: a quantity
-	OpNumber              // the text, then positional argument n with grouped digits
-	OpValue               // {{val}}
-	OpFraction            // {{frac}}
-	OpLang                // {{langx}}, {{lang-xx}}: name of a language, then text in it; n = 1: the template's name contains the language
-	OpZh                  // {{zh}}
-	OpJapanese            // {{nihongo}}
-	OpKorean              // {{korean}}
-	OpDate                // year, month, day from argument n on
-	OpAsOf                // {{as of}}
-	OpCirca               // {{circa}}
-	OpAge                 // {{age}} between two dates
-	OpCountry             // {{flag}}
-	OpShip                // {{ship}}, {{USS}}
-	OpShipClass           // {{sclass}}
-	OpLink                // {{ill}}
-	OpHarvard             // {{harvtxt}}
-	OpMusic               // {{music}}
-	OpHeight              // {{height}}
-	OpScience             // {{e}}: "times ten to the power of" the argument
-	OpSic                 // {{sic}}
-	OpTranslit            // {{transl}}
-	OpEra                 // {{bd}}: birth and death
-	OpCentury             // {{s|XIX|e}} of the French Wikipedia, then the text
-	OpGiven               // the name of the template as written in the source
-	OpPair                // positional arguments n and n + 1, if given; the text has a part before each, and an optional third part after the second
-	OpAbsolute            // {{abs}}
-	OpOldStyle            // {{OldStyleDate}}
-	OpDates               // {{start and end dates}}
-	OpFreeDate            // {{date}}: a date as one argument, or in parts
-	OpAthlete             // {{flagathlete}}
-	OpVerse               // {{bibleverse}}
-	OpNuclide             // {{nuclide}}
-	OpStacked             // {{su}}
-	OpBraKet              // {{bra-ket}}
-	OpAmount              // {{INRConvert}}: the text, positional argument n, "million"
-	OpSterling            // {{£sd}}
-	OpGauge               // {{track gauge}}
-	OpListing             // {{listing}}: a place of Wikivoyage
-	OpMeasure             // {{unité}}
-	OpIncise              // {{incise}}
-	OpEtCetera            // {{etc.}}
-	OpEraName             // {{BC}}, {{AD}}: positional argument 1 and the text
-	OpSiglo               // {{siglo}} of the Spanish Wikipedia: a century
-	OpTitle               // the title of the page: {{en-noun}} of Wiktionary
-	OpElevation           // {{höhe}}: positional argument 1 in metres, and the datum with the code in argument 2
-	OpWord                // {{m}} of Wiktionary: the form shown for a word, argument n + 1 or alt, else the word, argument n
-	OpMorphemes           // {{suffix}} of Wiktionary: parts of a word; the text is the kind: affix, suffix, prefix or confix
-	OpEtymon              // {{cog}} of Wiktionary: language with the code in argument n, then argument n + 1 unless there is a text
-	OpElse                // positional argument n, else the text: {{esd}} of the Spanish Wikipedia is a space
-	OpVariable            // a variable of MediaWiki: function n; files cannot use it
+	OpDrop       Op = iota // nothing
+	OpText                 // the text
+	OpArg                  // the text, then positional argument n
+	OpArgAfter             // positional argument n, then the text
+	OpQuoted               // positional argument n between the two halves of the text, separated by "|"
+	OpLast                 // the last positional argument between the two halves of the text
+	OpLastOf               // the last of the first n positional arguments that is not empty, between the two halves of the text
+	OpJoin                 // positional arguments from n on, separated by the text; a text of three parts goes before, between and after them
+	OpAlt                  // the named argument whose name is the text, else positional argument n
+	OpBlock                // positional argument n, or named "text", on lines of its own
+	OpItems                // positional arguments from n on, each on a line
+	OpBreak                // ends the line
+	OpSound                // pronunciation, dropped in parentheses: positional argument 1; with n = 2, argument 2 after a language
+	OpConvert              // {{convert}}: a quantity
+	OpNumber               // the text, then positional argument n with grouped digits
+	OpValue                // {{val}}
+	OpFraction             // {{frac}}
+	OpLang                 // {{langx}}, {{lang-xx}}: name of a language, then text in it; n = 1: the template's name contains the language
+	OpZh                   // {{zh}}
+	OpJapanese             // {{nihongo}}
+	OpKorean               // {{korean}}
+	OpDate                 // year, month, day from argument n on
+	OpAsOf                 // {{as of}}
+	OpCirca                // {{circa}}
+	OpAge                  // {{age}} between two dates
+	OpCountry              // {{flag}}
+	OpShip                 // {{ship}}, {{USS}}
+	OpShipClass            // {{sclass}}
+	OpLink                 // {{ill}}
+	OpHarvard              // {{harvtxt}}
+	OpMusic                // {{music}}
+	OpHeight               // {{height}}
+	OpScience              // {{e}}: "times ten to the power of" the argument
+	OpSic                  // {{sic}}
+	OpTranslit             // {{transl}}
+	OpEra                  // {{bd}}: birth and death
+	OpCentury              // {{s|XIX|e}} of the French Wikipedia, then the text
+	OpGiven                // the name of the template as written in the source
+	OpPair                 // positional arguments n and n + 1, if given; the text has a part before each, and an optional third part after the second
+	OpAbsolute             // {{abs}}
+	OpOldStyle             // {{OldStyleDate}}
+	OpDates                // {{start and end dates}}
+	OpFreeDate             // {{date}}: a date as one argument, or in parts
+	OpAthlete              // {{flagathlete}}
+	OpVerse                // {{bibleverse}}
+	OpNuclide              // {{nuclide}}
+	OpStacked              // {{su}}
+	OpBraKet               // {{bra-ket}}
+	OpAmount               // {{INRConvert}}: the text, positional argument n, "million"
+	OpSterling             // {{£sd}}
+	OpGauge                // {{track gauge}}
+	OpListing              // {{listing}}: a place of Wikivoyage
+	OpMeasure              // {{unité}}
+	OpIncise               // {{incise}}
+	OpEtCetera             // {{etc.}}
+	OpEraName              // {{BC}}, {{AD}}: positional argument 1 and the text
+	OpSiglo                // {{siglo}} of the Spanish Wikipedia: a century
+	OpTitle                // the title of the page: {{en-noun}} of Wiktionary
+	OpElevation            // {{höhe}}: positional argument 1 in metres, and the datum with the code in argument 2
+	OpWord                 // {{m}} of Wiktionary: the text, then the form shown for a word, argument n + 1 or alt, else the word, argument n
+	OpMorphemes            // {{suffix}} of Wiktionary: parts of a word; the text is the kind, affix, suffix, prefix or confix, and after "|" what stands before them
+	OpEtymon               // {{cog}} of Wiktionary: the text, language with the code in argument n, then the word in argument n + 1; "-" for no word
+	OpTerms                // {{hyphenation}} of Wiktionary: as OpJoin, from argument n on, without a language code
+	OpRelation             // {{syn}} of Wiktionary: the text in singular or plural, then the words from argument n on, without a language code
+	OpLabels               // {{lb}} of Wiktionary: labels from argument n on
+	OpInflection           // {{infl of}} of Wiktionary: the tags after the word in argument n, and the word
+	OpElse                 // positional argument n, else the text: {{esd}} of the Spanish Wikipedia is a space
+	OpVariable             // a variable of MediaWiki: function n; files cannot use it
 )
 
 // opNames are the names of the operations in files.
@@ -90,6 +94,7 @@ var opNames = [...]string{
 	OpVerse: "verse", OpNuclide: "nuclide", OpStacked: "stacked", OpBraKet: "bra-ket", OpAmount: "amount", OpSterling: "sterling",
 	OpGauge: "gauge", OpListing: "listing", OpMeasure: "measure", OpIncise: "incise", OpEtCetera: "et-cetera", OpEraName: "era-name",
 	OpSiglo: "siglo", OpTitle: "title", OpElevation: "elevation", OpEtymon: "etymon", OpWord: "word", OpMorphemes: "morphemes", OpElse: "arg-else",
+	OpTerms: "terms", OpRelation: "relation", OpLabels: "labels", OpInflection: "inflection",
 }
 
 // opOf maps the names of operations in files to operations.
@@ -103,11 +108,12 @@ var opOf = func() map[string]Op {
 
 // needsNumber lists the operations that render the positional argument n.
 var needsNumber = map[Op]bool{OpArg: true, OpArgAfter: true, OpQuoted: true, OpLastOf: true, OpJoin: true, OpAlt: true,
-	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true, OpEtymon: true, OpWord: true, OpElse: true}
+	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true, OpEtymon: true, OpWord: true, OpElse: true,
+	OpTerms: true, OpRelation: true, OpLabels: true, OpInflection: true}
 
 // needsText maps each operation that needs a text to whether this text must have two
 // halves.
-var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpMorphemes: false, OpElse: false, OpQuoted: true, OpPair: true}
+var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpMorphemes: false, OpElse: false, OpRelation: false, OpQuoted: true, OpPair: true}
 
 // A Rule is the way to render a template: an operation with the parameters N and Text.
 type Rule struct {

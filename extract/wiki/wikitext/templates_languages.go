@@ -1,7 +1,6 @@
 package wikitext
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -51,81 +50,6 @@ func opLang(c call) {
 	}
 	if !meaning.empty() {
 		c.affixed(c.wiki.label("literally"), meaning, c.wiki.label("literally-end"))
-	}
-}
-
-// opTitle renders the headword of a page of Wiktionary: {{en-noun|head=…}}, or
-// the title.
-func opTitle(c call) {
-	if head := c.named("head"); !head.empty() {
-		c.put(head)
-		return
-	}
-	c.str(c.wiki.page.Title)
-}
-
-// opEtymon renders a language and a word in it: {{cog|de|Wort}} as "German Wort".
-// Argument c.rule.N is the language code, the next argument is the word.
-func opEtymon(c call) {
-	code := c.bytes(c.arg(c.rule.N))
-	name := c.wiki.table.LanguageName(code)
-	switch {
-	case name != "":
-		c.str(name)
-	case len(code) > 0:
-		c.hole(c.given)
-	}
-	if word := c.wordForm(c.rule.N + 1); c.rule.Text == "" && string(c.bytes(word)) != "-" {
-		before := " "
-		if name == "" {
-			before = ""
-		}
-		c.affixed(before, word, "")
-	}
-}
-
-// wordForm returns the form that Wiktionary shows for the word in argument n: argument
-// n+1 or the one named alt, else the word itself, else its transliteration.
-func (c *call) wordForm(n int) span {
-	form := either(either(c.arg(n+1), c.named("alt")), c.arg(n))
-	return either(form, c.named("tr"))
-}
-
-// opMorphemes renders the parts of a word: {{suffix|en|morn|ing}} as "morn + -ing", and
-// {{compound|black|bird|lang=en}}, the older syntax, as "black + bird". Named arguments
-// alt1, alt2 … hold the forms to show.
-func opMorphemes(c call) {
-	first := 1
-	if c.named("lang").empty() && c.isLanguage(c.arg(1)) {
-		first = 2
-	}
-	last := 0
-	for place, value := range positional(c.args) {
-		if !value.empty() {
-			last = place
-		}
-	}
-	for place := first; place <= last; place++ {
-		part := c.arg(place)
-		if alt := c.named("alt" + strconv.Itoa(place-first+1)); !alt.empty() {
-			part = alt
-		}
-		if part.empty() {
-			continue
-		}
-		text, mark := c.capture(part)
-		isAffix := len(text) > 0 && (text[0] == '-' || text[len(text)-1] == '-')
-		c.release(mark)
-		if place > first {
-			c.str(" + ")
-		}
-		if !isAffix && place == last && last > first && c.rule.Text == "confix" || !isAffix && place > first && c.rule.Text == "suffix" {
-			c.str("-")
-		}
-		c.put(part)
-		if !isAffix && place < last && (c.rule.Text == "prefix" || c.rule.Text == "confix" && place == first) {
-			c.str("-")
-		}
 	}
 }
 
