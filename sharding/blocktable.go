@@ -53,7 +53,7 @@ func parseDocumentsBody(raw []byte) (body DocumentsBody, err error) {
 func readBlocks(ctx context.Context, folder Folder, name string) ([]extract.Block, error) {
 	raw, err := store.ReadFile(ctx, folder, sideCarOf(name))
 	if err != nil {
-		return nil, err
+		return nil, Missing(store.Join(folder.String(), sideCarOf(name)), err)
 	}
 	if _, blocks := cutBlockTable(raw); blocks != nil && bytes.HasPrefix(raw, fmt.Appendf(nil, `{"format_version":%d,`, FormatVersion)) {
 		return blocks, nil // the rest of the side-car is not needed here

@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -175,7 +176,10 @@ func Documents(ctx context.Context, folder Folder, name string) iter.Seq2[*extra
 		defer r.Close()
 		b := blockReader{r, folder, func(int64) {}}
 		if err := b.whole(ctx, name, yield); err != nil {
-			yield(nil, fmt.Errorf("%s: %w", store.Join(folder.String(), name), err))
+			if damage := (*DamageError)(nil); !errors.As(err, &damage) { // which names the file
+				err = fmt.Errorf("%s: %w", store.Join(folder.String(), name), err)
+			}
+			yield(nil, err)
 		}
 	}
 }
@@ -203,7 +207,7 @@ func (r blockReader) planned(ctx context.Context, file FileBlocks, yield func(*e
 	}
 	f, err := store.OpenAt(ctx, r.folder, file.Name, offset, length)
 	if err != nil {
-		return false, err
+		return false, Missing(store.Join(r.folder.String(), file.Name), err)
 	}
 	defer f.Close()
 	return r.documents(ctx, f, file.Blocks, yield)
@@ -213,7 +217,7 @@ func (r blockReader) planned(ctx context.Context, file FileBlocks, yield func(*e
 func (r blockReader) whole(ctx context.Context, name string, yield func(*extract.Document, error) bool) error {
 	f, err := r.folder.Open(ctx, name)
 	if err != nil {
-		return err
+		return Missing(store.Join(r.folder.String(), name), err)
 	}
 	defer f.Close()
 	list, err := extract.ReadBlocks(f, f.Size())

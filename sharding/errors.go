@@ -3,6 +3,7 @@ package sharding
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"pretext/internal/failure"
 	"pretext/records/tfrecord"
@@ -70,6 +71,15 @@ func (e *DamageError) Error() string {
 
 // Unwrap returns [ErrDamaged].
 func (e *DamageError) Unwrap() error { return ErrDamaged }
+
+// Missing returns a [DamageError] if err, from opening the file at a path that a manifest or a
+// listing of its folder names, says that the file does not exist; otherwise err.
+func Missing(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &DamageError{Problems: []Problem{{File: path, Reason: "missing"}}}
+	}
+	return err
+}
 
 // A RecordError locates a record that could not be read. Its cause is a
 // [*tfrecord.CorruptError] for corrupt bytes, a [*records.FeatureError] for a

@@ -186,7 +186,8 @@ func (t *TaskFile) Raw(task int) ([]byte, error) {
 	return t.at(int64(from), int64(to-from))
 }
 
-// ReadTask reads the plan of the task with this index and decodes it into to.
+// ReadTask reads the plan of the task with this index and decodes it into to. Without the
+// file of tasks the error matches [ErrDamaged].
 func ReadTask(ctx context.Context, folder Folder, index int, to any) error {
 	raw, name, err := readTask(ctx, folder, index)
 	if err != nil {
@@ -204,7 +205,7 @@ func readTask(ctx context.Context, folder Folder, index int) (raw []byte, name s
 	if errors.Is(err, fs.ErrNotExist) {
 		name = OldTaskFile(index)
 		raw, err = store.ReadFile(ctx, folder, PlanFolder+"/"+name)
-		return raw, name, err
+		return raw, name, Missing(store.Join(folder.String(), PlanFolder, TasksName), err)
 	}
 	if err != nil {
 		return nil, "", err

@@ -136,7 +136,7 @@ func (c *conversion) run() ([]columns.File, error) {
 func (c *conversion) copyShare(folder store.Folder, s share, out columns.Writer) error {
 	in, err := folder.Open(c.ctx, s.File)
 	if err != nil {
-		return err
+		return sharding.Missing(store.Join(folder.String(), s.File), err)
 	}
 	defer in.Close()
 	sum := sha256.New()
@@ -216,7 +216,7 @@ func (c *conversion) copy(in io.Reader, s share, out columns.Writer) error {
 func (c *conversion) totals(folder store.Folder, columnCount int) ([]int64, error) {
 	in, err := folder.Open(c.ctx, c.File)
 	if err != nil {
-		return nil, err
+		return nil, sharding.Missing(store.Join(folder.String(), c.File), err)
 	}
 	defer in.Close()
 	totals := make([]int64, columnCount)

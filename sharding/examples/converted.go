@@ -169,7 +169,7 @@ type opener struct {
 func (o *opener) file(name string) (io.ReaderAt, int64, error) {
 	f, err := o.folder.Open(o.ctx, name)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, sharding.Missing(store.Join(o.folder.String(), name), err)
 	}
 	o.files = append(o.files, f)
 	return f, f.Size(), nil

@@ -148,7 +148,7 @@ func (p Part) tfrecords(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		f, err := store.OpenStream(ctx, p.Path)
 		if err != nil {
-			yield(Record{}, err)
+			yield(Record{}, sharding.Missing(p.Path, err))
 			return
 		}
 		defer f.Close()

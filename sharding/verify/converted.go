@@ -78,7 +78,7 @@ func (c *conversion) checkRows(ctx context.Context, sideCar string, r *fileRepor
 	sum := sha256.New()
 	for payload, err := range c.Payloads(ctx, sideCar, body) {
 		switch {
-		case errors.Is(err, columns.ErrCorrupt), errors.Is(err, sharding.ErrFormat), errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, columns.ErrCorrupt), errors.Is(err, sharding.ErrFormat), errors.Is(err, fs.ErrNotExist), errors.Is(err, sharding.ErrDamaged):
 			r.add(sharding.Problem{File: sideCar, Reason: err.Error()})
 			return nil
 		case err != nil:

@@ -96,7 +96,7 @@ func (s *Shards) openAt(ctx context.Context, f *File, off, n int64) (sharding.Fi
 	}
 	file, err := store.OpenAt(ctx, s.folder, f.name, off, n)
 	if err != nil {
-		return nil, err
+		return nil, sharding.Missing(f.Path, err)
 	}
 	if file.Size() != f.Bytes {
 		file.Close()

@@ -191,12 +191,12 @@ func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 // parseIndex reads the index file name in folder. bytes is the size of the indexed
 // file. The frames in the index must cover the file without gaps.
 func parseIndex(ctx context.Context, folder sharding.Folder, name string, bytes int64) (x fileIndex, err error) {
+	own := File{Path: store.Join(folder.String(), name)}
 	file, err := store.OpenAt(ctx, folder, name, 0, store.ToEnd)
 	if err != nil {
-		return x, err
+		return x, sharding.Missing(own.Path, err)
 	}
 	defer file.Close()
-	own := File{Path: store.Join(folder.String(), name)}
 	r := tfrecord.NewIndexReader(store.NewReader(file, 0))
 	var c blockCutter
 	for {

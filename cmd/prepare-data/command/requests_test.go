@@ -2,8 +2,10 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -306,6 +308,45 @@ func TestCommandsReadARunInAStore(t *testing.T) {
 	} {
 		n, _ := s.count(t, args...)
 		t.Logf("%s: %d requests", args[0], n)
+	}
+}
+
+// A file that a manifest lists and that is gone is damage (exit code 4), not a wrong path on the
+// command line, also after its listing.
+func TestAListedFileThatIsGoneIsDamage(t *testing.T) {
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	s, location := newCountedStore(t)
+	run, count := location+"/run", s.Before
+	if _, err := pipeline.Demo(t.Context(), stage.Runner{Workers: 2}, pipeline.DemoConfig(run)); err != nil {
+		t.Fatal(err)
+	}
+	documents, dir := run+"/documents", t.TempDir()
+	vocab := []string{"vocab", documents, "--out", dir + "/vocab"}
+	examples := []string{"examples", documents, "--vocab", run + "/vocab/vocab.txt", "--out", dir + "/shards"}
+	filter := []string{"filter", documents, "--dedup=minhash", "--out", dir + "/filtered"}
+	for file, commands := range map[string][][]string{
+		"documents/documents-books-00000.jsonl.zst":                {{"stats", run}, {"export", run, "--out", dir + "/text"}, vocab, examples, filter, {"verify", run}},
+		"documents/documents-books-00000.json":                     {vocab, examples, filter, {"verify", run}},
+		"shards/train-00001-of-00004.tfrecord":                     {{"head", run, "-n=10000"}, {"stats", run}, {"card", run, "--out", dir + "/card.md"}, {"convert", run, "--to=mds", "--out", dir + "/mds"}, {"verify", run}},
+		"shards/" + sharding.PlanFolder + "/" + sharding.TasksName: {{"export", run, "--out", dir + "/plain"}, {"verify", run}},
+	} {
+		s.Before = func(op, key string) error { // listings still have it
+			if op != "list" && strings.HasSuffix(key, "/"+file) {
+				return fs.ErrNotExist
+			}
+			return count(op, key)
+		}
+		for _, args := range commands {
+			var out bytes.Buffer
+			root := NewRoot()
+			root.SetOut(&out)
+			root.SetErr(&out)
+			root.SetArgs(args)
+			if err := root.ExecuteContext(t.Context()); !errors.Is(err, sharding.ErrDamaged) {
+				t.Errorf("without %s, %q: %v, want damage", file, args, err)
+			}
+		}
 	}
 }
 
