@@ -15,9 +15,10 @@ import (
 // Precisions bf16 and fp8 of BERT's masked LM, for experiments: single precision, rounded
 // wherever package trainer/cuda stores a 16-bit or an 8-bit value, so that one sees what a
 // model learns in them without a GPU. TestTheCPUImitatesLowerPrecisions of that package
-// holds both together. Three things differ: the order of sums; the tokens that a GPU pads
-// a batch with have no part in the largest values; and of sequences over 64 tokens the
-// probabilities are rounded once, beside the largest of all scores.
+// holds both together. Two things differ: the order of sums, and of sequences over 64 tokens
+// the probabilities are rounded once, beside the largest of all scores. Where either changes
+// a rounding, weights differ from then on, and so may, by a few, the elements that are too
+// large for their factors.
 //
 // A lower holds what these precisions need besides single precision.
 type lower[T kernel.Float] struct {

@@ -134,10 +134,14 @@ type batch struct {
 	spans                    device.Pointer // (2, sequences)
 }
 
+// realTokens returns the number of tokens without padding.
+func (d *batch) realTokens() int { return int(d.bounds[d.real]) }
+
 // outputRows describes the rows of the encoder's output: all rows of the batch, or only
 // those that the heads read.
 type outputRows struct {
 	all    kernels.Rows
+	real   int            // rows that the heads read, without padding; only with index
 	index  device.Pointer // (all.N) row of the batch for each row of the encoder's output; zero: all rows
 	spread grouped        // rows of the encoder's output by row of the batch
 }
@@ -265,6 +269,7 @@ func (p *packer) selection(s *slot, b *trainer.Batch, d *batch, train bool) {
 		return
 	}
 	rows := p.choice.Rows
+	d.rows.real = len(rows)
 	n := min(roundUp(max(len(rows), 1), p.shape.tokenQuantum), d.tokens)
 	index, cu, own, position := make([]int32, n), make([]int32, n), make([]int32, n), make([]int64, n)
 	q := 0

@@ -148,6 +148,7 @@ func (e *encoder) last(d *batch, layer int) bool {
 // layer computes one encoder layer.
 func (e *encoder) layer(d *batch, i int) {
 	p, k := &e.p.Layers[i], e.kept(i)
+	e.eight.only(d.realTokens())
 	e.affine(k.qkv, k.x, d.tokens, p.QKV)
 	e.attend("forward", d, i, k.ctx, k.lse, k.qkv)
 	rows, ctx, residual := d.all, k.ctx, k.x
@@ -155,6 +156,7 @@ func (e *encoder) layer(d *batch, i int) {
 		rows, ctx, residual = d.rows.all, k.selected, e.narrow
 		e.gather(ctx, k.ctx, d.rows.index, int(rows.N))
 		e.gather(residual, k.x, d.rows.index, int(rows.N))
+		e.eight.only(d.rows.real)
 	}
 	n := int(rows.N)
 	e.linear(e.out, ctx, n, p.Attended)
@@ -247,8 +249,10 @@ func (e *encoder) backward(d *batch, complete func(bucket int)) {
 func (e *encoder) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free device.Pointer) {
 	p, k, do, du := &e.p.Layers[i], e.kept(i), e.d.o, e.d.u
 	rows, ctx := d.all, k.ctx
+	e.eight.only(d.realTokens())
 	if e.last(d, i) {
 		rows, ctx = d.rows.all, k.selected
+		e.eight.only(d.rows.real)
 	}
 	n := int(rows.N)
 
@@ -270,6 +274,7 @@ func (e *encoder) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free
 		dctx, dx, other = do, dz, dy
 	}
 	e.attendGrad(d, i, k, dctx)
+	e.eight.only(d.realTokens())
 	e.denseGrad(e.d.qkv, k.x, d.tokens, p.QKV, e.sums.way)
 	e.inputGrad(dx, e.d.qkv, d.tokens, p.QKV, 1)
 	return dx, other

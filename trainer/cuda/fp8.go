@@ -45,6 +45,7 @@ type eightBits struct {
 	q, qt           device.Pointer // 8 bits (T, widest): the tensor that was converted last, and its transpose
 	saturated       device.Pointer // uint32: elements of this step that became the largest number
 	gradient        device.Pointer // bf16: the gradient whose conversion q holds; zero: none
+	real            int            // rows of the present tensors; see only
 	saturatedOnHost []byte         // page-locked
 }
 
@@ -128,6 +129,7 @@ func (e *eightBits) begin(p *bert.Parameters[dense, norm, table]) {
 		l := &p.Layers[i]
 		for _, d := range []dense{l.QKV, l.Attended, l.Up, l.Down} {
 			e.amax(e.weights.Add(4*d.eight.number), d.w, d.out*d.in)
+			e.only(d.out)
 			e.convert("fp8_e4m3", conversion{q: d.eight.w, qt: d.eight.wt, x: d.w, from: e.weights.Add(4 * d.eight.number), inverse: e.weightInverse(d)}, d.out, d.in)
 		}
 	}
@@ -135,6 +137,14 @@ func (e *eightBits) begin(p *bert.Parameters[dense, norm, table]) {
 
 func (e *eightBits) weightInverse(d dense) device.Pointer {
 	return e.weights.Add(4 * (len(e.dense) + d.eight.number))
+}
+
+// only tells how many rows the tensors that follow have: the rest, which pads the batch, has no
+// part in the largest sizes, and is not counted if it is too large.
+func (e *eightBits) only(rows int) {
+	if e != nil {
+		e.real = rows
+	}
 }
 
 // amax raises *to to the largest size of n elements.
@@ -146,7 +156,7 @@ func (e *eightBits) amax(to, x device.Pointer, n int) {
 type conversion struct{ q, qt, x, from, inverse, amax, saturated device.Pointer }
 
 func (e *eightBits) convert(kernel string, c conversion, rows, width int) {
-	e.launch(kernel, device.Dim{X: blocks(width, 64), Y: blocks(rows, 64)}, c.q, c.qt, c.x, c.from, c.inverse, c.amax, c.saturated, int32(rows), int32(width))
+	e.launch(kernel, device.Dim{X: blocks(width, 64), Y: blocks(rows, 64)}, c.q, c.qt, c.x, c.from, c.inverse, c.amax, c.saturated, int32(rows), int32(width), int32(e.real))
 }
 
 // tensor converts x (rows, width), the tensor with an index, to e.q and its transpose to qt.
@@ -158,7 +168,9 @@ func (e *eightBits) tensor(kernel string, index int, x, qt device.Pointer, rows,
 	if !e.training || e.steps == 0 {
 		c.from = e.fresh.Add(4 * index)
 		e.clear(c.from, 4)
-		e.amax(c.from, x, rows*width)
+		if e.real > 0 {
+			e.amax(c.from, x, e.real*width)
+		}
 	}
 	e.convert(kernel, c, rows, width)
 }

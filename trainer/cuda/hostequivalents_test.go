@@ -29,6 +29,7 @@ var hostEquivalents = []hostEquivalent{
 	{"dropout_rows", "", "twice", "e.d.o, dy|b.dropped, b.y|input, a.norm.y", "it does not read what it writes"},
 	{"copy to the host", "size", "halved", `u.toHost\(u.heads.sumsHost`, "the sums of a step are in the first half; the others are those of evaluation"},
 	{"fp8_e4m3|fp8_e5m2", "grid y", "one more", "", "a block behind the last rows has none"},
+	{"fp8_e5m2", "argument 9", "one more", "", "the gradients of padding are 0: the largest size and the count stay"},
 	{"clear", "(size)?", "halved|left out", "u.squares", "one rank has all slices, and writes them"},
 	{"clear", "(size)?", "halved|left out", "u.moved", "one rank has all slices, and writes them"},
 	{"clear", "(size)?", "halved|left out", "the kernels have cleared only this rank's slices", "one rank has all slices"},

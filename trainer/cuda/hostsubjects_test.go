@@ -290,7 +290,7 @@ func (s *hostSubject) history(m trainer.Model) (bool, error) {
 	b := s.batch(2, 3, 70)
 	var lost []float64
 	for step := range 2 { // the second one has the sizes of the first
-		for i := range 4 {
+		for i := range 5 {
 			if err := m.Accumulate(b, b.Counts(s.heads).Coef(), true); err != nil {
 				return false, err
 			}

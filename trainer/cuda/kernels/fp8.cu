@@ -56,9 +56,9 @@ KERNEL(THREADS) fp8_amax(float* amax, const elem* x, i64 n) {
 // A block converts a tile of x (rows, width), both multiples of 16, to q (rows, width) and
 // its transpose to qt (width, rows); either may be null. The factor is that of *from, and
 // *inverse its inverse. amax, unless null, is raised to the largest |x|, and saturated
-// counts the elements that the format could not hold. What is not finite becomes NaN, so
-// that it is not lost.
-template <typename F> DEV void quantize(u8* q, u8* qt, const elem* x, const float* from, float* inverse, float* amax, u32* saturated, int rows, int width) {
+// counts the elements that the format could not hold; the rows from real on pad the batch and
+// have no part in both. What is not finite becomes NaN, so that it is not lost.
+template <typename F> DEV void quantize(u8* q, u8* qt, const elem* x, const float* from, float* inverse, float* amax, u32* saturated, int rows, int width, int real) {
   __shared__ __align__(16) u8 tile[TILE * PITCH];
   float factor = factor_for(*from, F::exponent());
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *inverse = 1.f / factor;
@@ -83,6 +83,7 @@ template <typename F> DEV void quantize(u8* q, u8* qt, const elem* x, const floa
     if (q) *(uint4*)(q + (i64)row * width + column) = all;
     *(uint4*)(tile + threadIdx.x / 4 * PITCH + threadIdx.x % 4 * 16) = all;
   }
+  if (row >= real) most = 0, lost = 0;
   if (amax) {
     raise(amax, most);
     if (lost) atomicAdd(saturated, (u32)lost);
@@ -101,12 +102,12 @@ template <typename F> DEV void quantize(u8* q, u8* qt, const elem* x, const floa
   *(uint4*)(qt + (i64)column * rows + row) = make_uint4(w[0], w[1], w[2], w[3]);
 }
 
-KERNEL(THREADS) fp8_e4m3(u8* q, u8* qt, const elem* x, const float* from, float* inverse, float* amax, u32* saturated, int rows, int width) {
-  quantize<E4M3>(q, qt, x, from, inverse, amax, saturated, rows, width);
+KERNEL(THREADS) fp8_e4m3(u8* q, u8* qt, const elem* x, const float* from, float* inverse, float* amax, u32* saturated, int rows, int width, int real) {
+  quantize<E4M3>(q, qt, x, from, inverse, amax, saturated, rows, width, real);
 }
 
-KERNEL(THREADS) fp8_e5m2(u8* q, u8* qt, const elem* x, const float* from, float* inverse, float* amax, u32* saturated, int rows, int width) {
-  quantize<E5M2>(q, qt, x, from, inverse, amax, saturated, rows, width);
+KERNEL(THREADS) fp8_e5m2(u8* q, u8* qt, const elem* x, const float* from, float* inverse, float* amax, u32* saturated, int rows, int width, int real) {
+  quantize<E5M2>(q, qt, x, from, inverse, amax, saturated, rows, width, real);
 }
 
 // The end of a step: place slot of history (n, HISTORY) becomes the largest of seen (ranks,

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/cuda/ptx"
 	"pretext/trainer/cuda/sim"
 )
 
@@ -108,4 +110,34 @@ func TestArgumentsAreLaidOutAsCDoes(t *testing.T) {
 	if _, err := kernels.PTX("no such", kernels.F32); err == nil {
 		t.Error("a module that is not there is found")
 	}
+}
+
+// TestThePTXCheckCountsSharedMemoryOfLaunches holds nvrtc.py to FlashShared: without what a
+// launch adds, a multiprocessor seems to have room for more blocks.
+func TestThePTXCheckCountsSharedMemoryOfLaunches(t *testing.T) {
+	source, err := os.ReadFile("nvrtc.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("\nFLASH_SHARED = %d\n", kernels.FlashShared); !strings.Contains(string(source), want) {
+		t.Errorf("nvrtc.py lacks %q", want)
+	}
+	dynamic := regexp.MustCompile(`(?m)^DYNAMIC = .*$`).FindString(string(source))
+	text, err := kernels.PTX("flash", kernels.BF16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := ptx.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range module.Kernels {
+		if uses := k.Dynamic != "" && slices.ContainsFunc(k.Code, func(in ptx.Instruction) bool { return usesSymbol(in, k.Dynamic) }); uses != strings.Contains(dynamic, `"`+k.Name+`"`) {
+			t.Errorf("%s uses dynamic shared memory: %v, and nvrtc.py has another opinion", k.Name, uses)
+		}
+	}
+}
+
+func usesSymbol(in ptx.Instruction, name string) bool {
+	return slices.ContainsFunc(in.Args, func(o ptx.Operand) bool { return o.Name == name })
 }
