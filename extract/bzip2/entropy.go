@@ -127,38 +127,25 @@ func (col *column) read(b *bitReader, h *header, limit int) error {
 // the buffers permits.
 func (col *column) plain(b *bitReader, h *header, steps int) (done bool, err error) {
 	var (
-		lo, hi          = binary.LittleEndian.Uint64(h.bytes[:]), binary.LittleEndian.Uint64(h.bytes[8:])
-		bits, have, pos = col.bits, col.have, col.pos
-		n, run, shift   = col.n, col.run, col.shift
-		group, left     = col.group, col.left
-		win             = b.win
+		lo, hi           = binary.LittleEndian.Uint64(h.bytes[:]), binary.LittleEndian.Uint64(h.bytes[8:])
+		bits, have, pos  = col.bits, col.have, col.pos
+		n, run, shift    = col.n, col.run, col.shift
+		group, left, win = col.group, col.left, b.win
 	)
 	for ; steps > 0; steps-- {
 		if left <= 0 {
-			if n > col.limit {
-				done = true
+			if done = n > col.limit; done {
 				break
 			}
-			if group == len(h.selectors) {
-				err = errSelectors
+			if pos, err = col.load(b, h, group, pos); err != nil {
 				break
-			}
-			if pos > col.lastPos {
-				b.pos = pos
-				b.ensure(groupBytes)
-				col.lastPos = b.end - groupBytes
-				if pos = b.pos; pos > b.end+8 {
-					err = errTruncated
-					break
-				}
 			}
 			group, left = group+1, groupSize
 		}
 		t := &h.tables[h.selectors[group-1]]
 		if have < maxCodeLen {
 			bits |= binary.BigEndian.Uint64(win[pos:]) >> have
-			pos += int((63 - have) >> 3)
-			have |= 56
+			have, pos = have|56, pos+int((63-have)>>3)
 		}
 		lut := &t.several
 		if left < maxSeveral {
@@ -188,35 +175,21 @@ func (col *column) plain(b *bitReader, h *header, steps int) (done bool, err err
 		n += run
 		col.count[front] += uint32(run)
 		if run > maxPart {
-			if n > col.limit {
-				err = errTooLong
+			if run, err = col.split(front, run, n); err != nil {
 				break
 			}
-			run = col.split(front, run)
 		}
-		binary.LittleEndian.PutUint16(col.buf[col.parts*partSize:], uint16(run)<<8|uint16(front))
-		col.parts++
+		col.add(front, run)
 		run, shift = 1, 0
 		if place < 16 {
-			word := lo
-			if place >= 8 {
-				word = hi
-			}
-			c := word >> (place * 8 & 63) & 0xff
-			mask := &placeMasks[place&15]
-			hi = hi&^mask.hi | (hi<<8|lo>>56)&mask.hi
-			lo = lo&^mask.lo | lo<<8&mask.lo | c
+			lo, hi = toFront(lo, hi, place)
 			continue
 		}
-		if place == endOfBlock {
-			done = true
+		if done = place == endOfBlock; done {
 			break
 		}
-		c := h.bytes[place&0xff]
-		copy(h.bytes[17:], h.bytes[16:place&0xff])
-		h.bytes[16] = byte(hi >> 56)
-		hi = hi<<8 | lo>>56
-		lo = lo<<8 | uint64(c)
+		c := h.removeFar(place, byte(hi>>56))
+		lo, hi = lo<<8|uint64(c), hi<<8|lo>>56
 	}
 	col.bits, col.have, col.pos = bits, have, pos
 	col.n, col.run, col.shift, col.group, col.left = n, run, shift, group, left
@@ -225,12 +198,59 @@ func (col *column) plain(b *bitReader, h *header, steps int) (done bool, err err
 	return done, err
 }
 
-// split adds the first parts of a long run of the byte c, and returns the length
-// of its last part.
-func (col *column) split(c byte, run int) int {
-	for ; run > maxPart; run -= maxPart {
-		binary.LittleEndian.PutUint16(col.buf[col.parts*partSize:], maxPart<<8|uint16(c))
-		col.parts++
+// load prepares the next group of symbols, after the given number of groups: it loads more of
+// the file if the group may need it. It returns the position in the window from which the
+// group is read.
+func (col *column) load(b *bitReader, h *header, groups, pos int) (int, error) {
+	if groups == len(h.selectors) {
+		return pos, errSelectors
 	}
-	return run
+	if pos > col.lastPos {
+		b.pos = pos
+		b.ensure(groupBytes)
+		col.lastPos = b.end - groupBytes
+		if pos = b.pos; pos > b.end+8 {
+			return pos, errTruncated
+		}
+	}
+	return pos, nil
+}
+
+// toFront moves the byte at a place below 16 of a list to the front. lo has places 0 to 7
+// of the list, hi 8 to 15.
+func toFront(lo, hi uint64, place uint) (newLo, newHi uint64) {
+	word := lo
+	if place >= 8 {
+		word = hi
+	}
+	mask := &placeMasks[place&15]
+	newHi = hi&^mask.hi | (hi<<8|lo>>56)&mask.hi
+	return lo&^mask.lo | lo<<8&mask.lo | word>>(place*8&63)&0xff, newHi
+}
+
+// removeFar removes the byte at a place from 16 on from the list, and puts the one that was at
+// place 15 at place 16.
+func (h *header) removeFar(place uint, last byte) byte {
+	c := h.bytes[place&0xff]
+	copy(h.bytes[17:], h.bytes[16:place&0xff])
+	h.bytes[16] = last
+	return c
+}
+
+// add adds a part: run times the byte c.
+func (col *column) add(c byte, run int) {
+	binary.LittleEndian.PutUint16(col.buf[col.parts*partSize:], uint16(run)<<8|uint16(c))
+	col.parts++
+}
+
+// split adds the first parts of a long run of the byte c, with which the column has n bytes,
+// and returns the length of its last part. It fails before a run that buf may lack room for.
+func (col *column) split(c byte, run, n int) (last int, err error) {
+	if n > col.limit {
+		return run, errTooLong
+	}
+	for ; run > maxPart; run -= maxPart {
+		col.add(c, maxPart)
+	}
+	return run, nil
 }

@@ -2,7 +2,6 @@ package bzip2
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -270,9 +269,11 @@ func (col *column) set(data []byte) {
 			n++
 		}
 		col.count[c] += uint32(n)
-		last := col.split(c, n)
-		binary.LittleEndian.PutUint16(col.buf[col.parts*partSize:], uint16(last)<<8|uint16(c))
-		col.parts++
+		last, err := col.split(c, n, 0)
+		if err != nil {
+			panic(err)
+		}
+		col.add(c, last)
 		data = data[n:]
 	}
 }

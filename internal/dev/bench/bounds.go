@@ -102,21 +102,18 @@ func (c *corpus) countWords() (n int64) {
 // parts returns the parts that the corpus can be measured for. made are some records of
 // it, file their bytes; folder is where files are written.
 func (c *corpus) parts(made []records.Parts, file []byte, folder string) []part {
+	return append(c.textParts(), recordParts(made, file, folder)...)
+}
+
+// textParts returns the parts from the dump to token ids.
+func (c *corpus) textParts() []part {
 	var (
-		table   = cycle(blockEntries)
-		words   = make([]uint32, wordLines)
-		room    = make([]byte, cachedBytes)
-		copied  = func(data []byte) { pieces(data, func(p []byte) { copy(room, p) }) }
-		read    = func(data []byte) { bytes.IndexByte(data, 0xff) } // no byte of UTF-8
-		sums    = crc32.MakeTable(crc32.Castagnoli)
-		checked = func(data []byte) { pieces(data, func(p []byte) { crc32.Checksum(p, sums) }) }
-		nWords  = c.countWords()
-		rng     = pyrandom.New(1)
-		total   = 0.0
+		table  = cycle(blockEntries)
+		words  = make([]uint32, wordLines)
+		room   = make([]byte, cachedBytes)
+		read   = func(data []byte) { bytes.IndexByte(data, 0xff) } // no byte of UTF-8
+		nWords = c.countWords()
 	)
-	for _, p := range made {
-		total += draws(p)
-	}
 	return []part{
 		{"bzip2 decoding", "a dependent load from a table of 4 MB for each byte, 24 at a time", func() (int64, error) {
 			runtime.KeepAlive(chase(table, c.xmlBytes)) // so that the compiler keeps the loads
@@ -128,7 +125,7 @@ func (c *corpus) parts(made []records.Parts, file []byte, folder string) []part 
 		}},
 		{"wikitext to text", "copying the bytes", func() (int64, error) {
 			for _, p := range c.pages {
-				copied(p.text)
+				pieces(p.text, func(p []byte) { copy(room, p) })
 			}
 			return 0, nil
 		}},
@@ -157,6 +154,23 @@ func (c *corpus) parts(made []records.Parts, file []byte, folder string) []part 
 			runtime.KeepAlive(look(words, nWords)) // so that the compiler keeps the loads
 			return 0, nil
 		}},
+	}
+}
+
+// recordParts returns the parts from token ids to files.
+func recordParts(made []records.Parts, file []byte, folder string) []part {
+	var (
+		room    = make([]byte, cachedBytes)
+		copied  = func(data []byte) { pieces(data, func(p []byte) { copy(room, p) }) }
+		sums    = crc32.MakeTable(crc32.Castagnoli)
+		checked = func(data []byte) { pieces(data, func(p []byte) { crc32.Checksum(p, sums) }) }
+		rng     = pyrandom.New(1)
+		total   = 0.0
+	)
+	for _, p := range made {
+		total += draws(p)
+	}
+	return []part{
 		{masksName, "the random words that shuffles and choices take, and copying the bytes", func() (int64, error) {
 			for n := total; n > 0; n -= float64(1 + len(rng.Unused())) {
 				rng.Skip(len(rng.Unused()))
