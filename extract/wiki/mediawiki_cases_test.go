@@ -199,6 +199,8 @@ func (l *caseList) dates() {
 		}
 		for _, m := range []string{"01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12"} {
 			l.add(lang, "{{#time:j F Y, j xg, M, D, l|2021-"+m+"-"+m+"}}")
+			l.add(lang, "{{#time:j F Y|2021-"+m+"-"+m+"}}")
+			l.add(lang, "{{#time:j xg|2021-"+m+"-"+m+"}}")
 		}
 	}
 	for _, d := range dates {

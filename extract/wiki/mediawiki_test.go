@@ -173,6 +173,13 @@ func explained(c wikiCase) string {
 
 // wikiDifferences are the differences that stay, by a text in the case.
 var wikiDifferences = []struct{ text, why string }{
+	{"|1945}}", "MediaWiki takes the day and month of the computer's clock"},
+	{"|now}}", "PHP reads the computer's clock"},
+	{"|today}}", "PHP reads the computer's clock"},
+	{"|+1 day}}", "PHP reads the computer's clock"},
+	{"|-5 days}}", "PHP reads the computer's clock"},
+	{"|12:34}}", "PHP reads the computer's clock"},
+	{"|1 January}}", "PHP reads the computer's clock"},
 	{"{{#ifexist:", "no page exists in this wiki; in a dump, a page that a page asks for exists as a rule"},
 	{"|k= b''i'' }} | k =", "apostrophes of two templates side by side join in MediaWiki; we render each template alone"},
 	{"{{ucfirst:b}}{{#switch:é|a= |b|1=b|word=}}", "a text that is a line break alone is a space in MediaWiki, and nothing for us"},

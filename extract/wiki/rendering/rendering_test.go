@@ -25,6 +25,35 @@ func TestBuiltinFilesParseAndAreSorted(t *testing.T) {
 	}
 }
 
+// Names of months that stand alone are those of their own language: hardly two languages share
+// one that differs from the name in a date.
+func TestMonthsThatStandAloneAreOfTheLanguage(t *testing.T) {
+	names, err := data.ReadDir("data/cldr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	languages := map[string][]string{}
+	for _, n := range names {
+		text, err := data.ReadFile("data/cldr/" + n.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(string(text), "\n") {
+			if strings.HasPrefix(line, "month-alone 01 ") {
+				languages[line] = append(languages[line], n.Name())
+			}
+		}
+	}
+	for line, list := range languages {
+		if len(list) > 3 {
+			t.Errorf("%s: in %v", line, list)
+		}
+	}
+	if len(languages) < 20 {
+		t.Errorf("%d names, want 20", len(languages))
+	}
+}
+
 func checkFile(t *testing.T, name string) {
 	text, err := data.ReadFile(name)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -222,6 +223,37 @@ func TestATemplateIncludesWhatItsTagsSay(t *testing.T) {
 	} {
 		if got := string(Included([]byte(source))); got != want {
 			t.Errorf("%q: got %q, want %q", source, got, want)
+		}
+	}
+}
+
+// Dates are those that MediaWiki shows on the day of the page; without that day they are holes
+// if they need it.
+func TestDatesOfFunctions(t *testing.T) {
+	for _, c := range []struct {
+		lang, source, want string
+		known              bool
+		holes              int
+	}{
+		{"en", "It is {{#time:j F Y|2020-02-03}} here", "It is 3 February 2020 here", false, 0},
+		{"de", "Es ist {{#time:j. F Y|2020-01-03}} hier", "Es ist 3. Januar 2020 hier", false, 0},
+		{"en", "It is {{#time:Y|{{#if:x|2020-02-03}} +1 year}} here", "It is 2021 here", false, 0},
+		{"en", "It is {{#time:F|2020-02-03|ru}} here", "It is here", false, 1},
+		{"en", "It is {{#time:Y}} here", "It is here", false, 1},
+		{"en", "It is {{#time:Y}} here", "It is 2024 here", true, 0},
+		{"en", "It is {{#time:Y|nonsense}} here", "It is here", true, 1},
+		{"en", "It is {{#time:Y|{{none}}}} here", "It is here", true, 1},
+		{"en", "It is {{CURRENTYEAR}} here", "It is here", false, 1},
+		{"en", "It is {{CURRENTDAY}} {{CURRENTMONTHNAME}} {{CURRENTYEAR}} or {{LOCALMONTH}} here", "It is 29 February 2024 or 02 here", true, 0},
+		{"fa", "است {{CURRENTYEAR}} این", "است ۲۰۲۴ این", true, 0},
+	} {
+		page := Page{Lang: c.lang, Title: "P"}
+		if c.known {
+			page.Today = time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC)
+		}
+		s := NewScanner(DefaultOptions())
+		if got := string(s.AppendText(nil, []byte(c.source), page)); got != c.want || s.PageHoles() != c.holes {
+			t.Errorf("%q: got %q with %d holes, want %q with %d", c.source, got, s.PageHoles(), c.want, c.holes)
 		}
 	}
 }

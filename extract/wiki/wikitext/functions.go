@@ -43,15 +43,14 @@ const (
 	funcNamespace
 	funcGrammar
 	funcTime
+	funcToday // a part of the date of today
 )
 
 // variables maps the names of MediaWiki's variables, which have no colon, to functions.
 var variables = map[string]function{
 	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "fullpagenamee": funcTitle, "basepagename": funcTitle,
 	"subpagename": funcTitle, "rootpagename": funcTitle, "本名": funcTitle, "namespace": funcDrop, "revisionid": funcDrop,
-	"contentlang": funcLanguage, "contentlanguage": funcLanguage, "sitename": funcUnable, "currentyear": funcUnable,
-	"currentmonth": funcUnable, "currentmonthname": funcUnable, "currentday": funcUnable, "currenttime": funcUnable,
-	"localyear": funcUnable, "localmonth": funcUnable, "localday": funcUnable,
+	"contentlang": funcLanguage, "contentlanguage": funcLanguage, "sitename": funcUnable, "currenttime": funcUnable,
 	"numberofarticles": funcUnable, "numberofpages": funcUnable, "numberofusers": funcUnable,
 }
 
@@ -66,7 +65,7 @@ var functions = map[string]function{
 	"defaultsort": funcDrop, "displaytitle": funcDrop, "sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop,
 	"デフォルトソート": funcDrop, "noexternallanglinks": funcDrop, "#tag": funcUnable, "#babel": funcDrop, "#coordinates": funcDrop,
 	"fullurl": funcDrop, "localurl": funcDrop, "filepath": funcDrop, "ns": funcNamespace,
-	"#invoke": funcInvoke, "#time": funcUnable, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcTitleParts,
+	"#invoke": funcInvoke, "#time": funcTime, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcTitleParts,
 	"#language": funcUnable, "int": funcUnable, "#lst": funcUnable, "#lsth": funcUnable, "#section": funcUnable,
 	"numberofarticles": funcUnable, "pagesincategory": funcUnable,
 }
@@ -129,6 +128,10 @@ func (c *call) function(f function) {
 		c.ifError(first)
 	case funcPadLeft, funcPadRight:
 		c.padded(f, first)
+	case funcTime:
+		c.time(first)
+	case funcToday:
+		c.today()
 	case funcURL, funcAnchor:
 		c.encoded(f, first)
 	case funcTitleOf, funcTitleParts, funcNamespace:

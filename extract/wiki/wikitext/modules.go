@@ -2,9 +2,7 @@ package wikitext
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -13,7 +11,6 @@ import (
 
 	"pretext/extract/wiki/internal/lua"
 	"pretext/extract/wiki/internal/scribunto"
-	"pretext/extract/wiki/rendering"
 )
 
 // modulePrefix begins the names of modules among those of templates. No template has such
@@ -213,16 +210,8 @@ type moduleHost struct {
 
 // functions returns what a module can ask.
 func (h *moduleHost) functions() scribunto.Host {
-	table := h.wiki.table
 	return scribunto.Host{Module: h.module, Expand: h.expand, LanguageName: h.languageName, Assume: h.modules.assume,
-		Month: func(month int, alone bool) string {
-			number := fmt.Sprintf("%02d", month)
-			name := table.Text(rendering.Month, number)
-			if alone {
-				return cmp.Or(table.Text(rendering.MonthAlone, number), name)
-			}
-			return name
-		},
+		Month: h.wiki.month,
 		Interwiki: func(prefix string) bool {
 			var scratch []byte
 			return isInterwiki([]byte(prefix), &scratch)

@@ -121,6 +121,9 @@ def main(out):
     os.makedirs(out, exist_ok=True)
     root = Locale('en')
     for name in sorted(set(WIKIS.split()) & set(localedata.locale_identifiers())):
+        # Babel resolves the aliases of one language in data that all share: without this, the
+        # names of months that stand alone in one are those of others too.
+        localedata._cache.clear()
         l, lines = Locale.parse(name), []
         for make in (month_lines, era_lines, list_lines, unit_lines):
             lines += ['%s | %s' % (k, quoted(v)) for k, v in make(l, root) if v]
