@@ -173,6 +173,7 @@ func explained(c wikiCase) string {
 
 // wikiDifferences are the differences that stay, by a text in the case.
 var wikiDifferences = []struct{ text, why string }{
+	{"{{#tag:ref|", "a footnote shows no number in our text"},
 	{"|1945}}", "MediaWiki takes the day and month of the computer's clock"},
 	{"|now}}", "PHP reads the computer's clock"},
 	{"|today}}", "PHP reads the computer's clock"},

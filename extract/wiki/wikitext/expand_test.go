@@ -244,6 +244,8 @@ func TestDatesOfFunctions(t *testing.T) {
 		{"en", "It is {{#time:Y|nonsense}} here", "It is here", true, 1},
 		{"en", "It is {{#time:Y|{{none}}}} here", "It is here", true, 1},
 		{"en", "It is {{CURRENTYEAR}} here", "It is here", false, 1},
+		{"en", "It is so {{#tag:ref|a note|name=n}} here, {{#tag:nowiki|''x''}}", "It is so here, ''x''", false, 0},
+		{"en", "It is {{#tag:math|x}} and {{#tag:{{none}}|x}} here", "It is and here", false, 2},
 		{"en", "It is {{CURRENTDAY}} {{CURRENTMONTHNAME}} {{CURRENTYEAR}} or {{LOCALMONTH}} here", "It is 29 February 2024 or 02 here", true, 0},
 		{"fa", "است {{CURRENTYEAR}} این", "است ۲۰۲۴ این", true, 0},
 	} {

@@ -42,6 +42,7 @@ const (
 	funcTitleParts
 	funcNamespace
 	funcGrammar
+	funcTag
 	funcTime
 	funcToday // a part of the date of today
 )
@@ -63,7 +64,7 @@ var functions = map[string]function{
 	"#switch": funcSwitch, "#iferror": funcIfError, "#ifexist": funcIfExist,
 	"#expr": funcExpr, "#ifexpr": funcIfExpr, "padleft": funcPadLeft, "padright": funcPadRight,
 	"defaultsort": funcDrop, "displaytitle": funcDrop, "sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop,
-	"デフォルトソート": funcDrop, "noexternallanglinks": funcDrop, "#tag": funcUnable, "#babel": funcDrop, "#coordinates": funcDrop,
+	"デフォルトソート": funcDrop, "noexternallanglinks": funcDrop, "#tag": funcTag, "#babel": funcDrop, "#coordinates": funcDrop,
 	"fullurl": funcDrop, "localurl": funcDrop, "filepath": funcDrop, "ns": funcNamespace,
 	"#invoke": funcInvoke, "#time": funcTime, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcTitleParts,
 	"#language": funcUnable, "int": funcUnable, "#lst": funcUnable, "#lsth": funcUnable, "#section": funcUnable,
@@ -128,6 +129,8 @@ func (c *call) function(f function) {
 		c.ifError(first)
 	case funcPadLeft, funcPadRight:
 		c.padded(f, first)
+	case funcTag:
+		c.tag(first)
 	case funcTime:
 		c.time(first)
 	case funcToday:

@@ -2,6 +2,7 @@ package wikitext
 
 import (
 	"bytes"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -329,6 +330,9 @@ func (lk *links) link(l link) {
 		target := trimSpace(lk.in.src[l.target:l.targetEnd])
 		escaped = target[0] == ':'
 		if w := namespaceOf(target, &lk.name); w != wordOther && w != wordMedia { // none if escaped
+			if w == wordFile && lk.splits(l) {
+				lk.w.str(" ")
+			}
 			lk.w.removed()
 			return
 		}
@@ -350,6 +354,17 @@ func (lk *links) link(l link) {
 		lk.w.quotes = saved
 	}
 	lk.w.linkEnd = len(lk.w.out)
+}
+
+// splits reports whether a file with options stands between two words without a space: a thumbnail
+// ends the paragraph there. In scripts without spaces nothing has to be written.
+func (lk *links) splits(l link) bool {
+	if l.label < 0 || bytes.IndexByte(lk.in.src[l.label:l.labelEnd], '|') < 0 {
+		return false
+	}
+	before, _ := utf8.DecodeLastRune(lk.w.out[lk.w.line:])
+	after, _ := utf8.DecodeRune(lk.in.src[l.next:])
+	return unicode.IsLetter(before) && unicode.IsLetter(after) && !isIdeographic(before) && !isIdeographic(after)
 }
 
 // isSister reports whether target is the page on the same subject at another project,

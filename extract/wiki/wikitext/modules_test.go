@@ -26,6 +26,7 @@ func TestModules(t *testing.T) {
 		function p.expand(frame) return frame:expandTemplate{title = "zr", args = {"a|b"}} .. frame:preprocess("{{zr|{{{1|}}}}}") end
 		function p.fail() error("no") end
 		function p.empty() end
+		function p.number(frame) return tostring(mw.getContentLanguage():parseFormattedNumber(frame.args[1])) end
 		function p.itself() return mw.language.fetchLanguageName("fr") end
 		function p.list() return mw.text.listToText({"A", "B", "C"}) end
 		function p.date() return mw.getContentLanguage():formatDate("j xg Y", "2020-02-03") .. mw.getContentLanguage():formatDate(" F", "2020-02-03") end
@@ -50,6 +51,10 @@ func TestModules(t *testing.T) {
 		{"de", "Es ist {{#invoke:E|name}} hier", "Es ist PFranzösischabc hier", 0, "", nil},
 		// words of the wiki's language, or none
 		{"en", "It is {{#invoke:E|list}} here", "It is A, B and C here", 0, "", nil},
+		{"de", "Es ist {{#invoke:E|number|1.234,5}} hier", "Es ist 1234.5 hier", 0, "", nil},
+		{"en", "It is {{#invoke:E|number|1,234.5}} here", "It is 1234.5 here", 0, "", nil},
+		{"fa", "است {{#invoke:E|number|۱٬۲۳۴٫۵}} این", "است 1234.5 این", 0, "", nil},
+		{"en", "It is {{#invoke:E|number|abc}} here", "It is nil here", 0, "", nil},
 		{"ru", "Это {{#invoke:E|list}} тут", "Это A, B и C тут", 0, "", nil},
 		{"ltg", "Tys {{#invoke:E|list}} te", "Tys A, B i C te", 0, "", nil},
 		{"ru", "Это {{#invoke:E|date}} тут", "Это 3 февраля 2020 февраль тут", 0, "", nil},

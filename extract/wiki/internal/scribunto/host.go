@@ -70,6 +70,9 @@ func (v *invocation) hostTable() *lua.Table {
 			number := lua.NewArgs(m, args).String(0)
 			return []lua.Value{m.String(v.host.Expand("{{formatnum:"+number+"}}", nil))}
 		},
+		"parseNumber": func(m *lua.Machine, args []lua.Value) []lua.Value {
+			return []lua.Value{m.String(locale.NumbersOf(v.page.Lang, v.page.Wiki).Parse(lua.NewArgs(m, args).String(0)))}
+		},
 		"formatDate": v.formatDate,
 		"plural":     v.plural,
 		"inflects": func(m *lua.Machine, args []lua.Value) []lua.Value {

@@ -135,11 +135,7 @@ end
 
 function Language:parseFormattedNumber(text)
 	own(self, 'parseFormattedNumber')
-	if host.formatNumber('1234567.5') ~= '1,234,567.5' then
-		host.absent('parseFormattedNumber in ' .. self.code)
-	end
-	local plain = tostring(text):gsub(',', '')
-	return tonumber(plain)
+	return tonumber(host.parseNumber(tostring(text)))
 end
 
 function Language:formatDate(format, timestamp, isLocal)
