@@ -53,6 +53,7 @@ func TestModules(t *testing.T) {
 		{"en", "It is {{#invoke:E|list}} here", "It is A, B and C here", 0, "", nil},
 		{"de", "Es ist {{#invoke:E|number|1.234,5}} hier", "Es ist 1234.5 hier", 0, "", nil},
 		{"en", "It is {{#invoke:E|number|1,234.5}} here", "It is 1234.5 here", 0, "", nil},
+		{"fr", "C'est {{#invoke:E|number|{{formatnum:1234.5}}}} ici", "C'est 1234.5 ici", 0, "", nil},
 		{"fa", "است {{#invoke:E|number|۱٬۲۳۴٫۵}} این", "است 1234.5 این", 0, "", nil},
 		{"en", "It is {{#invoke:E|number|abc}} here", "It is nil here", 0, "", nil},
 		{"ru", "Это {{#invoke:E|list}} тут", "Это A, B и C тут", 0, "", nil},

@@ -71,7 +71,11 @@ func (v *invocation) hostTable() *lua.Table {
 			return []lua.Value{m.String(v.host.Expand("{{formatnum:"+number+"}}", nil))}
 		},
 		"parseNumber": func(m *lua.Machine, args []lua.Value) []lua.Value {
-			return []lua.Value{m.String(locale.NumbersOf(v.page.Lang, v.page.Wiki).Parse(lua.NewArgs(m, args).String(0)))}
+			n, text := locale.NumbersOf(v.page.Lang, v.page.Wiki), strings.TrimSpace(lua.NewArgs(m, args).String(0))
+			if n.Group == " " { // a no-break space in MediaWiki; formatNum gives one that breaks, as all our text has
+				text = strings.ReplaceAll(text, " ", "\u00a0")
+			}
+			return []lua.Value{m.String(n.Parse(text))}
 		},
 		"formatDate": v.formatDate,
 		"plural":     v.plural,
