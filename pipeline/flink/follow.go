@@ -18,7 +18,8 @@ import (
 
 // Times for following a job; variables, so that tests can shorten them.
 var (
-	// tick is the interval between two requests about a job's state.
+	// tick is the interval between two requests about a job's state. The first ones follow
+	// each other faster, because a stage may end soon.
 	tick = 300 * time.Millisecond
 	// patience is how long Flink's REST interface may fail to answer. It is long enough
 	// to replace a JobManager.
@@ -34,7 +35,7 @@ var (
 	// held is how long a step's subtasks may run without a change after all tasks are
 	// done. A worker that answers needs it only to read the side-cars of tasks that
 	// others took.
-	held = 10 * time.Second
+	held = 5 * time.Second
 	// stopping is the maximum time for a cancelled job to end.
 	stopping = 30 * time.Second
 	// leaving is the maximum time for those workers of a cancelled job to end that answer.
@@ -134,10 +135,11 @@ func strategy(settings map[string]string) string {
 type follower struct {
 	rest    *rest
 	job     Job
-	missing time.Time // time since which the interface has not answered; zero: it answers
-	noted   int64     // time of the latest failure that was reported to the user
-	running int       // subtasks that were running when all tasks were done
-	since   time.Time // time since which there are as many; zero: tasks are left
+	pause   time.Duration // before the latest request
+	missing time.Time     // time since which the interface has not answered; zero: it answers
+	noted   int64         // time of the latest failure that was reported to the user
+	running int           // subtasks that were running when all tasks were done
+	since   time.Time     // time since which there are as many; zero: tasks are left
 }
 
 // arrive waits until Flink has a new job with the follower's name, and returns its id.
@@ -175,9 +177,15 @@ func (f *follower) arrive(ctx context.Context, old []restJob, told <-chan outcom
 			if deadline == nil {
 				deadline = time.After(arrival)
 			}
-		case <-time.After(tick):
+		case <-time.After(f.next()):
 		}
 	}
+}
+
+// next returns the time to wait before the next request about the job.
+func (f *follower) next() time.Duration {
+	f.pause = min(tick, max(tick/8, f.pause*5/4))
+	return f.pause
 }
 
 // answered checks the error of a request to the REST interface. If the interface has not
@@ -200,7 +208,7 @@ func (f *follower) answered(err error) error {
 // follow waits until the job has ended and returns its error.
 func (f *follower) follow(ctx context.Context, id string) error {
 	for {
-		if err := wait(ctx, tick); err != nil {
+		if err := wait(ctx, f.next()); err != nil {
 			return f.stop(ctx, id, err)
 		}
 		state, err := f.rest.state(ctx, id)
