@@ -30,7 +30,7 @@ import (
 
 // algorithm is the version of the stage. It is raised if the same examples would result
 // in different bytes.
-const algorithm = 3
+const algorithm = 2
 
 // removeIndex removes the index file of the format in the plan.
 func removeIndex(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error {
