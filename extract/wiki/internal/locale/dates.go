@@ -32,25 +32,24 @@ var relative = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\s*([+-]?)\s*(\d{1,6}) (second|sec|minute|min|hour|day|week|fortnight|month|year)s?( ago)?$`)
 })
 
+// maxDate is the maximum length of a date, in bytes: each step relative to another date is
+// read by itself.
+const maxDate = 256
+
 // ParseDate reads a date as PHP's strtotime does. now is the time that counts as the present.
 // ok is false for a text that is not a date, and for one that only PHP reads.
 func ParseDate(text string, now time.Time) (at time.Time, ok bool) {
 	text = strings.TrimSpace(text)
-	for range 8 { // what stands behind the date, from the end
-		m := relative().FindStringSubmatchIndex(text)
-		if m == nil {
-			break
-		}
+	if len(text) > maxDate {
+		return now, false
+	}
+	if m := relative().FindStringSubmatchIndex(text); m != nil && (text[m[2]:m[3]] != "" || m[0] == 0) { // and not "5 May 12 hours"
 		n, _ := strconv.Atoi(text[m[4]:m[5]])
 		if (text[m[2]:m[3]] == "-") != (m[8] >= 0) {
 			n = -n
 		}
-		unit := strings.ToLower(text[m[6]:m[7]])
-		if text[m[2]:m[3]] == "" && m[0] > 0 {
-			break // "5 May 12 hours"
-		}
-		if at, ok = ParseDate(text[:m[0]], now); ok {
-			at = later(at, n, unit)
+		if at, ok = ParseDate(text[:m[0]], now); ok { // what stands before it
+			at = later(at, n, strings.ToLower(text[m[6]:m[7]]))
 		}
 		return at, ok
 	}
