@@ -37,15 +37,14 @@ and "wiki", the name of its wiki, such as dewiktionary, and each output line is
 			if err := opts.Validate(); err != nil {
 				return misuse(err)
 			}
-			if page.Wiki != "" && !wikiForm().MatchString(page.Wiki) {
-				return usagef("--wiki-name %q: not the name of a wiki, such as dewiktionary", page.Wiki)
+			given, err := page.on(textOfPage{})
+			if err != nil {
+				return usagef("--wiki-name %v", err)
 			}
-			var err error
 			if opts.Rendering, err = readTemplates(cmd.Context(), templates); err != nil {
 				return err
 			}
 			if !jsonl { // of lines, each may be of another wiki
-				given := page.on(textOfPage{})
 				holds := func(f *rendering.File) bool { return f.HoldsFor(given.Lang, given.Wiki) }
 				if err := checkEffect(opts.Rendering, holds, "the page: give another --language or --wiki-name"); err != nil {
 					return err
@@ -65,10 +64,19 @@ and "wiki", the name of its wiki, such as dewiktionary, and each output line is
 // textOfPage is the input of text: a page. The flags are one without wikitext.
 type textOfPage struct{ Wikitext, Title, Lang, Wiki string }
 
-// on returns the page of a line, with what the line does not say from the flags.
-func (p textOfPage) on(line textOfPage) wikitext.Page {
+// on returns the page of a line, with what the line does not say from the flags. It fails for
+// a wiki without a known language: as English, its text would be wrong.
+func (p textOfPage) on(line textOfPage) (wikitext.Page, error) {
 	name := cmp.Or(line.Wiki, p.Wiki)
-	return wikitext.Page{Title: cmp.Or(line.Title, p.Title), Wiki: name, Lang: cmp.Or(line.Lang, p.Lang, wiki.LanguageOf(name))}
+	page := wikitext.Page{Title: cmp.Or(line.Title, p.Title), Wiki: name, Lang: cmp.Or(line.Lang, p.Lang, wiki.LanguageOf(name))}
+	switch {
+	case name == "":
+	case !wikiForm().MatchString(name):
+		return page, fmt.Errorf("%q: not the name of a wiki, such as dewiktionary", name)
+	case page.Lang == "":
+		return page, fmt.Errorf("%q: not a wiki of known language, such as dewiktionary: give its language too", name)
+	}
+	return page, nil
 }
 
 // run converts the page, or with jsonl the pages, on standard input.
@@ -78,17 +86,22 @@ func (p textOfPage) run(cmd *cobra.Command, s *wikitext.Scanner, jsonl bool) err
 	}
 	if jsonl {
 		return filterLines(cmd, func(line textOfPage) (out, error) {
-			if line.Wiki != "" && !wikiForm().MatchString(line.Wiki) {
-				return out{}, fmt.Errorf("wiki %q: not the name of a wiki, such as dewiktionary", line.Wiki)
+			page, err := p.on(line)
+			if err != nil {
+				return out{}, fmt.Errorf("wiki %w", err)
 			}
-			return out{string(s.AppendText(nil, []byte(line.Wikitext), p.on(line)))}, nil
+			return out{string(s.AppendText(nil, []byte(line.Wikitext), page))}, nil
 		})
 	}
 	src, err := io.ReadAll(cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", s.AppendText(nil, src, p.on(textOfPage{})))
+	page, err := p.on(textOfPage{})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", s.AppendText(nil, src, page))
 	return err
 }
 

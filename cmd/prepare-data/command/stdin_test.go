@@ -32,9 +32,11 @@ func TestTextOfAPageOfANamedWiki(t *testing.T) {
 		t.Errorf("got %q: the wiki has a language", got)
 	}
 	input := `{"wikitext":"` + suffix + `"}` + "\n" + `{"wikitext":"` + suffix + `","wiki":"enwiki"}` + "\n" +
-		`{"wikitext":"` + suffix + `","wiki":"../x"}` + "\n" + `{"wikitext":"` + mountain + `","lang":"de"}` + "\n"
+		`{"wikitext":"` + suffix + `","wiki":"../x"}` + "\n" + `{"wikitext":"` + mountain + `","lang":"de"}` + "\n" +
+		`{"wikitext":"` + mountain + `","wiki":"dewikipedia"}` + "\n" + `{"wikitext":"` + mountain + `","wiki":"dewikipedia","lang":"de"}` + "\n"
 	got := filtered(t, input, "text", "--jsonl", "--wiki-name", "enwiktionary")
-	for i, want := range []string{`{"text":"` + rules + `"}`, `{"text":"From."}`, `{"error":"wiki \"../x\": not the name of a wiki, such as dewiktionary"}`, `{"text":"It is 1.234 m ü. NN high."}`} {
+	for i, want := range []string{`{"text":"` + rules + `"}`, `{"text":"From."}`, `{"error":"wiki \"../x\": not the name of a wiki, such as dewiktionary"}`, `{"text":"It is 1.234 m ü. NN high."}`,
+		`{"error":"wiki \"dewikipedia\": not a wiki of known language, such as dewiktionary: give its language too"}`, `{"text":"It is 1.234 m ü. NN high."}`} {
 		if i >= len(got) || got[i] != want {
 			t.Errorf("line %d: got %q, want %q", i+1, got, want)
 		}

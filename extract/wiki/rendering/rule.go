@@ -14,7 +14,7 @@ type Op uint8
 const (
 	OpDrop       Op = iota // nothing
 	OpText                 // the text
-	OpArg                  // the text, then positional argument n
+	OpArg                  // the text, then positional argument n; the text alone in a call without arguments
 	OpArgAfter             // positional argument n, then the text
 	OpQuoted               // positional argument n between the two halves of the text, separated by "|"
 	OpLast                 // the last positional argument between the two halves of the text

@@ -117,7 +117,8 @@ func opOldStyle(c call) {
 }
 
 // localDate renders a date as is usual in the wiki's language: "11. September 2001",
-// "2001年9月11日", with its digits: "১১ সেপ্টেম্বর, ২০০১". If CLDR has no data for the language, the form is 2001-09-11.
+// "2001年9月11日", with its digits: "১১ সেপ্টেম্বর, ২০০১". If CLDR has no data for the
+// language, the form is 2001-09-11.
 func (c *call) localDate(d date) {
 	number := fmt.Sprintf("%02d", d.month)
 	name := "month"
@@ -159,12 +160,9 @@ func opDates(c call) {
 // a French wiki, day 1 is "1er".
 func opFreeDate(c call) {
 	first := c.bytes(c.arg(1))
-	if day, ok := parseNumber(first); ok && day >= 1 && day <= 31 { // {{fecha|3|2|2001}}
-		d := date{year: c.bytes(c.arg(3)), day: day}
-		if d.month, ok = parseNumber(c.bytes(c.arg(2))); ok && d.month >= 1 && d.month <= 12 && isDigits(d.year) {
-			c.localDate(d)
-			return
-		}
+	if isDigits(first) && isDigits(c.bytes(c.arg(2))) && monthNumber(c.bytes(c.arg(2))) > 0 && len(c.bytes(c.arg(3))) > 2 { // {{fecha|3|2|2001}}
+		c.date(1, true)
+		return
 	}
 	day, rest, inOne := bytes.Cut(first, []byte(" "))
 	if string(day) == "1" && c.wiki.baseLang() == "fr" {

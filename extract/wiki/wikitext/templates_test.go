@@ -102,3 +102,13 @@ func TestTemplatesOfWiktionary(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is said of a word that is not there.
+func TestTemplatesOfWiktionaryWithoutWords(t *testing.T) {
+	s := NewScanner(DefaultOptions())
+	for _, source := range []string{"{{lb|en}}", "{{infl of|la}}", "{{clipping|en}}", "{{blend|en}}", "{{syn|en}}"} {
+		if got := string(s.AppendText(nil, []byte("x "+source+" y"), Page{Lang: "en", Wiki: "enwiktionary"})); got != "x y" {
+			t.Errorf("%s: got %q", source, got)
+		}
+	}
+}

@@ -35,8 +35,12 @@ func (c *call) lead(text string) {
 // opWord renders the rule's text and the word in argument c.rule.N: {{m|la|verbum||word}}
 // as "verbum (“word”)".
 func opWord(c call) {
+	word := c.wordForm(c.rule.N)
+	if word.empty() {
+		return
+	}
 	c.lead(c.rule.Text)
-	c.put(c.wordForm(c.rule.N))
+	c.put(word)
 	c.annotation(c.rule.N, "")
 }
 
@@ -135,6 +139,9 @@ func (c *call) lastPlace() int {
 func opMorphemes(c call) {
 	kind, lead, _ := strings.Cut(c.rule.Text, "|")
 	first, last := c.firstTerm(1), c.lastPlace()
+	if last < first {
+		return
+	}
 	c.lead(lead)
 	for place := first; place <= last; place++ {
 		number := strconv.Itoa(place - first + 1)
@@ -196,6 +203,9 @@ func opRelation(c call) {
 // "(UK slang)", {{lb|en|transitive|or|intransitive}} as "(transitive or intransitive)".
 // There is no comma around a label that connects, nor after one that qualifies the next.
 func opLabels(c call) {
+	if c.lastPlace() < c.rule.N {
+		return
+	}
 	c.str("(")
 	between := ""
 	for place, value := range positional(c.args) {
@@ -225,8 +235,8 @@ func opLabels(c call) {
 	c.str(")")
 }
 
-// qualifies reports whether a label belongs to the one after it: "chiefly US". Source:
-// the module of labels of the English Wiktionary, its list of qualifiers.
+// qualifies reports whether a label belongs to the one after it: "chiefly US". The list is
+// from general knowledge of the English Wiktionary; it was not compared with its module.
 func qualifies(label string) bool {
 	switch label {
 	case "also", "chiefly", "especially", "except", "except in", "extremely", "frequently", "generally", "highly", "in", "in the", "including",
@@ -243,8 +253,11 @@ func qualifies(label string) bool {
 // the names of abbreviated tags.
 func opInflection(c call) {
 	first := c.firstTerm(c.rule.N)
-	var sets []string
-	var set []string
+	word := c.wordForm(first)
+	if word.empty() {
+		return
+	}
+	var sets, set []string
 	end := func() {
 		if len(set) > 0 {
 			sets = append(sets, strings.Join(set, " "))
@@ -274,7 +287,7 @@ func opInflection(c call) {
 		c.str(sets[0])
 		c.str(" of ")
 	}
-	c.put(c.wordForm(first))
+	c.put(word)
 	if len(sets) > 1 {
 		c.str(": ")
 		c.str(strings.Join(sets, "; "))

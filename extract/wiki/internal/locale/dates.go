@@ -199,16 +199,16 @@ func (f *dateFormatter) special(form string) (n int, ok bool) {
 
 // word writes the name of a month or day.
 func (f *dateFormatter) word(c byte) (ok bool) {
-	switch name := ""; {
-	case f.english:
+	if f.english {
 		f.out = f.at.AppendFormat(f.out, map[byte]string{'F': "January", 'M': "Jan", 'l': "Monday", 'D': "Mon"}[c])
 		return true
-	case c == 'F':
-		name = f.month(true)
-		f.out = append(f.out, name...)
-		return name != ""
 	}
-	return false
+	if c != 'F' {
+		return false
+	}
+	name := f.month(true)
+	f.out = append(f.out, name...)
+	return name != ""
 }
 
 // unlike are the languages in which MediaWiki's names of months alone, or in a date, are not
@@ -230,7 +230,7 @@ func (f *dateFormatter) month(alone bool) string {
 // phpLayouts are Go's layouts of what is no number.
 var phpLayouts = map[byte]string{'a': "pm", 'A': "PM", 'c': "2006-01-02T15:04:05+00:00", 'r': "Mon, 02 Jan 2006 15:04:05 +0000"}
 
-// phpNumbers returns the number that a letter stands for, and its least length.
+// phpNumber returns the number that a letter stands for, and its least length.
 func phpNumber(c byte, t time.Time) (n int64, length int) {
 	switch c {
 	case 'd':
