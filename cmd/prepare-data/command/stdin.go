@@ -44,13 +44,20 @@ and "wiki", the name of its wiki, such as dewiktionary, and each output line is
 			if opts.Rendering, err = readTemplates(cmd.Context(), templates); err != nil {
 				return err
 			}
-			if !jsonl { // of lines, each may be of another wiki
-				holds := func(f *rendering.File) bool { return f.HoldsFor(given.Lang, given.Wiki) }
-				if err := checkEffect(opts.Rendering, holds, "the page: give another --language or --wiki-name"); err != nil {
-					return err
-				}
+			s := wikitext.NewScanner(opts)
+			if jsonl { // each line may be of another wiki
+				return page.lines(cmd, s, opts.Rendering)
 			}
-			return page.run(cmd, wikitext.NewScanner(opts), jsonl)
+			holds := func(f *rendering.File) bool { return f.HoldsFor(given.Lang, given.Wiki) }
+			if err := checkEffect(opts.Rendering, holds, "the page: give another --language or --wiki-name"); err != nil {
+				return err
+			}
+			src, err := io.ReadAll(cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", s.AppendText(nil, src, given))
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write one JSON object per line")
@@ -79,30 +86,28 @@ func (p textOfPage) on(line textOfPage) (wikitext.Page, error) {
 	return page, nil
 }
 
-// run converts the page, or with jsonl the pages, on standard input.
-func (p textOfPage) run(cmd *cobra.Command, s *wikitext.Scanner, jsonl bool) error {
+// lines converts the pages on standard input, one on each line. It fails at the end if one of
+// the files of templates held for none of them.
+func (p textOfPage) lines(cmd *cobra.Command, s *wikitext.Scanner, templates []*rendering.File) error {
 	type out struct {
 		Text string `json:"text"`
 	}
-	if jsonl {
-		return filterLines(cmd, func(line textOfPage) (out, error) {
-			page, err := p.on(line)
-			if err != nil {
-				return out{}, fmt.Errorf("wiki %w", err)
-			}
-			return out{string(s.AppendText(nil, []byte(line.Wikitext), page))}, nil
-		})
-	}
-	src, err := io.ReadAll(cmd.InOrStdin())
-	if err != nil {
+	read, held := false, map[*rendering.File]bool{}
+	err := filterLines(cmd, func(line textOfPage) (out, error) {
+		page, err := p.on(line)
+		if err != nil {
+			return out{}, fmt.Errorf("wiki %w", err)
+		}
+		read = true
+		for _, f := range templates {
+			held[f] = held[f] || f.HoldsFor(page.Lang, page.Wiki)
+		}
+		return out{string(s.AppendText(nil, []byte(line.Wikitext), page))}, nil
+	})
+	if err != nil || !read {
 		return err
 	}
-	page, err := p.on(textOfPage{})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", s.AppendText(nil, src, page))
-	return err
+	return checkEffect(templates, func(f *rendering.File) bool { return held[f] }, "any of the lines: give another --language or --wiki-name, or lines their own")
 }
 
 // sentencesOptions are the flags of sentences.

@@ -2,8 +2,12 @@ package command
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"pretext/internal/failure"
 )
 
 // filtered runs a command on standard input and returns its lines.
@@ -39,6 +43,25 @@ func TestTextOfAPageOfANamedWiki(t *testing.T) {
 		`{"error":"wiki \"dewikipedia\": not a wiki of known language, such as dewiktionary: give its language too"}`, `{"text":"It is 1.234 m ü. NN high."}`} {
 		if i >= len(got) || got[i] != want {
 			t.Errorf("line %d: got %q, want %q", i+1, got, want)
+		}
+	}
+}
+
+// A file of templates that holds for no line is refused, after the lines.
+func TestTemplatesForNoLineAreRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "templates.txt")
+	if err := os.WriteFile(file, []byte("[frwiki]\ntemplate zzq | arg 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for wiki, fails := range map[string]bool{"dewiki": true, "frwiki": false} {
+		var out bytes.Buffer
+		root := NewRoot()
+		root.SetIn(strings.NewReader(`{"wikitext":"a {{zzq|b}}","wiki":"` + wiki + `"}` + "\n"))
+		root.SetOut(&out)
+		root.SetArgs([]string{"text", "--jsonl", "--templates", file})
+		err := root.ExecuteContext(t.Context())
+		if (err != nil) != fails || fails && failure.ExitCode(err) != failure.ExitUsage || !strings.HasPrefix(out.String(), `{"text":"a`) {
+			t.Errorf("%s: %v, %q", wiki, err, out.String())
 		}
 	}
 }

@@ -120,7 +120,7 @@ var moves = map[string]form{
 }
 
 var integers = map[string]form{
-	"add.s32": {"www", addWord}, "add.u32": {"www", addWord}, "add.s64": {"lll", addLong}, "add.u64": {"lll", addLong},
+	"add.s32": addWord, "add.u32": addWord, "add.s64": addLong, "add.u64": addLong,
 	"sub.s32": twoSources(func(a, b uint32) uint32 { return a - b }), "sub.u32": twoSources(func(a, b uint32) uint32 { return a - b }),
 	"sub.s64": twoSources(func(a, b uint64) uint64 { return a - b }), "sub.u64": twoSources(func(a, b uint64) uint64 { return a - b }),
 	"add.s16": twoSources(func(a, b uint32) uint32 { return (a + b) & 0xffff }), "sub.s16": twoSources(func(a, b uint32) uint32 { return (a - b) & 0xffff }),
@@ -134,7 +134,7 @@ var integers = map[string]form{
 	"mad.lo.u32":   threeSources(func(a, b, c uint32) uint32 { return a*b + c }),
 	"mad.lo.s64":   threeSources(func(a, b, c uint64) uint64 { return a*b + c }),
 	"mul.wide.s32": twoSources(func(a, b uint32) uint64 { return uint64(int64(int32(a)) * int64(int32(b))) }),
-	"mul.wide.u32": {"lww", wideWord},
+	"mul.wide.u32": wideWord,
 	"mul.wide.u16": twoSources(func(a, b uint32) uint32 { return a & 0xffff * (b & 0xffff) }),
 	"mul.wide.s16": twoSources(func(a, b uint32) uint32 { return uint32(int32(int16(a)) * int32(int16(b))) }),
 	"mad.wide.s32": threeSources(func(a, b uint32, c uint64) uint64 { return uint64(int64(int32(a))*int64(int32(b))) + c }),
@@ -194,9 +194,9 @@ func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 func rcp(x float64) float64   { return 1 / x }
 
 var floats = map[string]form{
-	"add.f32": {"www", addFloat}, "add.rn.f32": {"www", addFloat}, "mul.f32": {"www", mulFloat}, "mul.rn.f32": {"www", mulFloat},
+	"add.f32": addFloat, "add.rn.f32": addFloat, "mul.f32": mulFloat, "mul.rn.f32": mulFloat,
 	"fma.rn.f32": {"wwww", fmaFloat},
-	"sub.f32":    {"www", subFloat},
+	"sub.f32":    subFloat,
 	"sub.rn.f32": float2(func(a, b float32) float32 { return a - b }),
 	"div.rn.f32": float2(func(a, b float32) float32 { return a / b }),
 	"min.f32":    float2(func(a, b float32) float32 { return minmax(a, b, func(a, b float32) float32 { return min(a, b) }) }),
@@ -218,8 +218,8 @@ var doubles = map[string]form{
 }
 
 var bitwise = map[string]form{
-	"and.b32": {"www", andWord}, "or.b32": twoSources(func(a, b uint32) uint32 { return a | b }),
-	"xor.b32": {"www", xorWord}, "not.b32": oneSource(func(a uint32) uint32 { return ^a }),
+	"and.b32": andWord, "or.b32": twoSources(func(a, b uint32) uint32 { return a | b }),
+	"xor.b32": xorWord, "not.b32": oneSource(func(a uint32) uint32 { return ^a }),
 	"and.b16": twoSources(func(a, b uint32) uint32 { return a & b & 0xffff }), "or.b16": twoSources(func(a, b uint32) uint32 { return (a | b) & 0xffff }),
 	"xor.b16": twoSources(func(a, b uint32) uint32 { return (a ^ b) & 0xffff }),
 	"and.b64": twoSources(func(a, b uint64) uint64 { return a & b }), "or.b64": twoSources(func(a, b uint64) uint64 { return a | b }),
