@@ -127,10 +127,9 @@ func (col *column) read(b *bitReader, h *header, limit int) error {
 // the buffers permits.
 func (col *column) plain(b *bitReader, h *header, steps int) (done bool, err error) {
 	var (
-		lo, hi           = binary.LittleEndian.Uint64(h.bytes[:]), binary.LittleEndian.Uint64(h.bytes[8:])
-		bits, have, pos  = col.bits, col.have, col.pos
-		n, run, shift    = col.n, col.run, col.shift
-		group, left, win = col.group, col.left, b.win
+		lo, hi                     = binary.LittleEndian.Uint64(h.bytes[:]), binary.LittleEndian.Uint64(h.bytes[8:])
+		bits, have, pos, win       = col.bits, col.have, col.pos, b.win
+		n, run, shift, group, left = col.n, col.run, col.shift, col.group, col.left
 	)
 	for ; steps > 0; steps-- {
 		if left <= 0 {
