@@ -9,6 +9,9 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"pretext/internal/store"
 )
@@ -190,6 +193,50 @@ func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
 		return nil, err
 	}
 	return e.Compare(f.Size(), sum), nil
+}
+
+// CheckFiles compares files of a folder with their manifest entries: their sizes, as
+// [CheckSizes] does, and with hashes their SHA-256 too, several files at a time. If any
+// differ, the error is a [DamageError] that names them by path, in the order of files.
+func CheckFiles(ctx context.Context, folder Folder, files []FileEntry, hashes bool) error {
+	problems, err := []Problem(nil), error(nil)
+	if hashes {
+		problems, err = checkHashes(ctx, folder, files)
+	} else {
+		problems, err = CheckSizes(ctx, folder, files)
+	}
+	if err != nil || len(problems) == 0 {
+		return err
+	}
+	for i := range problems {
+		problems[i].File = store.Join(folder.String(), problems[i].File)
+	}
+	return &DamageError{Problems: problems}
+}
+
+// checkHashes is [FileEntry.Check] for many files.
+func checkHashes(ctx context.Context, folder Folder, files []FileEntry) (problems []Problem, err error) {
+	found := make([]*Problem, len(files))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, e := range files {
+		g.Go(func() error {
+			var err error
+			if found[i], err = e.Check(ctx, folder); err != nil {
+				return fmt.Errorf("check %s: %w", store.Join(folder.String(), e.Name), err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for _, p := range found {
+		if p != nil {
+			problems = append(problems, *p)
+		}
+	}
+	return problems, nil
 }
 
 // Proved reports whether the side-car with the given name proves that its task is

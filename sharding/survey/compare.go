@@ -16,6 +16,9 @@ type CompareOptions struct {
 	Memory int64  // memory for hashes in bytes; more hashes go to files; 0: 64 MB
 	Temp   string // folder for these files; "": the system's temporary folder
 	Most   int    // maximum number of differences of each kind to list; all are counted; 0: 20
+
+	// ManifestsOnly trusts the hashes in the manifests: only sizes of files are checked.
+	ManifestsOnly bool
 }
 
 func (o CompareOptions) normal() CompareOptions {
@@ -76,9 +79,10 @@ func (c Change) Sizes() (a, b int64, ok bool) {
 	return a, b, okA && okB
 }
 
-// Compare compares two runs, stage folders or TFRecord files. It trusts the
-// hashes in the manifests and reads only files that differ. If such a file is
-// corrupt, it returns an error.
+// Compare compares two runs, stage folders or TFRecord files. Two stages are compared by
+// their manifests, and every file is compared with the hash in its manifest, unless
+// [CompareOptions.ManifestsOnly] is set. Records and documents are read where files
+// differ. If a file is missing or corrupt, Compare returns an error.
 func Compare(ctx context.Context, a, b string, o CompareOptions) (*Difference, error) {
 	c := comparison{CompareOptions: o.normal()}
 	da, stagesA, err := open(ctx, a)
@@ -163,6 +167,12 @@ func (c comparison) add(ctx context.Context, d *Difference, a, b stage) error {
 	}
 	if differ(a.manifest.DocumentsFiles(), b.manifest.DocumentsFiles()) {
 		if f.Documents, err = c.documents(ctx, a, b); err != nil {
+			return err
+		}
+	}
+	// After the records, whose errors say more than a hash does.
+	for _, s := range []stage{a, b} {
+		if err := sharding.CheckFiles(ctx, s.Stage, s.manifest.Files, !c.ManifestsOnly); err != nil {
 			return err
 		}
 	}

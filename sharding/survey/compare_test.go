@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +37,45 @@ func TestARunIsTheSameAsItself(t *testing.T) {
 	}
 	if d := compare(t, demo(t), copied, survey.CompareOptions{}); !d.Equal || len(d.Folders) > 0 {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// Two manifests can agree while a file is missing, cut off or changed.
+func TestFilesThatAreNotWhatManifestsSayAreDamage(t *testing.T) {
+	for _, c := range []struct {
+		what  string
+		sized bool // its size shows it
+		hurt  func(path string) error
+	}{
+		{"missing", true, os.Remove},
+		{"cut off", true, func(path string) error { return os.Truncate(path, 100) }},
+		{"changed", false, func(path string) error {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = f.WriteAt([]byte("x"), 50)
+			return err
+		}},
+	} {
+		for _, name := range []string{"shards/train-00001-of-00004.tfrecord", "documents/documents-books-00000.jsonl.zst"} {
+			copied := t.TempDir()
+			if err := os.CopyFS(copied, os.DirFS(demo(t))); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.hurt(filepath.Join(copied, name)); err != nil {
+				t.Fatal(err)
+			}
+			for _, only := range []bool{false, true} {
+				for _, pair := range [][2]string{{demo(t), copied}, {copied, demo(t)}} {
+					_, err := survey.Compare(t.Context(), pair[0], pair[1], survey.CompareOptions{ManifestsOnly: only})
+					if want := c.sized || !only; errors.Is(err, sharding.ErrDamaged) != want || err != nil && !strings.Contains(err.Error(), name) {
+						t.Errorf("%s %s, manifests only %v: got %v", name, c.what, only, err)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -154,7 +154,7 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 		return nil, fmt.Errorf("read %s in %s: %w: %w", sharding.ManifestName, folder, sharding.ErrFormat, err)
 	}
 	if opts.First == 0 {
-		if err := s.check(ctx, opts.Verify); err != nil {
+		if err := sharding.CheckFiles(ctx, s.folder, s.manifest.Files, opts.Verify); err != nil {
 			return nil, err
 		}
 	}
@@ -197,45 +197,6 @@ func (s *Shards) readOptions(options json.RawMessage) error {
 		return fmt.Errorf("max_seq_length %d, max_predictions_per_seq %d", s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq)
 	}
 	return nil
-}
-
-// check compares the folder with the manifest: existence and size of all files,
-// and with verify their hashes.
-func (s *Shards) check(ctx context.Context, verify bool) error {
-	check := s.checkSizes
-	if verify {
-		check = s.checkHashes
-	}
-	problems, err := check(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range problems {
-		problems[i].File = store.Join(s.folder.String(), problems[i].File)
-	}
-	if len(problems) > 0 {
-		return &sharding.DamageError{Problems: problems}
-	}
-	return nil
-}
-
-// checkSizes compares the size of every file with the manifest.
-func (s *Shards) checkSizes(ctx context.Context) ([]sharding.Problem, error) {
-	return sharding.CheckSizes(ctx, s.folder, s.manifest.Files)
-}
-
-// checkHashes compares the size and hash of every file with the manifest.
-func (s *Shards) checkHashes(ctx context.Context) (problems []sharding.Problem, err error) {
-	for _, e := range s.manifest.Files {
-		problem, err := e.Check(ctx, s.folder)
-		if err != nil {
-			return nil, fmt.Errorf("check %s: %w", store.Join(s.folder.String(), e.Name), err)
-		}
-		if problem != nil {
-			problems = append(problems, *problem)
-		}
-	}
-	return problems, nil
 }
 
 // Files returns the selected files in the order in which they are read.

@@ -25,11 +25,13 @@ func newDiff() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare two runs, folders or files of records",
 		Long: `Compares two runs, two folders of a stage, or two files or folders of records:
-options, inputs, counts and files by their manifests. Where files differ, it compares
-their records one by one, shows the first difference feature by feature, and counts
-the records that only one side has. Documents are compared by ID.
+options, inputs, counts and files by their manifests. Every file is read and compared
+with the hash in its manifest; with --manifests-only, only its size. Where files differ,
+diff compares their records one by one, shows the first difference feature by feature,
+and counts the records that only one side has. Documents are compared by ID.
 
-Exit code 0 when they are the same, 1 when they differ.`,
+Exit code 0 when they are the same, 1 when they differ, 4 when a file is not what its
+manifest says.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.Most < 1 {
@@ -54,6 +56,7 @@ Exit code 0 when they are the same, 1 when they differ.`,
 	fs := cmd.Flags()
 	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
 	fs.BoolVarP(&verbose, "verbose", "v", false, "show the SHA-256 of files that differ")
+	fs.BoolVar(&o.ManifestsOnly, "manifests-only", false, "trust the hashes in the manifests: read no file that they say is equal")
 	fs.IntVar(&o.Most, "most", 20, "maximum number of differences to list of each kind; all are counted")
 	fs.Var(&memory, "memory", "memory for comparing records and documents; what does not fit goes to a temporary file")
 	return cmd
