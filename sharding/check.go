@@ -116,9 +116,9 @@ func (e FileEntry) CheckSize(ctx context.Context, folder Folder) (*Problem, erro
 	return nil, ctx.Err()
 }
 
-// CheckSizes is [FileEntry.CheckSize] for many files, which must be sorted by name. It
+// checkSizes is [FileEntry.CheckSize] for many files, which must be sorted by name. It
 // takes few requests to an object store.
-func CheckSizes(ctx context.Context, folder Folder, files []FileEntry) (problems []Problem, err error) {
+func checkSizes(ctx context.Context, folder Folder, files []FileEntry) (problems []Problem, err error) {
 	if s, ok := folder.(*Stage); ok {
 		folder = s.Folder
 	}
@@ -196,14 +196,14 @@ func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
 }
 
 // CheckFiles compares files of a folder with their manifest entries: their sizes, as
-// [CheckSizes] does, and with hashes their SHA-256 too, several files at a time. If any
+// checkSizes does, and with hashes their SHA-256 too, several files at a time. If any
 // differ, the error is a [DamageError] that names them by path, in the order of files.
 func CheckFiles(ctx context.Context, folder Folder, files []FileEntry, hashes bool) error {
 	problems, err := []Problem(nil), error(nil)
 	if hashes {
 		problems, err = checkHashes(ctx, folder, files)
 	} else {
-		problems, err = CheckSizes(ctx, folder, files)
+		problems, err = checkSizes(ctx, folder, files)
 	}
 	if err != nil || len(problems) == 0 {
 		return err
