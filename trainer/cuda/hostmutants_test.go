@@ -187,7 +187,7 @@ func (m *hostMutant) run() error {
 }
 
 // TestHostMutantsAreCaught changes calls of the host, one at a time: four of one model in a plain
-// go test, 900 in a full one (two minutes of CPU; a number, so that the same ones run everywhere), all
+// go test, 450 in a full one (a minute of CPU; a number, so that the same ones run everywhere), all
 // with $PRETEXT_TORTURE. With $PRETEXT_HOST_MUTANTS, a regular expression, those that match run.
 func TestHostMutantsAreCaught(t *testing.T) {
 	random := torture.Random(t)
@@ -210,7 +210,7 @@ func TestHostMutantsAreCaught(t *testing.T) {
 		sites[m.site+m.work] = true
 	}
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	limit, begin := 900, usage.CPU()
+	limit, begin := 450, usage.CPU()
 	if quick {
 		limit = 4
 	}

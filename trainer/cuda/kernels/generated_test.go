@@ -304,7 +304,7 @@ func TestGeneratedMutantsAreCaught(t *testing.T) {
 		return only == "" && slices.Contains(among, m) || strings.Contains(only, m)
 	})
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	limit := 4 * time.Minute
+	limit := 2 * time.Minute
 	if s := os.Getenv("PRETEXT_MUTANT_MINUTES"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {
