@@ -91,16 +91,16 @@ func appendNumbers[T uint16 | uint32](dst []byte, numbers []T) []byte {
 
 // ReadShardBody reads the body of the side-car of a records file.
 func ReadShardBody(ctx context.Context, folder Folder, name ShardName) (body ShardBody, err error) {
-	err = readBody(ctx, folder, name.SideCar(), &body)
+	err = readBody(ctx, folder, name.SideCar(), body.parse)
 	return body, err
 }
 
-func readBody(ctx context.Context, folder Folder, sideCar string, body any) error {
+func readBody(ctx context.Context, folder Folder, sideCar string, parse func([]byte) error) error {
 	car, err := ReadSideCar(ctx, folder, sideCar)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(car.Body, body); err != nil {
+	if err := parse(car.Body); err != nil {
 		return fmt.Errorf("side-car %s in %s: %w: %v", sideCar, folder, ErrFormat, err)
 	}
 	return nil

@@ -68,6 +68,6 @@ type ConvertedFile struct {
 
 // ReadConvertBody returns the Body of the side-car of a converted shard.
 func ReadConvertBody(ctx context.Context, folder Folder, sideCar string) (body ConvertBody, err error) {
-	err = readBody(ctx, folder, sideCar, &body)
+	err = readBody(ctx, folder, sideCar, func(raw []byte) error { return json.Unmarshal(raw, &body) })
 	return body, err
 }

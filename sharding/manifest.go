@@ -276,9 +276,13 @@ func ReadPlan(ctx context.Context, folder Folder) (*StagePlan, error) {
 // ReadSideCar reads the side-car (the JSON file beside a data file) with the
 // given name. If it does not exist, the error matches [fs.ErrNotExist].
 func ReadSideCar(ctx context.Context, folder Folder, name string) (*SideCar, error) {
-	var s SideCar
-	if err := readJSON(ctx, folder, name, &s); err != nil {
+	raw, err := store.ReadFile(ctx, folder, name)
+	if err != nil {
 		return nil, err
+	}
+	var s SideCar
+	if err := parseSideCar(raw, &s); err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w", name, folder, err)
 	}
 	return &s, nil
 }
