@@ -150,19 +150,19 @@ func (e *Example) Tokens() int {
 	if len(e.InputMask) == 0 {
 		return len(e.InputIDs)
 	}
-	return leading(e.InputMask)
+	return leading(e.InputMask, 1)
 }
 
-// leading returns the number of leading ones.
-func leading(values []int32) int {
+// leading returns the number of leading values that are v.
+func leading(values []int32, v int32) int {
 	n := 0
 	for ; len(values)-n >= 8; n += 8 { // eight at a time
-		v := values[n : n+8 : n+8]
-		if (v[0]^1)|(v[1]^1)|(v[2]^1)|(v[3]^1)|(v[4]^1)|(v[5]^1)|(v[6]^1)|(v[7]^1) != 0 {
+		a := (*[8]int32)(values[n:])
+		if (a[0]^v)|(a[1]^v)|(a[2]^v)|(a[3]^v)|(a[4]^v)|(a[5]^v)|(a[6]^v)|(a[7]^v) != 0 {
 			break
 		}
 	}
-	for n < len(values) && values[n] == 1 {
+	for n < len(values) && values[n] == v {
 		n++
 	}
 	return n

@@ -108,16 +108,29 @@ func (c *checker) absent() {
 	} else if !c.rules.Form.Pairs() && l != NoLabel {
 		c.fault(NextSentenceLabels, "%d, which the form %s does not have", l, c.rules.Form)
 	}
-	for l := range List(len(lists)) {
+	for _, l := range lacking[c.rules.Form.index()] {
 		n := len(e.MaskedLMWeights)
 		if at := e.ints(l); at != nil {
 			n = len(*at)
 		}
-		if l != label && n != 0 && !c.rules.Form.has(l) {
+		if n != 0 {
 			c.fault(l.Name(), "%d values, which the form %s does not have", n, cmp.Or(c.rules.Form, Pairs))
 		}
 	}
 }
+
+// lacking holds, for each of shapes, the lists that its records do not have, without the
+// label.
+var lacking = func() (all [len(shapes)][]List) {
+	for i, s := range shapes {
+		for l := range List(len(lists)) {
+			if l != label && !s.form.has(l) {
+				all[i] = append(all[i], l)
+			}
+		}
+	}
+	return all
+}()
 
 // pieces checks the pieces of a row, and the padding after the last piece.
 func (c *checker) pieces() {
@@ -173,11 +186,9 @@ func (c *checker) padding() {
 		{MaskedLMPositions, e.MaskedLMPositions, c.predictions, 0},
 		{MaskedLMIDs, e.MaskedLMIDs, c.predictions, 0},
 	} {
-		for i, v := range tail(f.values, f.from) {
-			if v != f.padding {
-				c.fault(f.feature, "value %d is %d, want padding", f.from+i, v)
-				break
-			}
+		rest := tail(f.values, f.from)
+		if i := leading(rest, f.padding); i < len(rest) {
+			c.fault(f.feature, "value %d is %d, want padding", f.from+i, rest[i])
 		}
 	}
 	for i, w := range tail(e.MaskedLMWeights, c.predictions) {
@@ -201,16 +212,11 @@ func (c *checker) segments() {
 		return
 	}
 	segments := c.e.SegmentIDs[:min(c.tokens, len(c.e.SegmentIDs))]
-	c.second = len(segments)
-	for i, s := range segments {
-		switch {
-		case s == 1 && i < c.second:
-			c.second = i
-		case s != 0 && s != 1, s == 0 && i > c.second:
-			c.fault(SegmentIDs, "value %d is %d, not of the form 0…0 1…1", i, s)
-			c.second = 0
-			return
-		}
+	c.second = leading(segments, 0)
+	if i := c.second + leading(segments[c.second:], 1); i < len(segments) {
+		c.fault(SegmentIDs, "value %d is %d, not of the form 0…0 1…1", i, segments[i])
+		c.second = 0
+		return
 	}
 	if c.second < 3 || c.second > len(segments)-2 {
 		c.fault(SegmentIDs, "the second segment begins at %d of %d: one of the two is empty", c.second, len(segments))
@@ -260,12 +266,26 @@ func (c *checker) vocabulary() {
 }
 
 func (c *checker) below(feature string, values []int32) {
-	for i, v := range values {
-		if v < 0 || int(v) >= c.rules.VocabSize {
-			c.fault(feature, "value %d is %d, not an id of a vocabulary of %d", i, v, c.rules.VocabSize)
-			return
-		}
+	if int64(largest(values)) < int64(c.rules.VocabSize) {
+		return
 	}
+	if i := slices.IndexFunc(values, func(v int32) bool { return v < 0 || int(v) >= c.rules.VocabSize }); i >= 0 {
+		c.fault(feature, "value %d is %d, not an id of a vocabulary of %d", i, values[i], c.rules.VocabSize)
+	}
+}
+
+// largest returns the largest of the values as unsigned ones, so that negative values are
+// larger than all others.
+func largest(values []int32) uint32 {
+	var a, b, c, d uint32
+	for ; len(values) >= 4; values = values[4:] {
+		v := (*[4]int32)(values)
+		a, b, c, d = max(a, uint32(v[0])), max(b, uint32(v[1])), max(c, uint32(v[2])), max(d, uint32(v[3]))
+	}
+	for _, v := range values {
+		a = max(a, uint32(v))
+	}
+	return max(a, b, c, d)
 }
 
 func (c *checker) positions() {
