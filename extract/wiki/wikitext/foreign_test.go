@@ -228,7 +228,7 @@ func innermost(text []byte) (templates [][]byte) {
 // their language or without a word.
 func TestTemplatesFollowTheLanguageOfTheWiki(t *testing.T) {
 	for _, c := range []struct{ lang, source, want string }{
-		{"uk", "{{lang-de|Berlin}}", "нім. Berlin"}, {"ru", "{{lang-de|Berlin}}", "нем. Berlin"}, {"cs", "{{lang-de|Berlin}}", "německy Berlin"}, {"id", "{{lang-de|Berlin}}", "bahasa Jerman: Berlin"}, {"vi", "{{lang-de|Berlin}}", "tiếng Đức: Berlin"}, {"ar", "{{lang-de|Berlin}}", "بالألمانية: Berlin"}, {"de", "({{laS|x}})", "(lateinisch x)"}, {"de", "{{höhe|1150|DE-NHN}} {{höhe|5}}", "1.150 m ü. NHN 5 m"}, {"ru", "это {{нп5|Имя}} есть", "это Имя есть"}, {"zh", "a{{tsl|en|X}}b", "aXb"}, {"zh", "（{{lang-en|x}}）", "（英语：x）"}, {"fr", "{{lang-en|x}}", "en anglais : x"},
+		{"uk", "{{lang-de|Berlin}}", "нім. Berlin"}, {"ru", "{{lang-de|Berlin}}", "нем. Berlin"}, {"cs", "{{lang-de|Berlin}}", "německy Berlin"}, {"id", "{{lang-de|Berlin}}", "bahasa Jerman: Berlin"}, {"vi", "{{lang-de|Berlin}}", "tiếng Đức: Berlin"}, {"ar", "{{lang-de|Berlin}}", "بالألمانية: Berlin"}, {"de", "({{laS|x}})", "(lateinisch x)"}, {"de", "{{höhe|1150|DE-NHN}} {{höhe|5}}", "1150 m ü. NHN 5 m"}, {"ru", "это {{нп5|Имя}} есть", "это Имя есть"}, {"zh", "a{{tsl|en|X}}b", "aXb"}, {"zh", "（{{lang-en|x}}）", "（英语：x）"}, {"fr", "{{lang-en|x}}", "en anglais : x"},
 		{"ba", "{{lang-de|Berlin}}", "Berlin"}, {"oc", "{{lang-de|Berlin}}", "Berlin"}, {"ko", "{{USA}} {{flag|GER}} {{flag|France}}", "미국 독일 프랑스"},
 		{"ba", "a {{USA}} b", "a b"}, {"ba", "a {{flag|URS}} b", "a b"}, {"ru", "a {{flag|URS}} b", "a СССР b"},
 		{"de", "{{circa|1350}}", "um 1350"}, {"ba", "{{circa|1350|1400}}", "1350 – 1400"}, {"pl", "{{circa|1350}}", "ok. 1350"},

@@ -182,7 +182,12 @@ func opFreeDate(c call) {
 		c.date(1, true)
 		return
 	}
-	c.joined(1, " ")
+	switch c.wiki.baseLang() {
+	case "es", "gl", "pt":
+		c.joined(1, " de ") // {{dtlink|5|maio|2001}}
+	default:
+		c.joined(1, " ")
+	}
 }
 
 // englishDate parses "11 September 2001", "September 11, 2001" and "September

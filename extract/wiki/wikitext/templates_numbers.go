@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// opElevation renders {{höhe|115|DE-NHN}} as "115 m ü. NHN": a height in metres, and the
-// vertical datum of which the code is given.
+// opElevation renders {{höhe|2962|DE-NHN}} as "2962 m ü. NHN": a height in metres, and the
+// vertical datum of which the code is given. Pages of the German Wikipedia show four
+// digits without a separator.
 func opElevation(c call) {
 	height := c.arg(1)
 	if height.empty() {
 		return
 	}
-	c.number(height)
+	c.put(height)
 	datum := c.wiki.label("datum " + string(fold(&c.wiki.name, c.bytes(c.arg(2)))))
 	if datum == "" {
 		datum = " m"
