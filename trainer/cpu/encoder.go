@@ -25,6 +25,7 @@ type encoder[T kernel.Float] struct {
 	hidden, attention dropout.Mask // of the current pass
 	sequence          []int32      // (T) sequence number of each row
 	selected          bert.Selection
+	place             []int32 // (T) row within its sequence of each selected row
 
 	embedded normed[T]   // output of the embedding's LayerNorm
 	layers   []kept[T]   // one for each layer; shared memory without training. layers[0].x: embedded after dropout
@@ -57,7 +58,7 @@ func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Option
 	e := &encoder[T]{
 		modern:  newModern[T](c.config, o),
 		compute: c, o: o, h: h, p: p,
-		sequence: make([]int32, tokens),
+		sequence: make([]int32, tokens), place: make([]int32, tokens),
 		embedded: newNormed[T](tokens, hidden),
 		layers:   make([]kept[T], c.config.Layers),
 		score:    make([]scores[T], c.pool.Threads),
@@ -122,6 +123,9 @@ func (e *encoder[T]) forward(b *trainer.Batch, want trainer.Output, train bool) 
 			e.sequence[r] = int32(s)
 		}
 	}
+	for i, r := range e.selected.Rows {
+		e.place[i] = r - b.CuSeqlens[e.sequence[r]]
+	}
 	e.embed(b)
 	for i := range e.layers {
 		e.layer(b, i)
@@ -165,7 +169,7 @@ func (e *encoder[T]) embed(b *trainer.Batch) {
 // postNorm computes a layer of BERT.
 func (e *encoder[T]) postNorm(b *trainer.Batch, i int) {
 	p, k, t := &e.p.Layers[i], &e.layers[i], b.Tokens()
-	e.affine(k.qkv, k.x, t, &p.QKV)
+	e.project(k.qkv, k.x, t, e.queries(b, i), &p.QKV)
 	e.attend(b, i)
 	s := e.behindAttention(b, i)
 	gather(k.ctx, s, e.config.HiddenSize)
@@ -175,6 +179,31 @@ func (e *encoder[T]) postNorm(b *trainer.Batch, i int) {
 	e.gelu(e.g, k.u, s.n, p.Up.out, p.Up.b)
 	e.linear(e.out, e.g, s.n, &p.Down)
 	e.addNorm(b, s, addend[T]{p.Down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.Norm2, &k.final)
+}
+
+// project computes qkv, of t rows, from the attention's input x: keys and values of all rows,
+// queries of the rows s. The other rows of the queries keep what they have.
+func (e *encoder[T]) project(qkv, x []T, t int, s rowset, p *dense[T]) {
+	if s.rows == nil {
+		e.affine(qkv, x, t, p)
+		return
+	}
+	h := e.config.HiddenSize
+	e.gemm.Mul(t, 2*h, h, kernel.Rows(x, h), kernel.Rows(p.w[h*h:], h).T(), qkv[h:], 3*h, false)
+	for r, row := range s.rows {
+		copy(e.g[r*h:(r+1)*h], x[int(row)*h:])
+	}
+	e.gemm.Mul(s.n, h, h, kernel.Rows(e.g, h), kernel.Rows(p.w, h).T(), e.out, h, false)
+	for r, row := range s.rows {
+		q := qkv[int(row)*3*h:][:h]
+		copy(q, e.out[r*h:])
+		e.set.Add(q, p.b[:h])
+	}
+	e.rows(t, 2*h, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			e.set.Add(qkv[r*3*h+h:(r+1)*3*h], p.b[h:])
+		}
+	})
 }
 
 // An addend describes what is added to the output of a block (attention or feed-forward)

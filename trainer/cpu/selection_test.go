@@ -45,6 +45,60 @@ func TestABatchThatNoHeadReadsHasNoGradient(t *testing.T) {
 	}
 }
 
+// TestAttentionOfSomeRowsIsThatOfAll compares the attention of the last layer for the rows that
+// heads read with that of all rows, whose gradient is zero elsewhere: the same bits.
+func TestAttentionOfSomeRowsIsThatOfAll(t *testing.T) {
+	global, local := smallConfig(trainer.GELU), modernConfig()
+	global.MaxPositions, local.MaxPositions = attentionRows+40, 4*bandRows
+	local.Modern.Window, local.Modern.Local = 40, slices.Repeat([]bool{true}, local.Layers)
+	for name, c := range map[string]trainer.Config{"global": global, "local": local} {
+		t.Run(name, func(t *testing.T) {
+			b := ragged(rand.New(rand.NewPCG(7, 8)), c, c.MaxPositions-7, 5, bandRows+1)
+			for _, isa := range []string{"plain", ""} {
+				m := openRandom[float32](t, c, trainer.Heads{MLM: true}, limitsOf(b, trainer.Float32), Backend{Threads: 2, ISA: isa})
+				if err := m.Accumulate(b, trainer.Coef{MLM: 1}, true); err != nil {
+					t.Fatal(err)
+				}
+				e, last, h := m.encoder, c.Layers-1, c.HiddenSize
+				y := make([]float32, b.Tokens()*h)
+				for _, r := range e.selected.Rows {
+					copy(y[int(r)*h:int(r+1)*h], randomOf(rand.New(rand.NewPCG(1, uint64(r))), h))
+				}
+				run := func() (ctx, dqkv []float32) {
+					e.attend(b, last)
+					copy(e.d.z, y)
+					e.attendGrad(b, last)
+					for _, r := range e.selected.Rows {
+						ctx = append(ctx, e.layers[last].ctx[int(r)*h:int(r+1)*h]...)
+					}
+					return ctx, slices.Clone(e.d.qkv[:3*b.Tokens()*h])
+				}
+				for i := range e.d.qkv {
+					e.d.qkv[i] = 7 // of what was there before, nothing counts
+				}
+				e.layers[last].qkv = randomOf(rand.New(rand.NewPCG(3, 4)), len(e.layers[last].qkv))
+				ctx, dqkv := run()
+				e.selected.All = true
+				allCtx, allDqkv := run()
+				if !slices.Equal(ctx, allCtx) {
+					t.Errorf("%q: the outputs differ", isa)
+				}
+				if !slices.Equal(dqkv, allDqkv) {
+					t.Errorf("%q: the gradients differ", isa)
+				}
+			}
+		})
+	}
+}
+
+func randomOf(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
 func TestSpreadingRowsUndoesGatheringThem(t *testing.T) {
 	x := []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
 	s := rowset{3, []int32{1, 2, 5}}

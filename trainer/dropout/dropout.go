@@ -125,11 +125,21 @@ func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first
 // probability of query row First+r and key FirstKey+k of the sequence.
 type Scores[T float32 | float64] struct {
 	Values     []T
-	First      int // a multiple of 16
-	FirstKey   int // a multiple of 32
+	More       []T     // another matrix of the same shape that gets the same mask; nil: none
+	First      int     // a multiple of 16
+	Index      []int32 // the query rows, ascending; nil: First, First+1, …
+	FirstKey   int     // a multiple of 32
 	Rows, Keys int
 	Stride     int // at least Keys
 	Head       int
+}
+
+// row returns the query row of row r of the matrix.
+func (s *Scores[T]) row(r int) int {
+	if s.Index == nil {
+		return s.First + r
+	}
+	return int(s.Index[r])
 }
 
 // Attention applies the mask in place to attention probabilities of the sequence with
@@ -141,49 +151,48 @@ func Attention[T float32 | float64](m Mask, s Scores[T], position int64, site Si
 	if s.First%16 != 0 || s.FirstKey%32 != 0 {
 		panic("BUG: first row is no multiple of 16, or first key no multiple of 32")
 	}
-	for r := 0; r < s.Rows; r += 16 {
+	var bytes [512]byte
+	for r, end := 0, 0; r < s.Rows; r = end {
+		group := s.row(r) / 16
+		for end = r + 1; end < s.Rows && s.row(end)/16 == group; end++ {
+		}
 		for k := 0; k < s.Keys; k += 32 {
-			place := uint32((s.FirstKey+k)/32)<<5 | uint32((s.First+r)/16)<<14 | uint32(s.Head)<<24
-			tile := tile[T]{s.Values[r*s.Stride+k:], min(16, s.Rows-r), min(32, s.Keys-k), s.Stride}
-			if attentionFast(m, tile, position, site, place) {
-				continue
-			}
-			for lane := range 32 {
-				tile.lane(m, m.block(position, site, place|uint32(lane)), lane)
+			m.tile(position, site, uint32((s.FirstKey+k)/32)<<5|uint32(group)<<14|uint32(s.Head)<<24, &bytes)
+			for i := r; i < end; i++ {
+				lo, hi := i*s.Stride+k, i*s.Stride+min(k+32, s.Keys)
+				mask := bytes[s.row(i)%16*32:]
+				applyMask(m, s.Values[lo:hi], mask)
+				if s.More != nil {
+					applyMask(m, s.More[lo:hi], mask)
+				}
 			}
 		}
 	}
 }
 
-// A tile is a block of up to 16 rows and 32 keys, distributed over 32 lanes.
-type tile[T float32 | float64] struct {
-	x                  []T
-	rows, keys, stride int
+// tile computes the random bytes of a block of 16 rows and 32 keys, row by row. place is word
+// c3 of its first lane.
+func (m Mask) tile(position int64, site Site, place uint32, out *[512]byte) {
+	if tileFast(m, position, site, place, out) {
+		return
+	}
+	for lane := range 32 {
+		for group, w := range m.block(position, site, place|uint32(lane)) {
+			at := lane/4*32 + 8*group + lane%4*2
+			out[at], out[at+1] = byte(w), byte(w>>8)
+			out[at+8*32], out[at+8*32+1] = byte(w>>16), byte(w>>24)
+		}
+	}
 }
 
-// lane applies the mask to the 16 elements of a lane; words are their random bytes. The
-// elements are in two rows that are eight apart. In each row, they are two columns in
-// each of the tile's four groups of eight columns.
-func (t tile[T]) lane(m Mask, words [4]uint32, lane int) {
+// applyMask applies the mask to x, whose elements have the given random bytes.
+func applyMask[T float32 | float64](m Mask, x []T, bytes []byte) {
 	scale := T(m.Scale())
-	for half := range 2 {
-		row := lane/4 + 8*half
-		if row >= t.rows {
-			return
-		}
-		line := t.x[row*t.stride : row*t.stride+t.keys]
-		for group, w := range words {
-			for odd := range 2 {
-				col := 8*group + lane%4*2 + odd
-				if col >= t.keys {
-					continue
-				}
-				if w>>(8*(2*half+odd))&255 < m.keep {
-					line[col] *= scale
-				} else {
-					line[col] = 0
-				}
-			}
+	for i := applyFast(m, x, bytes); i < len(x); i++ {
+		if uint32(bytes[i]) < m.keep {
+			x[i] *= scale
+		} else {
+			x[i] = 0
 		}
 	}
 }

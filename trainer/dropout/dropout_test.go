@@ -3,6 +3,7 @@ package dropout_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -181,6 +182,32 @@ func TestAttentionMaskIsTheSameInAnyStrideAndSize(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAttentionMaskIsTheSameForSomeRowsAndTwoMatrices(t *testing.T) {
+	realdata.Vectors(t, "AVX2")
+	rapid.Check(t, func(t *rapid.T) {
+		const keys, first = 70, 32
+		m, site := dropout.New(7, 0.3), dropout.At(dropout.Probabilities, 2)
+		all, _ := pair(50 * keys)
+		index := []int32{}
+		var some, more []float32
+		for r := range 50 {
+			if rapid.Bool().Draw(t, "selected") {
+				index = append(index, int32(first+r))
+				some = append(some, all[r*keys:(r+1)*keys]...)
+			}
+		}
+		more = slices.Clone(some)
+		dropout.Attention(m, dropout.Scores[float32]{Values: all, First: first, Rows: 50, Keys: keys, Stride: keys, Head: 4}, 11, site)
+		dropout.Attention(m, dropout.Scores[float32]{Values: some, More: more, First: first, Index: index, Rows: len(index), Keys: keys, Stride: keys, Head: 4}, 11, site)
+		for i, r := range index {
+			want := all[(r-first)*keys:][:keys]
+			if !slices.Equal(some[i*keys:][:keys], want) || !slices.Equal(more[i*keys:][:keys], want) {
+				t.Fatalf("row %d differs", r)
+			}
+		}
+	})
 }
 
 func TestSitesPositionsAndHeadsHaveMasksOfTheirOwn(t *testing.T) {

@@ -40,29 +40,23 @@ func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, f
 	return n
 }
 
-// attentionFast applies the mask to a tile in single precision. It returns false, and
-// does nothing, for tiles that it does not support.
-func attentionFast[T float32 | float64](m Mask, t tile[T], position int64, site Site, place uint32) bool {
-	x, single := any(t.x).([]float32)
-	if !single || !fast() {
+// tileFast is Mask.tile. It returns false, and does nothing, without AVX2.
+func tileFast(m Mask, position int64, site Site, place uint32, out *[512]byte) bool {
+	if !fast() {
 		return false
 	}
-	var mask [512]byte
-	attentionBytes(m.seed, uint64(position), uint32(site), place, &mask)
-	scale := float32(m.Scale())
-	for r := range t.rows {
-		line := x[r*t.stride : r*t.stride+t.keys]
-		whole := t.keys &^ 7
-		if whole > 0 {
-			apply(&line[0], &mask[32*r], whole, m.keep, scale)
-		}
-		for k := whole; k < t.keys; k++ {
-			if uint32(mask[32*r+k]) < m.keep {
-				line[k] *= scale
-			} else {
-				line[k] = 0
-			}
-		}
-	}
+	attentionBytes(m.seed, uint64(position), uint32(site), place, out)
 	return true
+}
+
+// applyFast applies the mask to a prefix of x and returns the length of the prefix, which may
+// be 0.
+func applyFast[T float32 | float64](m Mask, x []T, bytes []byte) int {
+	y, single := any(x).([]float32)
+	n := len(x) &^ 7
+	if !single || n == 0 || !fast() {
+		return 0
+	}
+	apply(&y[0], &bytes[:n][0], n, m.keep, float32(m.Scale()))
+	return n
 }
