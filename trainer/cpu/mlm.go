@@ -100,8 +100,7 @@ func (s *heads[T]) mlmChunk(p pass[T], lo, hi int) {
 	}
 	if p.dy != nil {
 		s.gemm.Pack(&a.rows, y, n, h)
-		s.mlmWordGrad(b.MaskedIDs[lo:hi], func(j int) T { return T(p.coef.MLM * float64(b.MaskedWeights[lo+j])) })
-		s.gemm.Mul(n, h, s.config.VocabSize, kernel.Rows(a.logits, a.width).T(), kernel.Rows(s.p.Word.w, h), a.dy[lo*h:], h, false)
+		s.mlmGrad(b.MaskedIDs[lo:hi], a.dy[lo*h:hi*h], func(j int) T { return T(p.coef.MLM * float64(b.MaskedWeights[lo+j])) })
 		s.round(a.dy[lo*h : hi*h])
 	}
 }
@@ -109,11 +108,11 @@ func (s *heads[T]) mlmChunk(p pass[T], lo, hi int) {
 // vocabParts returns the number of parts of the vocabulary.
 func vocabParts(c trainer.Config) int { return (c.VocabSize + mlmRows - 1) / mlmRows }
 
-// eachPart calls f for the parts of the vocabulary: words [first, first+n).
-func (s *heads[T]) eachPart(f func(worker, part, first, n int)) {
-	s.pool.Do(vocabParts(s.config), func(worker, part int) {
-		first := part * mlmRows
-		f(worker, part, first, min(mlmRows, s.config.VocabSize-first))
+// eachPart calls f for the parts [from, to) of the vocabulary: words [first, first+n).
+func (s *heads[T]) eachPart(from, to int, f func(worker, part, first, n int)) {
+	s.pool.Do(to-from, func(worker, i int) {
+		first := (from + i) * mlmRows
+		f(worker, from+i, first, min(mlmRows, s.config.VocabSize-first))
 	})
 }
 
@@ -121,7 +120,7 @@ func (s *heads[T]) eachPart(f func(worker, part, first, n int)) {
 // of exponentials of every part.
 func (s *heads[T]) mlmLogits() {
 	a, h, w := &s.mlm, s.config.HiddenSize, s.mlm.width
-	s.eachPart(func(worker, part, first, n int) {
+	s.eachPart(0, vocabParts(s.config), func(worker, part, first, n int) {
 		logits, top, sum := a.logits[first*w:(first+n)*w], a.top[part*w:(part+1)*w], a.sum[part*w:(part+1)*w]
 		s.gemm.MulPacked(worker, n, w, kernel.Rows(s.p.Word.w[first*h:], h), &a.columns, logits, w, false)
 		if s.lower != nil {
@@ -164,12 +163,33 @@ func (s *heads[T]) mlmLoss(j, label int, coef float64) rowLoss {
 	return rowLoss{loss: math.Log(sum) + top - float64(target), hit: best == label && float64(target) == top, best: int32(best)}
 }
 
-// mlmWordGrad replaces logits by their gradients and adds the gradients of the
-// decoder.
-func (s *heads[T]) mlmWordGrad(labels []int32, coef func(j int) T) {
+// partsAtOnce is the number of parts for each thread whose gradients are computed before they
+// are multiplied with the word vectors: so few that they are still in the second-level cache.
+const partsAtOnce = 2
+
+// mlmGrad computes the gradients of the decoder and of its input, dy.
+func (s *heads[T]) mlmGrad(labels []int32, dy []T, coef func(j int) T) {
+	a, h, done, parts := &s.mlm, s.config.HiddenSize, 0, vocabParts(s.config)
+	for from := 0; from < parts; from += partsAtOnce * s.pool.Threads {
+		to := min(parts, from+partsAtOnce*s.pool.Threads)
+		s.mlmWordGrad(from, to, labels, coef)
+		words := s.config.VocabSize
+		if to < parts { // sums have the order of one product over all words
+			words = to * mlmRows / kernel.Depth * kernel.Depth
+		}
+		if words > done {
+			s.gemm.Mul(len(labels), h, words-done, kernel.Rows(a.logits[done*a.width:], a.width).T(), kernel.Rows(s.p.Word.w[done*h:], h), dy, h, done > 0)
+		}
+		done = words
+	}
+}
+
+// mlmWordGrad replaces the logits of the parts [from, to) by their gradients and adds the
+// gradients of the decoder.
+func (s *heads[T]) mlmWordGrad(from, to int, labels []int32, coef func(j int) T) {
 	a, h, w := &s.mlm, s.config.HiddenSize, s.mlm.width
 	db := s.p.DecoderBias.dw
-	s.eachPart(func(worker, _, first, n int) {
+	s.eachPart(from, to, func(worker, _, first, n int) {
 		for i := first; i < first+n; i++ {
 			sum := s.set.ExpScale(a.logits[i*w:(i+1)*w], a.shift, a.scale)
 			if s.lower == nil {

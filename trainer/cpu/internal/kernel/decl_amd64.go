@@ -12,7 +12,7 @@ func microRowsAVX2(k int, a, b, c *float32, ldc int, add bool, lda, bStep int)
 func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
 
 //go:noescape
-func copyEightsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+func copyTilesAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
 
 //go:noescape
 func copyPanelsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
@@ -99,6 +99,17 @@ func microRowsAny(l level, k int, a, b, c *float32, ldc int, add bool, lda, bSte
 		microRowsAVX512(k, a, b, c, ldc, add, lda, bStep)
 	} else {
 		microRowsAVX2(k, a, b, c, ldc, add, lda, bStep)
+	}
+}
+
+//go:noescape
+func copyTilesAVX512(dst *float32, dstStride int, src *float32, srcStride int, k int)
+
+func copyTilesAny(l level, dst *float32, dstStride int, src *float32, srcStride int, k int) {
+	if l.wide {
+		copyTilesAVX512(dst, dstStride, src, srcStride, k)
+	} else {
+		copyTilesAVX2(dst, dstStride, src, srcStride, k)
 	}
 }
 

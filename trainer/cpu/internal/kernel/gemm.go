@@ -9,6 +9,11 @@ const (
 	nBlock = 512
 )
 
+// Depth is the number of products that a tile adds up before it is added to C. So the sums of
+// a product over many rows of B, and of products over parts of them that begin at multiples of
+// Depth, have the same order.
+const Depth = kBlock
+
 // Where a matrix is used as it lies in memory, although that takes more pages and lines of the
 // cache than a packed one. It pays in small products, as of attention: B if at most directRows
 // rows of A are multiplied with it, and it has at most directDepth rows, or rows that are at

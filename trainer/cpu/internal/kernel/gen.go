@@ -98,8 +98,8 @@ func (s isa) tiles() {
 	s.microRows()
 	if !s.wideShapes {
 		s.transpose()
-		s.copyRows("copyEights", 1)
 	}
+	s.copyRows("copyTiles", 1)
 	s.copyRows("copyPanels", 2)
 }
 

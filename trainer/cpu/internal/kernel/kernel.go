@@ -110,11 +110,12 @@ type Tiles[T Float] struct {
 	MicroRows func(k int, a []T, lda int, b []T, bStep int, c []T, ldc int, add bool)
 
 	// Transpose8 computes dst[p*dstStride+r] = src[r*srcStride+p] for eight rows r and k
-	// columns p; k is a multiple of 8. CopyEights and CopyPanels compute
-	// dst[p*dstStride+r] = src[p*srcStride+r] for k rows p; CopyEights for r below 8,
-	// CopyPanels for r below NR. All three write in the order of p. A function is nil if
-	// a plain loop is as fast.
-	Transpose8, CopyEights, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
+	// columns p; k is a multiple of 8. CopyTiles and CopyPanels compute
+	// dst[p*dstStride+r] = src[p*srcStride+r] for k rows p; CopyTiles for r below CopyWidth,
+	// which is at least MR, CopyPanels for r below NR. All three write in the order of p. A
+	// function is nil if a plain loop is as fast.
+	Transpose8, CopyTiles, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
+	CopyWidth                         int
 }
 
 // For returns the inner loops for an instruction set. It returns an error if the machine

@@ -41,24 +41,28 @@ func packPlain[T Float](panel []T, m Matrix[T], a area, width int) {
 	}
 }
 
-// packFast packs a full panel in groups of eight rows, if the set supports it
-// and m has enough memory after the area. If the width is not a multiple of
-// eight, the last group overlaps the one before. A width below eight reads two
-// extra rows and writes them to the place of the next column, or to the slack.
+// packFast packs a full panel in groups of rows, if the set supports it and m has enough
+// memory after the area. If the width is not a multiple of a group's, the last group overlaps
+// the one before. A width below that of a group reads two extra rows and writes them to the
+// place of the next column, or to the slack.
 func (s *Set[T]) packFast(panel []T, m Matrix[T], a area, width int) bool {
 	if s.Transpose8 == nil || len(panel) < width*a.columns+slack && width%8 != 0 {
 		return false
 	}
-	if width < 8 && m.end(area{a.row, 8, a.column, a.columns}) > len(m.Data) {
+	group := 8
+	if m.Trans {
+		group = s.CopyWidth
+	}
+	if width < group && m.end(area{a.row, group, a.column, a.columns}) > len(m.Data) {
 		return false
 	}
 	if m.Trans && width == s.NR {
 		s.CopyPanels(panel, width, m.Data[a.column*m.Stride+a.row:], m.Stride, a.columns)
 		return true
 	}
-	for group := 0; group < width; group += 8 {
-		first := max(0, min(group, width-8))
-		s.packEight(panel[first:], m, area{a.row + first, 8, a.column, a.columns}, width)
+	for first := 0; first < width; first += group {
+		at := max(0, min(first, width-group))
+		s.packGroup(panel[at:], m, area{a.row + at, group, a.column, a.columns}, width)
 	}
 	return true
 }
@@ -71,9 +75,9 @@ func (m Matrix[T]) end(a area) int {
 	return (a.row+a.rows-1)*m.Stride + a.column + a.columns
 }
 
-func (s *Set[T]) packEight(dst []T, m Matrix[T], a area, width int) {
+func (s *Set[T]) packGroup(dst []T, m Matrix[T], a area, width int) {
 	if m.Trans {
-		s.CopyEights(dst, width, m.Data[a.column*m.Stride+a.row:], m.Stride, a.columns)
+		s.CopyTiles(dst, width, m.Data[a.column*m.Stride+a.row:], m.Stride, a.columns)
 		return
 	}
 	src := m.Data[a.row*m.Stride+a.column:]

@@ -35,7 +35,7 @@ func single(isa ISA) (*Set[float32], error) {
 func (l level) tiles(mr int) Tiles[float32] {
 	nr := 2 * l.width
 	return Tiles[float32]{
-		MR: mr, NR: nr, Transpose8: transpose8, CopyEights: copyEights, CopyPanels: l.copyPanels,
+		MR: mr, NR: nr, Transpose8: transpose8, CopyTiles: l.copyTiles, CopyPanels: l.copyPanels, CopyWidth: l.width,
 		Micro: func(k int, a []float32, aStep int, b []float32, bStep int, c []float32, ldc int, add bool) {
 			_, _, _ = a[(k-1)*aStep+mr-1], b[(k-1)*bStep+nr-1], c[(mr-1)*ldc+nr-1]
 			microAny(l, k, &a[0], &b[0], &c[0], ldc, add, aStep, bStep)
@@ -54,10 +54,10 @@ func transpose8(dst []float32, dstStride int, src []float32, srcStride, k int) {
 	}
 }
 
-func copyEights(dst []float32, dstStride int, src []float32, srcStride, k int) {
+func (l level) copyTiles(dst []float32, dstStride int, src []float32, srcStride, k int) {
 	if k > 0 {
-		_, _ = dst[(k-1)*dstStride+7], src[(k-1)*srcStride+7]
-		copyEightsAVX2(&dst[0], dstStride, &src[0], srcStride, k)
+		_, _ = dst[(k-1)*dstStride+l.width-1], src[(k-1)*srcStride+l.width-1]
+		copyTilesAny(l, &dst[0], dstStride, &src[0], srcStride, k)
 	}
 }
 

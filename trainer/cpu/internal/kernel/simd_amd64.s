@@ -498,8 +498,8 @@ nextEnd:
 	VZEROUPPER
 	RET
 
-// func copyEightsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
-TEXT ·copyEightsAVX2(SB), NOSPLIT, $0-40
+// func copyTilesAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+TEXT ·copyTilesAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ dstStride+8(FP), R9
 	MOVQ src+16(FP), SI
@@ -2193,6 +2193,28 @@ store:
 	VMOVUPS Z26, 0(DX)
 	VMOVUPS Z27, 64(DX)
 	ADDQ R8, DX
+	VZEROUPPER
+	RET
+
+// func copyTilesAVX512(dst *float32, dstStride int, src *float32, srcStride int, k int)
+TEXT ·copyTilesAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R9
+	MOVQ src+16(FP), SI
+	MOVQ srcStride+24(FP), R8
+	MOVQ k+32(FP), CX
+	SHLQ $2, R9
+	SHLQ $2, R8
+	TESTQ CX, CX
+	JEQ nextEnd
+next:
+	VMOVUPS 0(SI), Z0
+	VMOVUPS Z0, 0(DI)
+	ADDQ R8, SI
+	ADDQ R9, DI
+	DECQ CX
+	JNE next
+nextEnd:
 	VZEROUPPER
 	RET
 

@@ -20,7 +20,7 @@ func single(isa ISA) (*Set[float32], error) {
 func (l level) tiles(mr int) Tiles[float32] {
 	nr := 2 * l.width
 	return Tiles[float32]{
-		MR: mr, NR: nr, Transpose8: l.transpose8, CopyEights: l.copyEights, CopyPanels: l.copyEights,
+		MR: mr, NR: nr, Transpose8: l.transpose8, CopyTiles: l.copyEights, CopyPanels: l.copyEights, CopyWidth: 8,
 		Micro: func(k int, a []float32, aStep int, b []float32, bStep int, c []float32, ldc int, add bool) {
 			_, _, _ = a[(k-1)*aStep+mr-1], b[(k-1)*bStep+nr-1], c[(mr-1)*ldc+nr-1]
 			microAny(l, k, &a[0], &b[0], &c[0], ldc, add, aStep, bStep)
