@@ -169,7 +169,7 @@ func (e *encoder[T]) embed(b *trainer.Batch) {
 // postNorm computes a layer of BERT.
 func (e *encoder[T]) postNorm(b *trainer.Batch, i int) {
 	p, k, t := &e.p.Layers[i], &e.layers[i], b.Tokens()
-	e.project(k.qkv, k.x, t, e.queries(b, i), &p.QKV)
+	e.project(k, t, e.queries(b, i), &p.QKV)
 	e.attend(b, i)
 	s := e.behindAttention(b, i)
 	gather(k.ctx, s, e.config.HiddenSize)
@@ -181,19 +181,19 @@ func (e *encoder[T]) postNorm(b *trainer.Batch, i int) {
 	e.addNorm(b, s, addend[T]{p.Down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.Norm2, &k.final)
 }
 
-// project computes qkv, of t rows, from the attention's input x: keys and values of all rows,
-// queries of the rows s. The other rows of the queries keep what they have.
-func (e *encoder[T]) project(qkv, x []T, t int, s rowset, p *dense[T]) {
+// project computes k.qkv, of t rows, from k.x: keys and values of all rows, queries of the rows
+// s. The other rows of the queries keep what they have. It overwrites k.ctx.
+func (e *encoder[T]) project(k *kept[T], t int, s rowset, p *dense[T]) {
+	qkv, x, h := k.qkv, k.x, e.config.HiddenSize
 	if s.rows == nil {
 		e.affine(qkv, x, t, p)
 		return
 	}
-	h := e.config.HiddenSize
 	e.gemm.Mul(t, 2*h, h, kernel.Rows(x, h), kernel.Rows(p.w[h*h:], h).T(), qkv[h:], 3*h, false)
 	for r, row := range s.rows {
-		copy(e.g[r*h:(r+1)*h], x[int(row)*h:])
+		copy(k.ctx[r*h:(r+1)*h], x[int(row)*h:])
 	}
-	e.gemm.Mul(s.n, h, h, kernel.Rows(e.g, h), kernel.Rows(p.w, h).T(), e.out, h, false)
+	e.gemm.Mul(s.n, h, h, kernel.Rows(k.ctx, h), kernel.Rows(p.w, h).T(), e.out, h, false)
 	for r, row := range s.rows {
 		q := qkv[int(row)*3*h:][:h]
 		copy(q, e.out[r*h:])
