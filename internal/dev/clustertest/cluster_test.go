@@ -22,7 +22,7 @@ import (
 
 // Ports of the cluster, on loopback.
 const (
-	restPort, rpcPort                    = 18081, 16123
+	restPort, rpcPort, metricsPort       = 18081, 16123, 19249 // of metrics: the first of ten
 	jobPort, artifactPort, expansionPort = 18099, 18098, 18097
 	poolPort                             = 15000
 )
@@ -117,7 +117,7 @@ func newCluster(dir string) (*cluster, error) {
 			return nil, err
 		}
 	}
-	if err := c.configure("fixed-delay"); err != nil {
+	if err := c.configure("fixed-delay", ""); err != nil {
 		return nil, err
 	}
 	begin = time.Now()
@@ -138,9 +138,9 @@ func (c *cluster) path(names ...string) string {
 // slots is the number of task slots of a TaskManager.
 const slots = 8
 
-// configure writes Flink's configuration. The memory sizes that Flink's start
-// scripts would derive are explicit.
-func (c *cluster) configure(restart string) error {
+// configure writes Flink's configuration, and the lines extra after it. The memory sizes
+// that Flink's start scripts would derive are explicit.
+func (c *cluster) configure(restart, extra string) error {
 	config := fmt.Sprintf(`jobmanager:
   rpc: {address: 127.0.0.1, port: %[1]d}
   bind-host: 127.0.0.1
@@ -166,9 +166,12 @@ restart-strategy:
   fixed-delay: {attempts: 4, delay: 1 s}
 blob: {server: {port: "0"}}
 jobstore: {max-capacity: 50}
+metrics:
+  reporters: prom
+  reporter: {prom: {factory: {class: org.apache.flink.metrics.prometheus.PrometheusReporterFactory}, port: %[6]d-%[7]d}}
 web: {tmpdir: %[5]s, refresh-interval: 200}
 io: {tmp: {dirs: %[5]s}}
-`, rpcPort, restPort, slots, restart, c.path("tmp"))
+`, rpcPort, restPort, slots, restart, c.path("tmp"), metricsPort, metricsPort+9)
 	log := `rootLogger.level = INFO
 rootLogger.appenderRef.c.ref = C
 appender.c.name = C
@@ -176,7 +179,7 @@ appender.c.type = CONSOLE
 appender.c.layout.type = PatternLayout
 appender.c.layout.pattern = %d{HH:mm:ss.SSS} %-5p %c{1} - %m%n
 `
-	if err := os.WriteFile(c.path("conf", "config.yaml"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(c.path("conf", "config.yaml"), []byte(config+extra), 0o600); err != nil {
 		return err
 	}
 	return os.WriteFile(c.path("conf", "log4j2.properties"), []byte(log), 0o600)
@@ -200,6 +203,8 @@ func (c *cluster) start(name string) error {
 		args = []string{"-Xmx512m", "-cp", lib, jobServer, "--job-host=127.0.0.1", fmt.Sprintf("--job-port=%d", jobPort),
 			fmt.Sprintf("--artifact-port=%d", artifactPort), fmt.Sprintf("--expansion-port=%d", expansionPort), "--artifacts-dir=" + c.path("tmp", "artifacts"),
 			fmt.Sprintf("--flink-master=127.0.0.1:%d", restPort)}
+	case name == "zookeeper":
+		args = append(args, "-Xmx64m", "-cp", lib, "org.apache.flink.runtime.zookeeper.FlinkZooKeeperQuorumPeer", c.path("conf", "zoo.cfg"), "1")
 	case name == "pool":
 		return c.launch(name, exec.Command(c.prepareData, "worker", "--pool", "--secret", c.path("secret"), "--max-workers", "16", "--listen", fmt.Sprintf("127.0.0.1:%d", poolPort)))
 	case name == "probepool":
@@ -216,7 +221,7 @@ func (c *cluster) launch(name string, cmd *exec.Cmd) error {
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, c.dir
-	cmd.Env = append(os.Environ(), "TMPDIR="+c.path("tmp"))
+	cmd.Env = append(os.Environ(), "TMPDIR="+c.path("tmp"), "FLINK_PLUGINS_DIR="+filepath.Join(c.dist, "plugins"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err
