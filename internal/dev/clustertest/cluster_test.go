@@ -25,6 +25,7 @@ const (
 	restPort, rpcPort, metricsPort       = 18081, 16123, 19249 // of metrics: the first of ten
 	jobPort, artifactPort, expansionPort = 18099, 18098, 18097
 	poolPort                             = 15000
+	zooKeeperPort                        = 19181
 )
 
 // times is the number of jobs that every fault meets, at once.
@@ -112,16 +113,16 @@ func newCluster(dir string) (*cluster, error) {
 		return nil, fmt.Errorf("go build: %w: %s", err, out)
 	}
 	fmt.Printf("programs and distribution ready after %v\n", time.Since(begin).Round(time.Second))
-	for _, sub := range []string{"conf", "log", "tmp"} {
+	for _, sub := range []string{"conf", "log", "tmp", "ha"} {
 		if err := os.Mkdir(c.path(sub), 0o700); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.configure("fixed-delay", ""); err != nil {
+	if err := c.configure("fixed-delay", true); err != nil {
 		return nil, err
 	}
 	begin = time.Now()
-	for _, name := range []string{"jobmanager", "taskmanager1", "taskmanager2", "jobserver"} {
+	for _, name := range []string{"zookeeper", "jobmanager", "taskmanager1", "taskmanager2", "jobserver"} {
 		if err := c.start(name); err != nil {
 			return nil, err
 		}
@@ -138,9 +139,10 @@ func (c *cluster) path(names ...string) string {
 // slots is the number of task slots of a TaskManager.
 const slots = 8
 
-// configure writes Flink's configuration, and the lines extra after it. The memory sizes
-// that Flink's start scripts would derive are explicit.
-func (c *cluster) configure(restart, extra string) error {
+// configure writes the configurations of Flink and ZooKeeper. available reports whether
+// Flink is highly available: whether a job survives its JobManager. The memory sizes that
+// Flink's start scripts would derive are explicit.
+func (c *cluster) configure(restart string, available bool) error {
 	config := fmt.Sprintf(`jobmanager:
   rpc: {address: 127.0.0.1, port: %[1]d}
   bind-host: 127.0.0.1
@@ -172,6 +174,14 @@ metrics:
 web: {tmpdir: %[5]s, refresh-interval: 200}
 io: {tmp: {dirs: %[5]s}}
 `, rpcPort, restPort, slots, restart, c.path("tmp"), metricsPort, metricsPort+9)
+	if available { // a session is how long a lost JobManager counts as the leader
+		config += fmt.Sprintf(`high-availability:
+  type: zookeeper
+  storageDir: "file://%s"
+  zookeeper: {quorum: "127.0.0.1:%d", client: {session-timeout: 6000}}
+`, c.path("ha"), zooKeeperPort)
+	}
+	quorum := fmt.Sprintf("clientPort=%d\nclientPortAddress=127.0.0.1\ndataDir=%s\ntickTime=1000\nadmin.enableServer=false\n", zooKeeperPort, c.path("tmp", "zookeeper"))
 	log := `rootLogger.level = INFO
 rootLogger.appenderRef.c.ref = C
 appender.c.name = C
@@ -179,10 +189,12 @@ appender.c.type = CONSOLE
 appender.c.layout.type = PatternLayout
 appender.c.layout.pattern = %d{HH:mm:ss.SSS} %-5p %c{1} - %m%n
 `
-	if err := os.WriteFile(c.path("conf", "config.yaml"), []byte(config+extra), 0o600); err != nil {
-		return err
+	for name, text := range map[string]string{"config.yaml": config, "log4j2.properties": log, "zoo.cfg": quorum} {
+		if err := os.WriteFile(c.path("conf", name), []byte(text), 0o600); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(c.path("conf", "log4j2.properties"), []byte(log), 0o600)
+	return nil
 }
 
 // start starts one of the cluster's processes by its name.
@@ -204,7 +216,7 @@ func (c *cluster) start(name string) error {
 			fmt.Sprintf("--artifact-port=%d", artifactPort), fmt.Sprintf("--expansion-port=%d", expansionPort), "--artifacts-dir=" + c.path("tmp", "artifacts"),
 			fmt.Sprintf("--flink-master=127.0.0.1:%d", restPort)}
 	case name == "zookeeper":
-		args = append(args, "-Xmx64m", "-cp", lib, "org.apache.flink.runtime.zookeeper.FlinkZooKeeperQuorumPeer", c.path("conf", "zoo.cfg"), "1")
+		args = append(args, "-Xmx64m", "-cp", lib, "org.apache.flink.runtime.zookeeper.FlinkZooKeeperQuorumPeer", "--zkConfigFile", c.path("conf", "zoo.cfg"), "--peerId", "1")
 	case name == "pool":
 		return c.launch(name, exec.Command(c.prepareData, "worker", "--pool", "--secret", c.path("secret"), "--max-workers", "16", "--listen", fmt.Sprintf("127.0.0.1:%d", poolPort)))
 	case name == "probepool":
@@ -280,7 +292,7 @@ func (c *cluster) ready() error {
 // logs returns the ends of the logs.
 func (c *cluster) logs() string {
 	var text strings.Builder
-	for _, name := range []string{"jobmanager", "taskmanager1", "taskmanager2", "jobserver", "pool"} {
+	for _, name := range []string{"zookeeper", "jobmanager", "taskmanager1", "taskmanager2", "jobserver", "pool"} {
 		b, _ := os.ReadFile(c.path("log", name))
 		fmt.Fprintf(&text, "\n--- %s\n%s", name, b[max(0, len(b)-3000):])
 	}

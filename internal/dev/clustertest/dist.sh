@@ -20,11 +20,11 @@ if [ ! -d "$dist" ]; then
 	"$work/venv/bin/pip" install -q --no-deps --disable-pip-version-check "apache-flink-libraries==$flink" >&2
 	mkdir -p "$work/dist/lib"
 	cp "$work"/venv/lib/python3*/site-packages/pyflink/lib/{flink-dist,log4j}-*.jar "$work/dist/lib/"
+	mkdir -p "$work/dist/plugins"
+	cp -r "$work"/venv/lib/python3*/site-packages/pyflink/plugins/metrics-prometheus "$work/dist/plugins/"
 	mvn -q -B -f "$here/pom.xml" -Dflink.minor="$minor" -Dbeam="$beam" -Dout="$work/target" package >"$work/log" 2>&1 ||
 		{ tail -20 "$work/log" >&2; exit 1; }
 	mv "$work/target/beam-flink.jar" "$work/dist/lib/"
-	mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy -Dartifact="org.apache.flink:flink-metrics-prometheus:$flink" \
-		-DoutputDirectory="$work/dist/plugins/metrics-prometheus" >"$work/log" 2>&1 || { tail -20 "$work/log" >&2; exit 1; }
 	mv "$work/dist" "$dist"
 fi
 echo "$dist"

@@ -54,7 +54,7 @@ func TestFaultsInTheMiddleOfAStage(t *testing.T) {
 				s.cmd.Process.Kill()
 			}
 		}},
-		{name: "jobmanager", codes: []int{1, 5}, text: "run the same command again", strike: func(t *testing.T, _ []*submitter) { restart(t, "jobmanager") }},
+		{name: "jobmanager", strike: func(t *testing.T, _ []*submitter) { restart(t, "jobmanager") }}, // it is highly available
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			if testing.Short() && f.name == "worker of a pool" {
@@ -72,6 +72,36 @@ func TestFaultsInTheMiddleOfAStage(t *testing.T) {
 		})
 	}
 	noWorkers(t)
+}
+
+// Without high availability the job is lost with its JobManager, and the same command
+// resumes.
+func TestAJobIsLostWithItsOnlyJobManager(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short")
+	}
+	reconfigure(t, "fixed-delay", false)
+	defer reconfigure(t, "fixed-delay", true)
+	f := fault{codes: []int{1, 5}, text: "run the same command again", strike: func(t *testing.T, _ []*submitter) { restart(t, "jobmanager") }}
+	f.meet(t, []string{"--tasks", "24"}, probeTree(t, "--tasks", "24"))
+	noWorkers(t)
+}
+
+// reconfigure restarts Flink with another configuration.
+func reconfigure(t *testing.T, restart string, available bool) {
+	t.Helper()
+	if err := shared.configure(restart, available); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"jobmanager", "taskmanager1", "taskmanager2"} {
+		shared.kill(name)
+		if err := shared.start(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := shared.ready(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // meet runs the probes and strikes once all are in the middle of their stage.

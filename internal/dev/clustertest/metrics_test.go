@@ -6,28 +6,66 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// The JobManager and the TaskManagers report metrics as docs/cluster.md says.
-func TestFlinkReportsMetrics(t *testing.T) {
-	submit(t, shared.probe, append(onFlink(2), "--out", t.TempDir())...).mustEnd(t, 0)
-	for _, metric := range []string{"flink_jobmanager_numRegisteredTaskManagers", "flink_jobmanager_numRunningJobs", "flink_taskmanager_Status_JVM_Memory_Heap_Used"} {
-		until(t, metric, func() bool { return strings.Contains(metrics(), "\n"+metric) })
+// While a job runs, Flink and the pool's workers report all metrics that docs/cluster.md
+// names.
+func TestAllMetricsOfThePageAreReported(t *testing.T) {
+	out, gate := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "gate")
+	job := submit(t, shared.probe, append(onFlink(2), "--tasks", "12", "--gate", gate, "--out", out)...)
+	midStage(t, job, out)
+	names := named(t, "flink")
+	var text string
+	until(t, fmt.Sprint(names), func() bool {
+		text = scrape(t, metricsPort, metricsPort+9)
+		return !slices.ContainsFunc(names, func(name string) bool { return !strings.Contains(text, "\n"+name+"{") })
+	})
+	for _, line := range []string{`flink_jobmanager_numRegisteredTaskManagers\{.*\} 2\.0`, `flink_jobmanager_numRunningJobs\{.*\} 1\.0`, `flink_jobmanager_job_numRestarts\{.*\} 0\.0`} {
+		if !regexp.MustCompile(line).MatchString(text) {
+			t.Errorf("no %s in %s", line, text)
+		}
 	}
+	open(t, gate)
+	job.mustEnd(t, 0)
 }
 
-// metrics returns the metrics of all processes of Flink that answer.
-func metrics() string {
+// named returns the metrics that the page names and that begin with prefix.
+func named(t *testing.T, prefix string) []string {
+	t.Helper()
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`"+prefix+"_[a-zA-Z_]+`").FindAllString(string(b), -1)
+	if len(names) < 5 {
+		t.Fatalf("the page names %d metrics", len(names))
+	}
+	for i := range names {
+		names[i] = strings.Trim(names[i], "`")
+	}
+	return names
+}
+
+// scrape returns the metrics of all processes that answer on ports from first to last.
+func scrape(t *testing.T, first, last int) string {
+	t.Helper()
 	var text strings.Builder
-	for port := range 10 {
-		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", metricsPort+port))
+	for port := first; port <= last; port++ {
+		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", port))
 		if err != nil {
 			continue
 		}
-		io.Copy(&text, answer.Body)
+		_, err = io.Copy(&text, answer.Body)
 		answer.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return text.String()
 }

@@ -90,12 +90,12 @@ func TestNoRestartStrategyIsNoted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short")
 	}
-	if err := shared.configure("none", ""); err != nil {
+	if err := shared.configure("none", true); err != nil {
 		t.Fatal(err)
 	}
 	restart(t, "jobmanager")
 	defer func() {
-		if err := shared.configure("fixed-delay", ""); err != nil {
+		if err := shared.configure("fixed-delay", true); err != nil {
 			t.Fatal(err)
 		}
 		restart(t, "jobmanager")
