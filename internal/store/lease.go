@@ -36,6 +36,22 @@ type lease struct {
 	lost    error     // why the lease was lost; nil while it is held
 }
 
+// leases are the leases that this process holds, for [LeaseAge]: *lease → true.
+var leases sync.Map
+
+// LeaseAge returns the time since the oldest lock of this process in an object store was
+// renewed. held is false if the process holds none.
+func LeaseAge() (age time.Duration, held bool) {
+	leases.Range(func(k, _ any) bool {
+		l := k.(*lease)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		age, held = max(age, elapsed(l.renewed)), true
+		return true
+	})
+	return age, held
+}
+
 // leaseContent is the content of a lock object.
 type leaseContent struct {
 	owner
@@ -66,6 +82,7 @@ func (o *objects) lock() (held, error) {
 		return held{}, fmt.Errorf("lock %s: %w", o, err)
 	}
 	o.lease = l
+	leases.Store(l, true)
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -77,6 +94,7 @@ func (o *objects) lock() (held, error) {
 			close(stop)
 			<-done
 			l.release()
+			leases.Delete(l)
 		},
 	}, nil
 }

@@ -139,7 +139,27 @@ const (
 	restVariable   = "PRETEXT_WORKER_REST"   // URL of Flink's REST interface, as the submitter reaches it
 	tokenVariable  = "PRETEXT_WORKER_TOKEN"  // the job's token, see [token]; for the pool only, not passed on to workers
 	secretVariable = "PRETEXT_WORKER_SECRET" // path of the file with the pool's secret
+	tellVariable   = "PRETEXT_WORKER_TELL"   // number of the file to which the worker writes its [Activity]
 )
+
+// A Process is what [Work] needs of the worker process.
+type Process struct {
+	Stop     func()          // ends the job's tasks in this process and waits for them
+	Activity func() Activity // returns what the process has done and does
+}
+
+// An Activity is what a worker process has done and does. A worker of a pool tells its pool
+// every second.
+type Activity struct {
+	Tasks   int64   `json:"tasks"`   // finished, or found finished
+	Running int     `json:"running"` // tasks
+	Oldest  float64 `json:"oldest"`  // seconds for which the oldest running task has run
+	Bytes   int64   `json:"bytes"`   // of progress
+	Retries int64   `json:"retries"` // of requests to object stores
+	Read    int64   `json:"read"`    // bytes from object stores
+	Written int64   `json:"written"` // bytes to object stores
+	CPU     float64 `json:"cpu"`     // seconds
+}
 
 // IsWorker reports whether this process was started as a worker. If so, it must call
 // [Work] before anything else.

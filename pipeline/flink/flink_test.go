@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	}
 	if IsWorker() {
 		dialing, rounds = time.Second, 20*time.Millisecond
-		os.Exit(Work(os.Args[1:], func() {}))
+		os.Exit(Work(os.Args[1:], Process{Stop: func() {}, Activity: func() Activity { return Activity{Tasks: 7, Running: 1} }}))
 	}
 	beam.Init()
 	os.Exit(m.Run())

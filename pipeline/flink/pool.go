@@ -43,6 +43,7 @@ type Pool struct {
 	mu      sync.Mutex
 	workers map[string][]*exec.Cmd // by Beam's id of the worker, the latest last; two TaskManagers may use the same id
 	running int
+	told    told
 	seen    map[[sha256.Size]byte]bool // requests already received, in a pool with a secret
 	closed  bool
 	wg      sync.WaitGroup
@@ -184,7 +185,7 @@ func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 	if p.running >= p.o.Workers && guarded {
 		return fmt.Errorf("%d workers are running, as many as this pool may start: wait for another job to end, or start the pool with a greater --max-workers", p.running)
 	}
-	if err := cmd.Start(); err != nil {
+	if err := p.told.start(cmd, req.GetParams()[jobVariable]); err != nil {
 		return err
 	}
 	p.running++
@@ -225,6 +226,7 @@ func fingerprint(req *fnpb.StartWorkerRequest) [sha256.Size]byte {
 func (p *Pool) watch(id string, cmd *exec.Cmd) {
 	defer p.wg.Done()
 	err := cmd.Wait()
+	p.told.end(cmd, err)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running--

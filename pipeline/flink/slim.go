@@ -12,6 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"pretext/internal/failure"
+	"pretext/internal/metrics"
 )
 
 // errSlim is the error of all functions in this file that would need a cluster.
@@ -28,7 +29,7 @@ func (Cluster) Run(context.Context, *beam.Pipeline, Job) error { return errSlim 
 func (Cluster) Live(context.Context, string) (bool, error) { return false, errSlim }
 
 // Work prints the error of [Supported] and returns its exit code.
-func Work([]string, func()) int {
+func Work([]string, Process) int {
 	fmt.Fprintln(os.Stderr, "prepare-data: worker:", errSlim)
 	return 2
 }
@@ -44,6 +45,9 @@ type Pool struct{}
 
 // NewPool returns the error of [Supported].
 func NewPool(PoolOptions, io.Writer) (*Pool, error) { return nil, errSlim }
+
+// Metrics does nothing.
+func (*Pool) Metrics(*metrics.Text) {}
 
 // Serve returns the error of [Supported].
 func (*Pool) Serve(context.Context, net.Listener) error { return errSlim }

@@ -22,7 +22,7 @@ func TestABuildWithoutClustersSaysHowToGetOne(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	if code := Work(nil, nil); code != 2 {
+	if code := Work(nil, Process{}); code != 2 {
 		t.Errorf("a worker ends with %d, want 2", code)
 	}
 }

@@ -27,9 +27,8 @@ import (
 const logPattern = "pretext-worker-*.log"
 
 // Work runs this process as a worker of a job until the TaskManager ends the worker, and
-// returns the exit code. args are the arguments of Beam's worker contract. stop must end
-// the job's tasks in this process and wait for them.
-func Work(args []string, stop func()) int {
+// returns the exit code. args are the arguments of Beam's worker contract.
+func Work(args []string, p Process) int {
 	options := map[string]string{}
 	for _, arg := range args {
 		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
@@ -41,6 +40,7 @@ func Work(args []string, stop func()) int {
 		return 1
 	}
 	confine()
+	go tell(p.Activity)
 	ctx, cancel := signal.NotifyContext(grpcx.WriteWorkerID(context.Background(), options["id"]), syscall.SIGTERM, os.Interrupt)
 	defer cancel()
 	done := make(chan error, 1)
@@ -51,7 +51,7 @@ func Work(args []string, stop func()) int {
 	case <-ctx.Done(): // the TaskManager has asked this worker to end and kills it after two seconds
 	}
 	ended := make(chan struct{})
-	go func() { stop(); close(ended) }()
+	go func() { p.Stop(); close(ended) }()
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):

@@ -116,6 +116,17 @@ func (h *hands) do(ctx context.Context, w Worker, index int) ([]Result, error) {
 	return results, err
 }
 
+// now returns the number of tasks that this process is running, and for how long it has
+// run the oldest.
+func (h *hands) now() (running int, oldest time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range h.running {
+		oldest = max(oldest, time.Since(r.since))
+	}
+	return len(h.running), oldest
+}
+
 // mine returns the tasks that this process is running.
 func (h *hands) mine() (tasks []int) {
 	h.mu.Lock()

@@ -35,7 +35,7 @@ import (
 // not return.
 func Init(args []string) {
 	if flink.IsWorker() {
-		os.Exit(flink.Work(args, endJobs))
+		os.Exit(flink.Work(args, flink.Process{Stop: endJobs, Activity: activity}))
 	}
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // otherwise Beam would log several lines for each job
 }

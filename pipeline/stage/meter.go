@@ -13,6 +13,7 @@ type Meter struct {
 	done  atomic.Int64
 	kept  atomic.Int64
 	ended atomic.Int64 // tasks with a side-car, while a job runs on a cluster
+	ran   atomic.Int64 // tasks that ended without an error in this process
 	watch stopwatch
 }
 
@@ -22,6 +23,9 @@ func (m *Meter) Add(n int64) { m.done.Add(n) }
 // Kept returns the number of tasks that were skipped because an earlier run had
 // finished them.
 func (m *Meter) Kept() int64 { return m.kept.Load() }
+
+// Finished returns the number of tasks that are finished, with those of earlier runs.
+func (m *Meter) Finished() int64 { return max(m.ended.Load(), m.ran.Load()) }
 
 // Done returns the number of units counted so far.
 func (m *Meter) Done() int64 { return m.done.Load() }

@@ -172,6 +172,7 @@ func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 			p.job.cancel(err) // the first failure ends all bundles
 			return
 		}
+		p.job.meter.ran.Add(1)
 		*out = r
 	}()
 	return nil

@@ -16,6 +16,7 @@ import (
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/internal/trust"
+	"pretext/internal/usage"
 	"pretext/pipeline/flink"
 	"pretext/sharding"
 )
@@ -33,7 +34,8 @@ type Limits struct {
 // findJob.
 var workers struct {
 	sync.Mutex
-	gate chan struct{} // one slot per running task of all jobs
+	gate  chan struct{} // one slot per running task of all jobs
+	meter Meter         // of all jobs, for the pool
 }
 
 // findJob returns the job with a name, for DoFns. In a worker process of a cluster it
@@ -60,7 +62,7 @@ func findJob(ctx context.Context, name string, limits Limits, spec Spec) (*job, 
 			LimitMemory(limits.Memory)
 		}
 	}
-	j := newJob(context.Background(), 1, new(Meter))
+	j := newJob(context.Background(), 1, &workers.meter)
 	j.gate = workers.gate
 	jobs.Store(name, j)
 	return j, nil
@@ -145,6 +147,20 @@ func endJobs() {
 		j.(*job).end()
 		return true
 	})
+}
+
+// activity returns what this worker process has done and does.
+func activity() flink.Activity {
+	traffic := store.Traffic()
+	a := flink.Activity{Tasks: workers.meter.Finished(), Bytes: workers.meter.Done(), Retries: traffic["retry"],
+		Read: traffic["read_bytes"], Written: traffic["written_bytes"], CPU: usage.CPU().Seconds()}
+	jobs.Range(func(_, j any) bool {
+		running, oldest := j.(*job).hands.now()
+		a.Running += running
+		a.Oldest = max(a.Oldest, oldest.Seconds())
+		return true
+	})
+	return a
 }
 
 // build returns the identity of this program. A clean build of a revision has the same

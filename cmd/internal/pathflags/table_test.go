@@ -95,7 +95,7 @@ var commands = []command{
 }
 
 // words are the flags with a text value that is not a path.
-var words = strings.Fields(`license name endpoint flink-rest runner split to for int worker-pool tokenizer-profile allow-host contact gutenberg mirror sha256 url wiki
+var words = strings.Fields(`license name endpoint metrics-listen flink-rest runner split to for int worker-pool tokenizer-profile allow-host contact gutenberg mirror sha256 url wiki
 	wiki-layout compression epochs format language nsp-negatives recipe sentence-splitter text-field weight column expand-templates math dedup quality rule encoding
 	color preset model-name lang wiki-name title profile remake set listen device isa precision mask-token-prob masked-lm-prob random-token-prob label-column labels pair-column
 	task text-column context pair question serve decay-shape dropout on-damage optimizer schedule`)

@@ -52,7 +52,7 @@ DIR/eval. Like every stage, an interrupted conversion resumes where it stopped,
 and verify checks the result, value by value.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := run.pipeline(cmd.ErrOrStderr())
+			r, err := run.pipeline(cmd)
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ The same command resumes an interrupted download, also within a file. It keeps
 the dump dates chosen by the first call; --overwrite looks for newer dumps.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := run.pipeline(cmd.ErrOrStderr())
+			r, err := run.pipeline(cmd)
 			if err != nil {
 				return err
 			}

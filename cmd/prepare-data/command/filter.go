@@ -111,7 +111,7 @@ documents file it writes a list of the rejected documents, with reasons.`,
 			if len(args) == 0 {
 				return usagef("no documents: give a documents folder or JSON lines")
 			}
-			r, err := run.pipeline(cmd.ErrOrStderr())
+			r, err := run.pipeline(cmd)
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ var flagGroups = []cli.Group{
 	{Heading: "Text of books", Settings: []string{"chapters", "keep-boilerplate", "keep-lines", "encoding"}},
 	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "line-documents", "quality", "rule", "min-words", "min-script-share", "list-rules"},
 		Settings: []string{"dedup-threshold@run,plan", "dedup-containment@run,plan", "line-documents@run,plan", "rule@run,plan", "min-words@run,plan", "min-script-share@run,plan"}},
-	{Heading: "Resources", Flags: []string{"workers", "memory", "runner"}, Settings: []string{"temp-dir"}},
+	{Heading: "Resources", Flags: []string{"workers", "memory", "runner"}, Settings: []string{"temp-dir", "metrics-listen@convert,demo,download,examples,extract,filter,plan,run,vocab"}},
 	{Heading: "Cluster", Flags: []string{"cluster", "endpoint", "flink-rest"}, Settings: []string{"parallelism", "worker-program", "worker-pool", "worker-secret", "worker-logs"}},
 	{Heading: "Machines to plan for", Flags: []string{"machines"}, Settings: []string{"machine-cores", "machine-network", "machine-disk", "store-latency", "simulation-seed"}},
 	{Heading: "Connections", Settings: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "mirror", "allow-host", "allow-private"}},

@@ -36,6 +36,7 @@ often machines are slow or lost is assumed: see docs/scale.md.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.c.Out = cmp.Or(s.c.Out, ".")
+			s.run.metrics = "" // the run that is planned has the listener
 			r, err := s.run.whole(cmd)
 			if err != nil {
 				return err

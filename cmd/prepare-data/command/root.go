@@ -65,6 +65,7 @@ type runFlags struct {
 	changed       func(flag string) bool // whether a flag was given
 	quiet, json   bool
 	strict        bool
+	metrics       string // address of the listener for metrics; "" for none
 }
 
 // add adds the flags. They set t, and maxRejects, the maximum fraction of rejects.
@@ -88,14 +89,16 @@ func (f *runFlags) addCommon(fs *pflag.FlagSet) {
 	fs.IntVar(&f.runner.Workers, "workers", runtime.GOMAXPROCS(0), "concurrent tasks; does not affect the output's bytes")
 	fs.StringVar(&f.runner.Name, "runner", stage.DefaultRunner, "Beam runner: "+strings.Join(stage.Runners, ", ")+"; does not affect the output's bytes")
 	addCluster(fs, &f.runner.Cluster)
+	fs.StringVar(&f.metrics, "metrics-listen", "", metricsUsage)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
 	fs.BoolVar(&f.strict, "strict", false, "exit with code 3 if the finished data has warnings; does not affect the output's bytes")
 }
 
-// pipeline checks the flags and returns the runner that they configure.
-func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
-	r := f.runner
+// pipeline checks the flags and returns the runner that they configure. It serves metrics
+// if a flag asks for them.
+func (f *runFlags) pipeline(cmd *cobra.Command) (stage.Runner, error) {
+	r, stderr := f.runner, cmd.ErrOrStderr()
 	if f.Out == "" {
 		return r, usagef("no output folder: give --out DIR")
 	}
@@ -126,6 +129,13 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	stage.LimitMemory(f.Memory)
 	r.Memory = f.Memory
 	r.Watch = watch(stderr, f.quiet)
+	if f.metrics != "" {
+		var m stageMetrics
+		r.Watch = m.watch(r.Watch)
+		if err := serveMetrics(cmd, f.metrics, m.write); err != nil {
+			return r, err
+		}
+	}
 	r.Note = func(text string) { fmt.Fprintf(stderr, "prepare-data: note: %s\n", line(text)) }
 	return r, nil
 }
@@ -133,7 +143,7 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 // whole returns the runner for a command that runs all stages, each in its own folder
 // below --out. It returns a usage error if --out is the folder of a single stage.
 func (f *runFlags) whole(cmd *cobra.Command) (stage.Runner, error) {
-	r, err := f.pipeline(cmd.ErrOrStderr())
+	r, err := f.pipeline(cmd)
 	if err != nil || !f.changed("out") {
 		return r, err
 	}

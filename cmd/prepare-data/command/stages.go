@@ -26,7 +26,7 @@ lines in zstd files, one document per line, with its ID and title. A page or boo
 that cannot be used is rejected with a reason and counted.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := run.pipeline(cmd.ErrOrStderr())
+			r, err := run.pipeline(cmd)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ with --model bpe or unigram, a tokenizer and writes tokenizer.json for examples
 --tokenizer. Documents that are held out (--eval-fraction) are not used.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := run.pipeline(cmd.ErrOrStderr())
+			r, err := run.pipeline(cmd)
 			if err != nil {
 				return err
 			}
@@ -142,7 +142,7 @@ DOCUMENTS are directories that extract or filter wrote, or JSON lines of other t
 the text form of create_pretraining_data.py; as in that script, they are one stream
 of lines.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := o.run.pipeline(cmd.ErrOrStderr())
+			r, err := o.run.pipeline(cmd)
 			if err != nil {
 				return err
 			}

@@ -21,6 +21,7 @@ func newWorker() *cobra.Command {
 	var pool bool
 	var listen string
 	var o flink.PoolOptions
+	var metrics string
 	cmd := &cobra.Command{
 		Use:   "worker --pool",
 		Short: "Worker pool of a Flink cluster",
@@ -40,20 +41,21 @@ and --listen must be a loopback address.`,
 			if err := flink.Supported(); err != nil {
 				return err
 			}
-			return runPool(cmd, listen, o)
+			return runPool(cmd, listen, metrics, o)
 		},
 	}
 	cmd.Flags().BoolVar(&pool, "pool", false, "start workers when the TaskManager asks for them (required)")
 	cmd.Flags().StringVar(&listen, "listen", defaultPool, "`HOST:PORT` to listen on")
 	cmd.Flags().StringVar(&o.Secret, "secret", "", "`file` with the secret of the pools, mode 0600; made if there is none")
 	cmd.Flags().StringVar(&o.REST, "flink-rest", "", "`URL` of the REST interface of Flink's JobManager, where workers ask whether their job is still running; default: the URL in the job's token, else one on this machine")
+	cmd.Flags().StringVar(&metrics, "metrics-listen", "", metricsUsage)
 	cmd.Flags().IntVar(&o.Workers, "max-workers", 0, "maximum `number` of workers at once: each job has one on each TaskManager; 0: two per processor, at least eight")
 	cmd.Flags().StringVar(&o.Logs, "worker-logs", "", "`directory` for the logs of failed workers; default: the temporary directory")
 	return cmd
 }
 
 // runPool runs a worker pool until the command is interrupted.
-func runPool(cmd *cobra.Command, listen string, o flink.PoolOptions) error {
+func runPool(cmd *cobra.Command, listen, metrics string, o flink.PoolOptions) error {
 	if o.Workers == 0 {
 		o.Workers = max(8, 2*runtime.GOMAXPROCS(0))
 	}
@@ -71,6 +73,9 @@ func runPool(cmd *cobra.Command, listen string, o flink.PoolOptions) error {
 	defer l.Close()
 	p, err := flink.NewPool(o, cmd.ErrOrStderr())
 	if err != nil {
+		return err
+	}
+	if err := serveMetrics(cmd, metrics, p.Metrics); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "worker pool at %s\n", l.Addr())

@@ -218,7 +218,7 @@ func (c *cluster) start(name string) error {
 	case name == "zookeeper":
 		args = append(args, "-Xmx64m", "-cp", lib, "org.apache.flink.runtime.zookeeper.FlinkZooKeeperQuorumPeer", "--zkConfigFile", c.path("conf", "zoo.cfg"), "--peerId", "1")
 	case name == "pool":
-		return c.launch(name, exec.Command(c.prepareData, "worker", "--pool", "--secret", c.path("secret"), "--max-workers", "16", "--listen", fmt.Sprintf("127.0.0.1:%d", poolPort)))
+		return c.launch(name, exec.Command(c.prepareData, "worker", "--pool", "--secret", c.path("secret"), "--max-workers", "16", "--listen", fmt.Sprintf("127.0.0.1:%d", poolPort), "--metrics-listen", fmt.Sprint(poolMetrics)))
 	case name == "probepool":
 		return c.launch(name, exec.Command(c.probe, "-pool", fmt.Sprintf("127.0.0.1:%d", poolPort+1)))
 	}

@@ -7,22 +7,20 @@ import (
 	"log/slog"
 	"maps"
 	"mime"
-	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"pretext/internal/trust"
 )
 
 // localOnly passes requests to h if their Host is localhost or a loopback address, and
-// answers all others with 403. This stops DNS rebinding: a web page in a browser on this
-// machine can make its own host name resolve to 127.0.0.1, and the browser would then let
-// the page read the answers. The Host of its requests is the page's host name.
+// answers all others with 403. This stops DNS rebinding, see [trust.Local].
 func localOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLocal(r.Host) {
+		if !trust.Local(r.Host) {
 			reply(w, http.StatusForbidden, map[string]string{
 				"error": fmt.Sprintf("host %q: a server on a loopback address answers requests to localhost only; a proxy in front of it must send Host: localhost", r.Host)})
 			return
@@ -47,21 +45,6 @@ func noPages(h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	}))
-}
-
-// isLocal reports whether a Host header, with or without a port, names this
-// machine's loopback interface.
-func isLocal(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	} else {
-		host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	}
-	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // quiet returns a logger that discards net/http's messages about broken connections.
