@@ -205,12 +205,12 @@ func parseEntry(line string) (Entry, error) {
 	return e, nil
 }
 
-//go:embed data/*.txt data/cldr/*.txt
+//go:embed data/*.txt data/cldr/*.txt data/wiktionary/*.txt
 var data embed.FS
 
 // dataFolders are the directories of the files that are compiled in, each named after
 // its scope. Lines in later directories take precedence.
-var dataFolders = []string{"data/cldr", "data"}
+var dataFolders = []string{"data/cldr", "data/wiktionary", "data"}
 
 // parsed caches the compiled-in files by scope. They are parsed when they are first
 // needed.

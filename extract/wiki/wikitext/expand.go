@@ -97,7 +97,7 @@ func (t *templates) ownFirst(rule rendering.Rule, name []byte) bool {
 		return false
 	}
 	switch rule.Op {
-	case rendering.OpDrop, rendering.OpVariable, rendering.OpBlock, rendering.OpItems, rendering.OpBreak, rendering.OpSound, rendering.OpListing:
+	case rendering.OpDrop, rendering.OpVariable, rendering.OpBlock, rendering.OpItems, rendering.OpBreak, rendering.OpSound, rendering.OpListing, rendering.OpColumns:
 		return false
 	}
 	return t.wiki.definition(name) != ""

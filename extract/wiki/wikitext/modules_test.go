@@ -161,9 +161,9 @@ func TestHeadwordsAreThoseOfTheWiki(t *testing.T) {
 		holes int
 	}{
 		{[]string{"head", "{{#invoke:Head|show}}", "#module:head", module}, "English\nNoun\nwren (plural wrens)\nA bird.", 0},
-		{[]string{"head", "{{#invoke:Head|show}}"}, "English\nNoun\nwren\nA bird.", 0},
-		{[]string{"head", "{{#invoke:Head|none}}", "#module:head", module}, "English\nNoun\nwren\nA bird.", 0},
-		{nil, "English\nNoun\nwren\nA bird.", 0},
+		{[]string{"head", "{{#invoke:Head|show}}"}, "English\nNoun\nwren (wrens)\nA bird.", 0},
+		{[]string{"head", "{{#invoke:Head|none}}", "#module:head", module}, "English\nNoun\nwren (wrens)\nA bird.", 0},
+		{nil, "English\nNoun\nwren (wrens)\nA bird.", 0},
 	} {
 		s := NewScanner(DefaultOptions())
 		page := Page{Lang: "en", Wiki: "enwiktionary", Title: "wren", CaseSensitive: true, Definitions: withModules(c.own...)}

@@ -116,7 +116,7 @@ func (t *templates) template(i, e int) {
 		source = t.unable(given, i, e)
 	case f == funcInvoke:
 		source = t.invoke(given, i, e)
-	case f == funcNone && t.ownFirst(rule, name) && (rule.Op == rendering.OpTitle || t.within(i, e)) && t.expandWhole(given, i, e):
+	case f == funcNone && t.ownFirst(rule, name) && (isHead(rule.Op) || t.within(i, e)) && t.expandWhole(given, i, e):
 		source = fromWiki
 	default:
 		source = t.call(rule, f, given, i, e)
@@ -127,6 +127,16 @@ func (t *templates) template(i, e int) {
 		}
 		t.losses.uses.add(source, t.wiki.templateName(name))
 	}
+}
+
+// isHead reports whether an operation renders the headword of a dictionary, which stands alone
+// on a line and is text all the same.
+func isHead(op rendering.Op) bool {
+	switch op {
+	case rendering.OpTitle, rendering.OpHead, rendering.OpHeadNoun, rendering.OpHeadEnglish:
+		return true
+	}
+	return false
 }
 
 // behindSubst returns a name without the words "subst:" and "safesubst:" before it. When a page

@@ -54,7 +54,7 @@ func TestTemplatesOfWiktionary(t *testing.T) {
 	for source, want := range map[string]string{
 		"From {{der|en|gem-pro|*berô}} x":                        "From Proto-Germanic *berô x",
 		"From {{inh|en|ine-pro|*bʰer-}} x":                       "From Proto-Indo-European *bʰer- x",
-		"From {{cog|pro|aver}} x":                                "From Old Provençal aver x",
+		"From {{cog|pro|aver}} x":                                "From Old Occitan aver x",
 		"From {{cog|qqq-pro|aver}} x":                            "From aver x", // and a hole
 		"From {{suffix|en|morn|ing}} x":                          "From morn + -ing x",
 		"From {{suffix|morn|ing|lang=en}} x":                     "From morn + -ing x",
@@ -89,10 +89,10 @@ func TestTemplatesOfWiktionary(t *testing.T) {
 		"* {{hyphenation|en|mor|ning}}":                          "Hyphenation: mor‧ning",
 		"* {{homophones|en|bare|bear}}":                          "Homophones: bare, bear",
 		"* {{hmp|en|bare}}":                                      "Homophone: bare",
-		"#: {{syn|en|car|auto|t2=vehicle|Thesaurus:car}}":        "Synonyms: car, auto (“vehicle”), see also Thesaurus:car",
+		"#: {{syn|en|car|auto|t2=vehicle|Thesaurus:car}}":        "Synonyms: car, auto (“vehicle”); see also Thesaurus:car",
 		"See {{w|Foo|bar}} x":                                    "See bar x",
 		"x{{root|en|ine-pro|*bʰer-}}":                            "x",
-		"* French: {{t|fr|mot|m}}, {{t+|fr|x|alt=y}}":            "French: mot, y",
+		"* French: {{t|fr|mot|m}}, {{t+|fr|x|alt=y}}":            "French: mot m, y",
 	} {
 		s := NewScanner(DefaultOptions())
 		got := string(s.AppendText(nil, []byte(source), Page{Lang: "en", Wiki: "enwiktionary", Title: "P"}))

@@ -8,16 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// opTitle renders the headword of a page of Wiktionary: {{en-noun|head=…}}, or
-// the title.
-func opTitle(c call) {
-	if head := c.named("head"); !head.empty() {
-		c.put(head)
-		return
-	}
-	c.str(c.wiki.page.Title)
-}
-
 // lead writes what a template of Wiktionary says before a word, such as "Borrowed from ".
 // An editor may leave it out or begin it with a small letter.
 func (c *call) lead(text string) {
@@ -35,13 +25,19 @@ func (c *call) lead(text string) {
 // opWord renders the rule's text and the word in argument c.rule.N: {{m|la|verbum||word}}
 // as "verbum (“word”)".
 func opWord(c call) {
-	word := c.wordForm(c.rule.N)
-	if word.empty() {
-		return
+	if t := c.soleTerm(c.rule.N); !t.form().empty() {
+		c.lead(c.rule.Text)
+		c.putTerm(t)
 	}
-	c.lead(c.rule.Text)
-	c.put(word)
-	c.annotation(c.rule.N, "")
+}
+
+// opForm renders what form of a word a page is about: {{plural of|en|word}}, or
+// {{plural of|word|lang=en}} in the older syntax, as "plural of word".
+func opForm(c call) {
+	if t := c.soleTerm(c.firstTerm(1)); !t.form().empty() {
+		c.lead(c.rule.Text)
+		c.putTerm(t)
+	}
 }
 
 // opEtymon renders a language and a word in it: {{cog|de|Wort}} as "German Wort".
@@ -51,12 +47,13 @@ func opEtymon(c call) {
 	code := c.bytes(c.arg(c.rule.N))
 	name := c.wiki.table.LanguageName(code)
 	language := c.rule.Text == "-"
-	word := c.wordForm(c.rule.N + 1)
-	if language || string(c.bytes(word)) == "-" {
-		word = span{}
-	}
+	var t term
 	if !language {
+		t = c.soleTerm(c.rule.N + 1)
 		c.lead(c.rule.Text)
+	}
+	if string(c.bytes(t.form())) == "-" {
+		t = term{}
 	}
 	switch {
 	case name != "":
@@ -64,58 +61,83 @@ func opEtymon(c call) {
 	case len(code) > 0:
 		c.hole(c.given)
 	}
-	if word.empty() {
+	if t.form().empty() {
 		return
 	}
 	if name != "" {
 		c.str(" ")
 	}
-	c.put(word)
-	c.annotation(c.rule.N+1, "")
+	c.putTerm(t)
 }
 
-// wordForm returns the form that Wiktionary shows for the word in argument n: argument
-// n+1 or the one named alt, else the word itself, else its transliteration.
-func (c *call) wordForm(n int) span {
-	form := either(either(c.arg(n+1), c.named("alt")), c.arg(n))
-	return either(form, c.named("tr"))
-}
-
-// annotation writes what stands in parentheses after the word in argument n: its
-// transliteration and meaning. number is that of the word among several, in the names of
-// their arguments ("t1"); without it, argument n+2 may be the meaning.
-func (c *call) annotation(n int, number string) {
-	roman, meaning, literal := c.named("tr"+number), c.named("t"+number, "gloss"+number), c.named("lit"+number)
-	if number == "" {
-		meaning = either(meaning, c.arg(n+2))
-		if either(c.arg(n), either(c.arg(n+1), c.named("alt"))).empty() {
-			roman = span{} // the transliteration is the word
+// opDescendant renders a word that a language has from another: {{desc|fr|mot|bor=1}} as
+// "→ French: mot". The words are the arguments after the language, c.rule.N.
+func opDescendant(c call) {
+	code := c.bytes(c.arg(c.rule.N))
+	name := c.wiki.table.LanguageName(code)
+	kind := ""
+	for _, k := range descents {
+		if !c.named(k.name, k.name+"1").empty() {
+			c.str(k.arrow)
+			kind = k.kind
+			break
 		}
 	}
-	if string(c.bytes(roman)) == "-" {
-		roman = span{}
+	switch {
+	case !c.named("nolb").empty():
+	case name != "":
+		c.str(name)
+		c.str(":")
+	case len(code) > 0:
+		c.hole(c.given)
 	}
-	before := " ("
-	part := func(open string, p span, end string) {
-		if p.empty() {
-			return
+	before := " "
+	for place := c.rule.N + 1; place <= c.lastPlace(); place++ {
+		t := c.numberedTerm(place, place-c.rule.N, true)
+		if t.form().empty() || string(c.bytes(t.form())) == "-" {
+			continue
 		}
 		c.str(before)
-		c.affixed(open, p, end)
+		c.putTerm(t)
 		before = ", "
 	}
-	part("", roman, "")
-	part("“", meaning, "”")
-	part("literally “", literal, "”")
-	if before == ", " {
-		c.str(")")
+	if kind != "" {
+		c.str(" (" + kind + ")")
+	}
+}
+
+// descents are the ways in which a word comes from another language: the argument that says
+// so, the arrow before the language and the remark after the word.
+var descents = []struct{ name, arrow, kind string }{
+	{"bor", "→ ", ""}, {"lbor", "→ ", "learned"}, {"slb", "→ ", "semi-learned"}, {"slbor", "→ ", "semi-learned"}, {"clq", "→ ", "calque"}, {"cal", "→ ", "calque"}, {"calq", "→ ", "calque"},
+	{"pclq", "→ ", "partial calque"}, {"sml", "→ ", "semantic loan"}, {"translit", "→ ", "transliteration"}, {"psm", "→ ", "phono-semantic matching"}, {"der", "⇒ ", ""}, {"unc", "? ", ""},
+}
+
+// opAlternatives renders other forms of a word, from argument c.rule.N on, and after an
+// empty argument what distinguishes them: {{alter|en|colour||UK}} as "colour (UK)".
+func opAlternatives(c call) {
+	first, last := c.firstTerm(c.rule.N), c.lastPlace()
+	place := first
+	for ; place <= last; place++ {
+		t := c.numberedTerm(place, place-first+1, true)
+		if t.form().empty() {
+			break
+		}
+		if place > first {
+			c.str(", ")
+		}
+		c.putTerm(t)
+	}
+	if place < last {
+		c.str(" ")
+		c.labels(place + 1)
 	}
 }
 
 // firstTerm returns the number of the first term of a template that lists terms: the one
 // after a language code, unless the older syntax names the language, {{IPA|/a/|lang=en}}.
 func (c *call) firstTerm(n int) int {
-	if c.named("lang").empty() && c.isLanguage(c.arg(n)) {
+	if code := c.bytes(c.arg(n)); c.named("lang").empty() && isCode(code) && c.wiki.table.LanguageName(code) != "" {
 		return n + 1
 	}
 	return n
@@ -142,33 +164,86 @@ func opMorphemes(c call) {
 	if last < first {
 		return
 	}
-	c.lead(lead)
+	if lead != usedWith {
+		c.lead(lead)
+	}
 	for place := first; place <= last; place++ {
-		number := strconv.Itoa(place - first + 1)
-		part := either(c.named("alt"+number), c.arg(place))
-		if part.empty() {
+		t := c.numberedTerm(place, place-first+1, false)
+		if t.form().empty() {
 			continue
 		}
-		text, mark := c.capture(part)
+		text, mark := c.capture(t.form())
 		isAffix := len(text) > 0 && (text[0] == '-' || text[len(text)-1] == '-')
 		c.release(mark)
-		if place > first {
+		switch {
+		case place == last && place > first && lead == usedWith:
+			c.str(" → ")
+			isAffix = true
+		case place > first:
 			c.str(" + ")
 		}
+		c.language(t, place-first+1)
 		if !isAffix && place == last && last > first && kind == "confix" || !isAffix && place > first && kind == "suffix" {
-			c.str("-")
+			t.open = "-"
 		}
-		c.put(part)
 		if !isAffix && place < last && (kind == "prefix" || kind == "confix" && place == first) {
-			c.str("-")
+			t.end = "-"
 		}
-		c.annotation(place, number)
+		c.putTerm(t)
 	}
 }
 
-// opTerms renders the terms after a language, as [rendering.OpJoin] does: {{hyphenation|en|mor|ning}}
-// as "Hyphenation: mor‧ning".
-func opTerms(c call) { c.joined(c.firstTerm(c.rule.N), c.rule.Text) }
+// usedWith stands for the text before the parts of a word where the last one is the word
+// that they make: {{affixusex|en|un-|do|undo}}.
+const usedWith = "→"
+
+// language writes the name of the language of a part of a word, if it has its own.
+func (c *call) language(t term, number int) {
+	code := t.lang
+	if own := c.named("lang" + strconv.Itoa(number)); !own.empty() {
+		code = own
+	}
+	if code.empty() {
+		return
+	}
+	if name := c.wiki.table.LanguageName(c.bytes(code)); name != "" {
+		c.str(name + " ")
+		return
+	}
+	c.hole(c.given)
+}
+
+// opTerms renders the terms after a language. The rule's text has the parts before, between
+// and after them, separated by "|": {{hyphenation|en|mor|ning}} as "Hyphenation: mor‧ning".
+// Three and more terms with " and " between them have commas too.
+func opTerms(c call) {
+	first, last := c.firstTerm(c.rule.N), c.lastPlace()
+	before, rest, _ := strings.Cut(c.rule.Text, "|")
+	between, after, _ := strings.Cut(rest, "|")
+	written := 0
+	for place := first; place <= last; place++ {
+		t := c.numberedTerm(place, place-first+1, false)
+		if t.form().empty() {
+			continue
+		}
+		switch {
+		case written == 0:
+			c.affixed("(", c.named("a"), ") ")
+			c.lead(before)
+		case between != " and " || last-first < 2:
+			c.str(between)
+		case place < last:
+			c.str(", ")
+		default:
+			c.str(", and ")
+		}
+		c.putTerm(t)
+		written++
+	}
+	if written > 0 {
+		c.str(after)
+	}
+}
 
 // opRelation renders related words with their number before them: {{syn|en|car|auto}} as
 // "Synonyms: car, auto".
@@ -178,24 +253,44 @@ func opRelation(c call) {
 		return
 	}
 	c.str(c.rule.Text)
-	if last > first {
+	if last > first || bytes.HasPrefix(c.bytes(c.arg(first)), thesaurus) {
 		c.str("s")
 	}
-	between := ": "
+	between, also := ": ", "see "
 	for place := first; place <= last; place++ {
-		number := strconv.Itoa(place - first + 1)
-		word := either(c.named("alt"+number), c.arg(place))
-		if word.empty() {
+		t := c.numberedTerm(place, place-first+1, true)
+		if t.form().empty() {
 			continue
 		}
-		c.str(between)
-		if name, ok := bytes.CutPrefix(c.bytes(word), []byte("Thesaurus:")); ok {
-			c.str("see also Thesaurus:" + string(name))
-		} else {
-			c.put(word)
+		if string(c.bytes(t.form())) == ";" {
+			between = "; "
+			continue
 		}
-		c.annotation(place, number)
-		between = ", "
+		if bytes.HasPrefix(c.bytes(t.form()), thesaurus) {
+			if place > first {
+				between = "; "
+			}
+			between += also
+		}
+		c.str(between)
+		c.putTerm(t)
+		between, also = ", ", "see also "
+	}
+}
+
+var thesaurus = []byte("Thesaurus:")
+
+// opColumns renders words that a page shows in columns, from argument c.rule.N on, each on a
+// line: {{col3|en|car|auto}}.
+func opColumns(c call) {
+	first := c.firstTerm(c.rule.N)
+	c.blocks.lines(c.named("title"))
+	for place := first; place <= c.lastPlace(); place++ {
+		if t := c.numberedTerm(place, place-first+1, false); !t.form().empty() {
+			c.breakLine()
+			c.putTerm(t)
+			c.breakLine()
+		}
 	}
 }
 
@@ -203,13 +298,22 @@ func opRelation(c call) {
 // "(UK slang)", {{lb|en|transitive|or|intransitive}} as "(transitive or intransitive)".
 // There is no comma around a label that connects, nor after one that qualifies the next.
 func opLabels(c call) {
-	if c.lastPlace() < c.rule.N {
+	first := c.rule.N
+	if first == 1 {
+		first = c.firstTerm(1) // {{a|UK}}, {{a|en|UK}}
+	}
+	c.labels(first)
+}
+
+// labels writes the labels from argument first on, in parentheses.
+func (c *call) labels(first int) {
+	if c.lastPlace() < first {
 		return
 	}
 	c.str("(")
 	between := ""
 	for place, value := range positional(c.args) {
-		if place < c.rule.N || value.empty() {
+		if place < first || value.empty() {
 			continue
 		}
 		label := string(c.bytes(value))
@@ -217,35 +321,50 @@ func opLabels(c call) {
 			between = " "
 			continue
 		}
-		connects := label == "and" || label == "or" || label == "&"
-		if connects && between != "" {
+		switch joins := labelJoins[label]; {
+		case between == "":
+		case joins&alone != 0:
+			between = ""
+		case joins&before != 0:
 			between = " "
 		}
 		c.str(between)
-		if label == "&" {
-			c.str("and")
+		if shown := c.wiki.label("sense " + label); shown != "" {
+			c.str(shown)
 		} else {
 			c.put(value)
 		}
 		between = ", "
-		if connects || qualifies(label) {
+		if joins := labelJoins[label]; joins&after != 0 {
 			between = " "
 		}
 	}
 	c.str(")")
 }
 
-// qualifies reports whether a label belongs to the one after it: "chiefly US". The list is
-// from general knowledge of the English Wiktionary; it was not compared with its module.
-func qualifies(label string) bool {
-	switch label {
-	case "also", "chiefly", "especially", "except", "except in", "extremely", "frequently", "generally", "highly", "in", "in the", "including",
-		"mainly", "mostly", "more", "most", "now", "now in", "occasionally", "of", "of a", "of an", "often", "originally", "outside",
-		"particularly", "possibly", "primarily", "rarely", "slightly", "sometimes", "somewhat", "strongly", "then", "typically", "usually", "very", "with", "with a", "with an", "with the":
-		return true
+// How a label of a sense joins those around it. There is no comma before or after it;
+// alone is for marks that follow a label at once.
+const (
+	before = 1 << iota
+	after
+	alone
+)
+
+// labelJoins says how labels join. Source: the data of module labels of the English
+// Wiktionary, as of 2026.
+var labelJoins = func() map[string]uint8 {
+	m := map[string]uint8{",": alone | after, ";": alone | after, ":": alone | after}
+	for _, label := range []string{"and", "&", "or", "by", "except", "outside", "with"} {
+		m[label] = before | after
 	}
-	return false
-}
+	for _, label := range []string{"also", "attested in", "but", "chiefly", "especially", "except in", "excluding", "exclusively", "extremely", "formerly", "frequently", "generally",
+		"highly", "in", "in a", "in an", "in the", "including", "less", "mainly", "many", "markedly", "mildly", "more", "most", "mostly", "now", "now in", "occasionally", "of", "of a", "of an",
+		"of the", "often", "originally", "otherwise", "particularly", "possibly", "predominantly", "primarily", "rarely", "rather", "relatively", "slightly", "sometimes", "somewhat",
+		"strongly", "the", "then", "typically", "usually", "very", "with a", "with an", "with respect to", "with the"} {
+		m[label] = after
+	}
+	return m
+}()
 
 // opInflection renders what form of a word a page is about: {{infl of|la|verbum||nom|p}} as
 // "nominative plural of verbum". Tags are the arguments after the word and its form; ";"
@@ -253,8 +372,8 @@ func qualifies(label string) bool {
 // the names of abbreviated tags.
 func opInflection(c call) {
 	first := c.firstTerm(c.rule.N)
-	word := c.wordForm(first)
-	if word.empty() {
+	t := c.termAt(first, "")
+	if t.alt = either(t.alt, c.arg(first+1)); t.form().empty() {
 		return
 	}
 	var sets, set []string
@@ -287,7 +406,7 @@ func opInflection(c call) {
 		c.str(sets[0])
 		c.str(" of ")
 	}
-	c.put(word)
+	c.putTerm(t)
 	if len(sets) > 1 {
 		c.str(": ")
 		c.str(strings.Join(sets, "; "))

@@ -1,0 +1,239 @@
+package wikitext
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// opExample renders an example in argument c.rule.N, or after a language, with its transliteration and translation:
+// {{uxi|de|Wort|word}} as "Wort ― word". The rule's text stands between them; without a text,
+// each is on a line of its own.
+func opExample(c call) {
+	n := c.firstTerm(c.rule.N)
+	text := c.termAt(n, "")
+	translation := either(text.meaning, either(c.named("translation"), c.arg(n+1)))
+	if roman := c.bytes(text.tr); string(roman) == "-" {
+		text.tr = span{}
+	}
+	if string(c.bytes(translation)) == "-" {
+		translation = span{}
+	}
+	c.affixed("(", text.first, ") ")
+	written := false
+	for _, p := range []span{either(text.alt, text.word), text.tr, translation} {
+		if p.empty() {
+			continue
+		}
+		switch {
+		case written && c.rule.Text == "":
+			c.breakLine()
+		case written:
+			c.str(c.rule.Text)
+		}
+		c.put(p)
+		written = true
+	}
+	c.affixed(" (literally “", text.lit, "”)")
+	c.affixed(" (", text.last, ")")
+}
+
+// opQuotation renders a quotation below the source it is from: "2001, Anna Berg, Book, page 5:"
+// and the passage, which is named or argument c.rule.N, with its translation on the next line.
+//
+// The first arguments after a language are the year, the author, the title and, if the
+// passage is argument 8, the journal. With the text "-" a template stands for one source of
+// its own, and only the passage is shown.
+func opQuotation(c call) {
+	first := c.firstTerm(1)
+	passage := c.named("passage", "text", "quote")
+	if c.rule.Text == "-" {
+		c.put(passage)
+		return
+	}
+	if passage.empty() {
+		passage = c.arg(c.rule.N + first - 2)
+	}
+	before := ""
+	part := func(open string, p span, end string) {
+		if p.empty() {
+			return
+		}
+		c.str(before)
+		before = ", "
+		c.affixed(open, p, end)
+	}
+	date := either(c.named("date", "year"), c.arg(first))
+	if month := c.named("month"); c.named("date").empty() && !month.empty() {
+		part("", month, "")
+		c.affixed(" ", date, "")
+	} else {
+		part("", date, "")
+	}
+	author := either(c.named("author"), c.arg(first+1))
+	if last := c.named("last"); !last.empty() && author.empty() {
+		part("", either(c.named("first"), last), "")
+		if !c.named("first").empty() {
+			c.affixed(" ", last, "")
+		}
+	}
+	part("", author, "")
+	chapter := c.named("chapter", "entry")
+	if isNumeral(c.bytes(chapter)) {
+		part("chapter ", chapter, "")
+	} else {
+		part("“", chapter, "”")
+	}
+	title := either(c.named("title"), c.arg(first+2))
+	if !chapter.empty() && !title.empty() {
+		c.str(", in ")
+		before = ""
+	}
+	journal := c.named("journal", "magazine", "newspaper", "work", "site")
+	if c.rule.N == 8 {
+		journal = either(journal, c.arg(first+3))
+	}
+	if !journal.empty() {
+		part("“", title, "”")
+		title = journal
+	}
+	part("", title, "")
+	part("volume ", c.named("volume"), "")
+	part("number ", c.named("issue", "number"), "")
+	if location := c.named("location"); !location.empty() && !c.named("publisher").empty() {
+		part("", location, ": ")
+		c.put(c.named("publisher"))
+	} else {
+		part("", c.named("publisher"), "")
+	}
+	page := c.named("page")
+	if page.empty() && c.named("pages").empty() {
+		page = c.arg(c.rule.N + first - 3)
+	}
+	part("page ", page, "")
+	part("pages ", c.named("pages"), "")
+	if passage.empty() {
+		return
+	}
+	if before != "" {
+		c.str(":")
+		c.breakLine()
+	}
+	c.put(passage)
+	if t := either(c.named("t", "translation"), c.arg(c.rule.N+first-1)); !t.empty() {
+		c.breakLine()
+		c.put(t)
+	}
+}
+
+// isNumeral reports whether b is a number in digits or Roman numerals.
+func isNumeral(b []byte) bool {
+	return len(b) > 0 && (len(bytes.Trim(b, "0123456789")) == 0 || len(bytes.Trim(b, "IVXLCDMivxlcdm")) == 0)
+}
+
+// opTranslated renders a translation: {{t|fr|matin|m}} as "matin m". The word is argument
+// c.rule.N, its genders are those after it.
+func opTranslated(c call) {
+	t := c.termAt(c.rule.N, "")
+	if t.form().empty() {
+		return
+	}
+	for k := range t.genders {
+		if g := c.arg(c.rule.N + 1 + k); !g.empty() && t.genders[k].empty() {
+			t.genders[k] = g
+		}
+	}
+	t.meaning = span{} // it is that of the list
+	c.putTerm(t)
+}
+
+// opSentence renders the rule's text, in which {2} stands for argument 2, {2:language} for the
+// language whose code it is, {2:ordinal} for its ordinal number in words, and {title} for the
+// title of the page. A part in brackets is left out if one of its arguments is empty.
+func opSentence(c call) {
+	for text := c.rule.Text; text != ""; {
+		open := strings.IndexByte(text, '[')
+		if open < 0 {
+			c.sentencePart(text)
+			return
+		}
+		c.sentencePart(text[:open])
+		part, rest, _ := strings.Cut(text[open+1:], "]")
+		if c.hasAll(part) {
+			c.sentencePart(part)
+		}
+		text = rest
+	}
+}
+
+// hasAll reports whether no argument of a part of a sentence is empty.
+func (c *call) hasAll(part string) bool {
+	for {
+		_, rest, ok := strings.Cut(part, "{")
+		if !ok {
+			return true
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		if c.sentenceArgument(name).empty() && name != "title" {
+			return false
+		}
+		part = after
+	}
+}
+
+// sentenceArgument returns the argument that stands between braces in a sentence.
+func (c *call) sentenceArgument(name string) span {
+	name, _, _ = strings.Cut(name, ":")
+	if n, err := strconv.Atoi(name); err == nil {
+		return c.arg(n)
+	}
+	return c.named(name)
+}
+
+// sentencePart writes a part of a sentence.
+func (c *call) sentencePart(part string) {
+	for part != "" {
+		before, rest, ok := strings.Cut(part, "{")
+		if before != "" {
+			c.str(before)
+		}
+		if !ok {
+			return
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		p := c.sentenceArgument(name)
+		switch _, form, _ := strings.Cut(name, ":"); {
+		case name == "title":
+			c.str(c.wiki.page.Title)
+		case form == "language":
+			if shown := c.wiki.table.LanguageName(c.bytes(p)); shown != "" {
+				c.str(shown)
+			} else if !p.empty() {
+				c.hole(c.given)
+			}
+		case form == "ordinal":
+			if n, err := strconv.Atoi(string(bytes.TrimSpace(c.bytes(p)))); err == nil && n > 0 && n < 100 {
+				c.str(ordinalWord(n))
+			} else {
+				c.put(p)
+			}
+		default:
+			c.put(p)
+		}
+		part = after
+	}
+}
+
+// ordinalWord returns an English ordinal number, from 1 to 99, in words.
+func ordinalWord(n int) string {
+	ones := []string{"", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
+		"thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth"}
+	if n < len(ones) {
+		return ones[n]
+	}
+	tens := []string{"twent", "thirt", "fort", "fift", "sixt", "sevent", "eight", "ninet"}[n/10-2]
+	if n%10 == 0 {
+		return tens + "ieth"
+	}
+	return tens + "y-" + ones[n%10]
+}
