@@ -54,6 +54,22 @@ func opQuotation(c call) {
 	if passage.empty() {
 		passage = c.arg(c.rule.N + first - 2)
 	}
+	if written := c.cite(first); passage.empty() {
+		return
+	} else if written {
+		c.str(":")
+		c.breakLine()
+	}
+	c.put(passage)
+	if t := either(c.named("t", "translation"), c.arg(c.rule.N+first-1)); !t.empty() {
+		c.breakLine()
+		c.put(t)
+	}
+}
+
+// cite writes the source of a quotation: "2001, Anna Berg, chapter IX, in Book, page 5". first
+// is the number of the argument with the year. written is false if nothing is known.
+func (c *call) cite(first int) (written bool) {
 	before := ""
 	part := func(open string, p span, end string) {
 		if p.empty() {
@@ -112,18 +128,7 @@ func opQuotation(c call) {
 	}
 	part("page ", page, "")
 	part("pages ", c.named("pages"), "")
-	if passage.empty() {
-		return
-	}
-	if before != "" {
-		c.str(":")
-		c.breakLine()
-	}
-	c.put(passage)
-	if t := either(c.named("t", "translation"), c.arg(c.rule.N+first-1)); !t.empty() {
-		c.breakLine()
-		c.put(t)
-	}
+	return before != ""
 }
 
 // isNumeral reports whether b is a number in digits or Roman numerals.
@@ -151,74 +156,78 @@ func opTranslated(c call) {
 // language whose code it is, {2:ordinal} for its ordinal number in words, and {title} for the
 // title of the page. A part in brackets is left out if one of its arguments is empty.
 func opSentence(c call) {
+	s := sentence{&c}
 	for text := c.rule.Text; text != ""; {
 		open := strings.IndexByte(text, '[')
 		if open < 0 {
-			c.sentencePart(text)
+			s.write(text)
 			return
 		}
-		c.sentencePart(text[:open])
+		s.write(text[:open])
 		part, rest, _ := strings.Cut(text[open+1:], "]")
-		if c.hasAll(part) {
-			c.sentencePart(part)
+		if s.hasAll(part) {
+			s.write(part)
 		}
 		text = rest
 	}
 }
 
+// A sentence is the text of a rule in which arguments stand.
+type sentence struct{ *call }
+
 // hasAll reports whether no argument of a part of a sentence is empty.
-func (c *call) hasAll(part string) bool {
+func (s sentence) hasAll(part string) bool {
 	for {
 		_, rest, ok := strings.Cut(part, "{")
 		if !ok {
 			return true
 		}
 		name, after, _ := strings.Cut(rest, "}")
-		if c.sentenceArgument(name).empty() && name != "title" {
+		if s.argument(name).empty() && name != "title" {
 			return false
 		}
 		part = after
 	}
 }
 
-// sentenceArgument returns the argument that stands between braces in a sentence.
-func (c *call) sentenceArgument(name string) span {
+// argument returns the argument that stands between braces in a sentence.
+func (s sentence) argument(name string) span {
 	name, _, _ = strings.Cut(name, ":")
 	if n, err := strconv.Atoi(name); err == nil {
-		return c.arg(n)
+		return s.arg(n)
 	}
-	return c.named(name)
+	return s.named(name)
 }
 
-// sentencePart writes a part of a sentence.
-func (c *call) sentencePart(part string) {
+// write writes a part of a sentence.
+func (s sentence) write(part string) {
 	for part != "" {
 		before, rest, ok := strings.Cut(part, "{")
 		if before != "" {
-			c.str(before)
+			s.str(before)
 		}
 		if !ok {
 			return
 		}
 		name, after, _ := strings.Cut(rest, "}")
-		p := c.sentenceArgument(name)
+		p := s.argument(name)
 		switch _, form, _ := strings.Cut(name, ":"); {
 		case name == "title":
-			c.str(c.wiki.page.Title)
+			s.str(s.wiki.page.Title)
 		case form == "language":
-			if shown := c.wiki.table.LanguageName(c.bytes(p)); shown != "" {
-				c.str(shown)
+			if shown := s.wiki.table.LanguageName(s.bytes(p)); shown != "" {
+				s.str(shown)
 			} else if !p.empty() {
-				c.hole(c.given)
+				s.hole(s.given)
 			}
 		case form == "ordinal":
-			if n, err := strconv.Atoi(string(bytes.TrimSpace(c.bytes(p)))); err == nil && n > 0 && n < 100 {
-				c.str(ordinalWord(n))
+			if n, err := strconv.Atoi(string(bytes.TrimSpace(s.bytes(p)))); err == nil && n > 0 && n < 100 {
+				s.str(ordinalWord(n))
 			} else {
-				c.put(p)
+				s.put(p)
 			}
 		default:
-			c.put(p)
+			s.put(p)
 		}
 		part = after
 	}
