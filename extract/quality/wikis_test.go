@@ -20,7 +20,7 @@ var stubs = map[string]bool{"min-words": true, "min-sentences": true}
 var explained = map[string]map[string]float64{
 	"elwikivoyage":         {"min-punctuated-lines": 30, "max-short-lines": 8},
 	"enwiki-small":         {"min-punctuated-lines": 5},
-	"enwiktionary":         {"min-punctuated-lines": 73, "max-short-lines": 22, "max-duplicate-lines": 5},
+	"enwiktionary":         {"min-punctuated-lines": 73, "max-short-lines": 22, "max-duplicate-lines": 5, "max-repeated-line-characters": 6},
 	"shintowiki":           {"min-punctuated-lines": 42, "max-curly-brackets": 33},
 	"ltgwiki":              {"min-punctuated-lines": 10, "max-short-lines": 8, "max-top-2-gram": 4},
 	"ngwiki":               {"min-punctuated-lines": 10, "max-short-lines": 24},

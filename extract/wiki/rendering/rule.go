@@ -90,6 +90,7 @@ const (
 	OpQuotation              // {{quote-book}} of Wiktionary: a source, then the passage in argument n, or named
 	OpTranslated             // {{t}} of Wiktionary: the word in argument n with the genders after it
 	OpSentence               // the text with arguments in it: {1}, {name}, {1:language}, {1:ordinal}, {title}, and parts in brackets that need theirs
+	OpReference              // {{Ref-Duden}} of Wiktionary: the last of arguments n and n + 1, else the title of the page, between the two halves of the text
 	OpVariable               // a variable of MediaWiki: function n; files cannot use it
 )
 
@@ -107,7 +108,7 @@ var opNames = [...]string{
 	OpSiglo: "siglo", OpTitle: "title", OpElevation: "elevation", OpEtymon: "etymon", OpWord: "word", OpMorphemes: "morphemes", OpElse: "arg-else",
 	OpTerms: "terms", OpRelation: "relation", OpLabels: "labels", OpInflection: "inflection",
 	OpForm: "form", OpDescendant: "descendant", OpAlternatives: "alternatives", OpColumns: "columns", OpHead: "head", OpHeadNoun: "head-noun",
-	OpHeadEnglish: "head-english", OpExample: "example", OpQuotation: "quotation", OpTranslated: "translated", OpSentence: "sentence",
+	OpHeadEnglish: "head-english", OpExample: "example", OpQuotation: "quotation", OpTranslated: "translated", OpSentence: "sentence", OpReference: "reference",
 }
 
 // opOf maps the names of operations in files to operations.
@@ -123,11 +124,11 @@ var opOf = func() map[string]Op {
 var needsNumber = map[Op]bool{OpArg: true, OpArgAfter: true, OpQuoted: true, OpLastOf: true, OpJoin: true, OpAlt: true,
 	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true, OpEtymon: true, OpWord: true, OpElse: true,
 	OpTerms: true, OpRelation: true, OpLabels: true, OpInflection: true,
-	OpDescendant: true, OpAlternatives: true, OpColumns: true, OpHeadNoun: true, OpExample: true, OpQuotation: true, OpTranslated: true}
+	OpDescendant: true, OpAlternatives: true, OpColumns: true, OpHeadNoun: true, OpExample: true, OpQuotation: true, OpTranslated: true, OpReference: true}
 
 // needsText maps each operation that needs a text to whether this text must have two
 // halves.
-var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpMorphemes: false, OpElse: false, OpRelation: false, OpForm: false, OpHeadNoun: false, OpHeadEnglish: false, OpSentence: false, OpQuoted: true, OpPair: true}
+var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpMorphemes: false, OpElse: false, OpRelation: false, OpForm: false, OpHeadNoun: false, OpHeadEnglish: false, OpSentence: false, OpQuoted: true, OpPair: true, OpReference: true}
 
 // A Rule is the way to render a template: an operation with the parameters N and Text.
 type Rule struct {

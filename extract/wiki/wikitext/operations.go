@@ -90,6 +90,7 @@ func dictionaryOperations() map[rendering.Op]func(call) {
 		rendering.OpExample:      opExample,
 		rendering.OpQuotation:    opQuotation,
 		rendering.OpTranslated:   opTranslated,
+		rendering.OpReference:    opReference,
 		rendering.OpSentence:     opSentence,
 		rendering.OpTerms:        opTerms,
 		rendering.OpRelation:     opRelation,

@@ -310,7 +310,11 @@ func (c *call) labels(first int) {
 	if c.lastPlace() < first {
 		return
 	}
-	c.str("(")
+	open, end, ok := strings.Cut(c.rule.Text, "|")
+	if !ok {
+		open, end = "(", ")"
+	}
+	c.str(open)
 	between := ""
 	for place, value := range positional(c.args) {
 		if place < first || value.empty() {
@@ -338,8 +342,16 @@ func (c *call) labels(first int) {
 		if joins := labelJoins[label]; joins&after != 0 {
 			between = " "
 		}
+		switch sign := string(c.bytes(c.named("t" + strconv.Itoa(place-first+1)))); sign {
+		case "":
+		case "_":
+			between = " "
+		default:
+			between = sign + " "
+		}
 	}
-	c.str(")")
+	c.affixed(between, c.named("ft"), "")
+	c.str(end)
 }
 
 // How a label of a sense joins those around it. There is no comma before or after it;
@@ -361,6 +373,14 @@ var labelJoins = func() map[string]uint8 {
 		"highly", "in", "in a", "in an", "in the", "including", "less", "mainly", "many", "markedly", "mildly", "more", "most", "mostly", "now", "now in", "occasionally", "of", "of a", "of an",
 		"of the", "often", "originally", "otherwise", "particularly", "possibly", "predominantly", "primarily", "rarely", "rather", "relatively", "slightly", "sometimes", "somewhat",
 		"strongly", "the", "then", "typically", "usually", "very", "with a", "with an", "with respect to", "with the"} {
+		m[label] = after
+	}
+	for _, label := range []string{"und", "oder", "bzw.", "beziehungsweise", "respektive", "sowie", "bis", "mit", "ohne"} { // of the German Wiktionary, from general knowledge
+		m[label] = before | after
+	}
+	for _, label := range []string{"ansonsten", "auch", "bei", "bes.", "besonders", "bisweilen", "das", "der", "die", "eher", "früher", "häufig", "hauptsächlich", "im", "in Bezug auf", "insbes.",
+		"insbesondere", "leicht", "meist", "meistens", "mitunter", "noch", "noch in", "nur", "nur noch", "oft", "oftmals", "selten", "seltener", "seltener auch", "sonst", "speziell", "teilweise", "teils",
+		"überwiegend", "von", "vor allem", "vor allem in", "vorwiegend", "z. B.", "zumeist", "zum Beispiel", "zum Teil"} {
 		m[label] = after
 	}
 	return m

@@ -172,6 +172,19 @@ func opSentence(c call) {
 	}
 }
 
+// opReference renders the name of a reference work with the word that stands in it: argument
+// c.rule.N, or the one after it if that is another form of it, or the title of the page.
+func opReference(c call) {
+	before, after, _ := strings.Cut(c.rule.Text, "|")
+	c.str(before)
+	if p := either(c.arg(c.rule.N+1), c.arg(c.rule.N)); p.empty() {
+		c.str(c.wiki.page.Title)
+	} else {
+		c.put(p)
+	}
+	c.str(after)
+}
+
 // A sentence is the text of a rule in which arguments stand.
 type sentence struct{ *call }
 
