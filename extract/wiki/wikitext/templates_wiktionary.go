@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -325,7 +326,7 @@ func (c *call) labels(first int) {
 			between = " "
 			continue
 		}
-		switch joins := labelJoins[label]; {
+		switch joins := labelJoins()[label]; {
 		case between == "":
 		case joins&alone != 0:
 			between = ""
@@ -339,7 +340,7 @@ func (c *call) labels(first int) {
 			c.put(value)
 		}
 		between = ", "
-		if joins := labelJoins[label]; joins&after != 0 {
+		if joins := labelJoins()[label]; joins&after != 0 {
 			between = " "
 		}
 		switch sign := string(c.bytes(c.named("t" + strconv.Itoa(place-first+1)))); sign {
@@ -364,7 +365,7 @@ const (
 
 // labelJoins says how labels join. Source: the data of module labels of the English
 // Wiktionary, as of 2026.
-var labelJoins = func() map[string]uint8 {
+var labelJoins = sync.OnceValue(func() map[string]uint8 {
 	m := map[string]uint8{",": alone | after, ";": alone | after, ":": alone | after}
 	for _, label := range []string{"and", "&", "or", "by", "except", "outside", "with"} {
 		m[label] = before | after
@@ -384,7 +385,7 @@ var labelJoins = func() map[string]uint8 {
 		m[label] = after
 	}
 	return m
-}()
+})
 
 // opInflection renders what form of a word a page is about: {{infl of|la|verbum||nom|p}} as
 // "nominative plural of verbum". Tags are the arguments after the word and its form; ";"
