@@ -24,14 +24,14 @@
 //
 // The backward pass recomputes P, g and the dropout masks.
 //
-// After its attention, the last layer is computed only for the rows that a head
-// reads. This is possible because there the rows do not depend on each other; the
-// gradient of the other rows is zero.
+// The last layer is computed only for the rows that a head reads, except for the
+// keys and values, to which those rows attend. This is possible because there the
+// rows do not depend on each other; the gradient of the other rows is zero.
 //
 // The masked-LM head runs only on masked tokens, in chunks. It does the forward
 // and the backward pass of a chunk together, so that only the logits of one chunk
 // are in memory. Within a chunk it processes the vocabulary in parts whose logits
-// fit in the processor's cache.
+// fit in the processor's cache, and uses their gradients while they are there.
 //
 // Functions on matrices take operands and sizes as separate parameters, as BLAS
 // does.
@@ -41,7 +41,7 @@
 // Training takes about 4·(8H + F) bytes for each token of
 // [trainer.Options.Tokens] and each layer, 16 bytes for each parameter, and a
 // chunk of logits (256 × vocabulary × 4 bytes). Without training, only two layers
-// count, and each parameter takes 4 bytes. Attention adds two matrices of
+// count, and each parameter takes 4 bytes. Attention adds three matrices of
 // 256 × sequence length for each thread.
 //
 // # Reading the code

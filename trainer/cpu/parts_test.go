@@ -118,3 +118,44 @@ func TestTokensOfAMicroBatchFitTheMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestTheDecodersGradientsAreThoseOfOneProduct compares the gradients of a vocabulary of many
+// parts, which are multiplied while the logits are in the cache, with those of one product over
+// all words: the same bits, for any number of threads.
+func TestTheDecodersGradientsAreThoseOfOneProduct(t *testing.T) {
+	c := smallConfig(trainer.GELU)
+	c.VocabSize = 9*mlmRows + 50
+	b := ragged(rand.New(rand.NewPCG(8, 5)), c, 40, 9, 35)
+	for _, isa := range []string{"plain", ""} {
+		for _, threads := range []int{1, 2, 3, 7} {
+			m := openRandom[float32](t, c, trainer.Heads{MLM: true}, limitsOf(b, trainer.Float32), Backend{Threads: threads, ISA: isa})
+			s, n, h := m.heads, b.Masked(), c.HiddenSize
+			a := &s.mlm
+			a.width = s.gemm.Width(n)
+			start := randomOf(rand.New(rand.NewPCG(1, 2)), len(a.logits))
+			for j := range a.width {
+				a.shift[j], a.scale[j] = float32(j%3), 0.5
+			}
+			rows := kernel.Rows(randomOf(rand.New(rand.NewPCG(5, 6)), n*h), h)
+			s.gemm.Pack(&a.rows, rows, n, h)
+			coef := func(j int) float32 { return float32(j) }
+
+			copy(a.logits, start)
+			s.mlmWordGrad(0, vocabParts(c), b.MaskedIDs, coef)
+			want := make([]float32, n*h)
+			s.gemm.Mul(n, h, c.VocabSize, kernel.Rows(a.logits, a.width).T(), kernel.Rows(s.p.Word.w, h), want, h, false)
+			wantWords := slices.Clone(m.params.g)
+
+			clear(m.params.g)
+			copy(a.logits, start)
+			got := randomOf(rand.New(rand.NewPCG(7, 8)), n*h) // is overwritten
+			s.mlmGrad(b.MaskedIDs, got, coef)
+			if !slices.Equal(got, want) {
+				t.Errorf("%q, %d threads: the gradients of the decoder's input differ", isa, threads)
+			}
+			if !slices.Equal(m.params.g, wantWords) {
+				t.Errorf("%q, %d threads: the gradients of the decoder differ", isa, threads)
+			}
+		}
+	}
+}
