@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 )
 
@@ -153,6 +154,9 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 	}
 	var names []string
 	for _, e := range entries {
+		if e.Type().IsRegular() && isRemote(location) && (e.Name() == DocumentsFolder || e.Name() == ShardsFolder) {
+			return nil, hides(store.Join(location, e.Name()))
+		}
 		if !e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
@@ -191,8 +195,25 @@ func (d *Dataset) single(ctx context.Context, err error) (*Dataset, error) {
 	case info.IsDir():
 		return nil, err
 	}
+	if isRemote(d.Path) && info.Size() == 0 && !IsRecords(store.Base(d.Path)) {
+		return nil, hides(d.Path)
+	}
 	d.Records, d.complete = []string{d.Path}, true
 	return d, notData.Check(ctx, d.Path)
+}
+
+// isRemote reports whether a location is in an object store.
+func isRemote(location string) bool {
+	_, local := store.Locate(location).Local()
+	return !local
+}
+
+// hides returns the error for an object that has, or may have, the name of a folder. An
+// object store allows both, and some programs create such objects for the folders that they
+// show. But some stores, such as MinIO, then list nothing of the folder, which would be left
+// out of the data set without a message.
+func hides(location string) error {
+	return failure.Usagef("%s is an object with the name of a folder, which it can hide: remove the object, and what is below %s/ stays", location, location)
 }
 
 // known reports whether a stage with a known name has been found.

@@ -91,8 +91,8 @@ func (s straggler) meet(t *testing.T, args []string, want string, alone time.Dur
 		job.mustEnd(t, 0)
 		took := time.Since(begin).Seconds()
 		t.Logf("run %d ended after %.0f s, ideal are %.0f: %.2f", i, took, ideal, took/ideal)
-		if took > 2*ideal { // on a busy machine
-			t.Errorf("run %d took %.0f s, more than twice %.0f", i, took, ideal)
+		if took > 1.6*ideal { // idle: 1.07 of process, 0.98 of pool; the rest is for a busy machine
+			t.Errorf("run %d took %.0f s, more than 1.6 times %.0f", i, took, ideal)
 		}
 		mustEqual(t, download(t, outs[i]), want)
 	}

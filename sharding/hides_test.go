@@ -1,0 +1,60 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"pretext/internal/dev/storetest"
+	"pretext/internal/failure"
+	"pretext/internal/store"
+)
+
+// A hiding bucket lists nothing of a folder that an object has the name of, as MinIO does.
+type hiding struct{ storetest.Mem }
+
+// List implements [store.Bucket].
+func (h *hiding) List(ctx context.Context, prefix string, from store.Cursor) (store.Page, error) {
+	if _, err := h.Head(ctx, strings.TrimSuffix(prefix, "/")); err == nil {
+		return store.Page{}, nil
+	}
+	page, err := h.Mem.List(ctx, prefix, from)
+	folders := page.Folders[:0]
+	for _, f := range page.Folders {
+		if _, err := h.Head(ctx, strings.TrimSuffix(f, "/")); err != nil {
+			folders = append(folders, f)
+		}
+	}
+	page.Folders = folders
+	return page, err
+}
+
+// An object that hides a folder of the data is refused, instead of an empty data set.
+func TestAnObjectThatHidesAFolderIsRefused(t *testing.T) {
+	b := &hiding{storetest.Mem{PageSize: 100}}
+	store.Register("hiding", func(string) (store.Bucket, error) { return b, nil })
+	put := func(key string) {
+		t.Helper()
+		if _, err := b.Put(t.Context(), key, nil, store.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{"a/documents/manifest.json", "c/documents/manifest.json", "c/shards/manifest.json", "empty.tfrecord"} {
+		put(key)
+	}
+	open := func(location string) error { _, err := Open(t.Context(), location); return err }
+	if err := open("hiding://b/c"); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	put("a")
+	put("c/shards")
+	for location, object := range map[string]string{"hiding://b/a": "hiding://b/a", "hiding://b/c": "hiding://b/c/shards"} {
+		if err := open(location); !failure.IsUsage(err) || !strings.HasPrefix(err.Error(), object+" is an object with the name of a folder") {
+			t.Errorf("%s: %v", location, err)
+		}
+	}
+	if err := open("hiding://b/empty.tfrecord"); err != nil || errors.Is(err, ErrUnfinished) {
+		t.Errorf("an empty file of records: %v", err)
+	}
+}
