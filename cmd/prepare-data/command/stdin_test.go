@@ -27,20 +27,20 @@ func filtered(t *testing.T, input string, args ...string) []string {
 // The rules of a wiki hold for its pages only; a line may name another wiki or language
 // than the flags.
 func TestTextOfAPageOfANamedWiki(t *testing.T) {
-	const suffix, mountain = `From {{suffix|en|morn|ing}}.`, `It is {{Höhe|1234|DE-NN}} high.`
+	const suffix, mountain = `From {{suffix|en|morn|ing}}.`, `It is {{formatnum:1234}} m high.`
 	rules := "From morn + -ing."
 	if got := filtered(t, suffix, "text", "--wiki-name", "enwiktionary"); got[0] != rules {
 		t.Errorf("got %q, want %q", got, rules)
 	}
-	if got := filtered(t, mountain, "text", "--wiki-name", "dewiki"); got[0] != "It is 1.234 m ü. NN high." {
+	if got := filtered(t, mountain, "text", "--wiki-name", "dewiki"); got[0] != "It is 1.234 m high." {
 		t.Errorf("got %q: the wiki has a language", got)
 	}
 	input := `{"wikitext":"` + suffix + `"}` + "\n" + `{"wikitext":"` + suffix + `","wiki":"enwiki"}` + "\n" +
 		`{"wikitext":"` + suffix + `","wiki":"../x"}` + "\n" + `{"wikitext":"` + mountain + `","lang":"de"}` + "\n" +
 		`{"wikitext":"` + mountain + `","wiki":"dewikipedia"}` + "\n" + `{"wikitext":"` + mountain + `","wiki":"dewikipedia","lang":"de"}` + "\n"
 	got := filtered(t, input, "text", "--jsonl", "--wiki-name", "enwiktionary")
-	for i, want := range []string{`{"text":"` + rules + `"}`, `{"text":"From."}`, `{"error":"wiki \"../x\": not the name of a wiki, such as dewiktionary"}`, `{"text":"It is 1.234 m ü. NN high."}`,
-		`{"error":"wiki \"dewikipedia\": not a wiki of known language, such as dewiktionary: give its language too"}`, `{"text":"It is 1.234 m ü. NN high."}`} {
+	for i, want := range []string{`{"text":"` + rules + `"}`, `{"text":"From."}`, `{"error":"wiki \"../x\": not the name of a wiki, such as dewiktionary"}`, `{"text":"It is 1.234 m high."}`,
+		`{"error":"wiki \"dewikipedia\": not a wiki of known language, such as dewiktionary: give its language too"}`, `{"text":"It is 1.234 m high."}`} {
 		if i >= len(got) || got[i] != want {
 			t.Errorf("line %d: got %q, want %q", i+1, got, want)
 		}

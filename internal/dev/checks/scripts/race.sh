@@ -5,7 +5,7 @@
 # left to the tests without it.
 # reads: test:cmd/internal/clitest test:cmd/internal/pathflags test:cmd/prepare-data/command test:cmd/train-bert/command test:cmd/train-bert/internal/serve
 # reads: test:extract/download test:extract/parallel test:extract/wiki/learn test:internal/dev/bench test:internal/dev/checks test:internal/dev/clustertest test:internal/dev/gpubench
-# reads: test:internal/store test:internal/sumpair test:internal/trust test:pipeline/flink test:pipeline/stage test:sharding test:sharding/survey
+# reads: test:internal/metrics test:internal/store test:internal/sumpair test:internal/trust test:pipeline/flink test:pipeline/stage test:sharding test:sharding/survey
 # reads: test:trainer test:trainer/comm test:trainer/comm/launch test:trainer/cpu/internal/kernel test:trainer/finetune/predict test:trainer/internal/ranktest test:trainer/loader
 # reads: test:cmd/prepare-data test:cmd/train-bert test:extract/books test:extract/wiki test:pipeline test:records/pretrain test:sharding/verify test:tokenize
 # reads: test:tokenize/vocab test:trainer/backendtest test:trainer/cpu test:trainer/cuda test:trainer/cuda/driver test:trainer/cuda/sim test:trainer/session
