@@ -14,7 +14,7 @@ race() { go test -race -short -count=3 -timeout 20m "$@"; }
 # Skipped: tests that measure memory or the time of a bar, and one that runs once a process.
 race -skip 'WhateverAPathFlagNames|EveryCommandWritesJSON|BarsDoNotWrap' ./cmd/internal/clitest ./cmd/internal/pathflags ./cmd/prepare-data/command ./cmd/train-bert/command ./cmd/train-bert/internal/serve \
 	./extract/download ./extract/parallel ./extract/wiki/learn ./internal/dev/bench ./internal/dev/checks ./internal/dev/clustertest \
-	./internal/store ./internal/sumpair ./internal/trust ./pipeline/flink ./pipeline/stage ./sharding ./sharding/survey \
+	./internal/metrics ./internal/store ./internal/sumpair ./internal/trust ./pipeline/flink ./pipeline/stage ./sharding ./sharding/survey \
 	./trainer ./trainer/comm ./trainer/comm/launch ./trainer/cpu/internal/kernel ./trainer/finetune/predict ./trainer/internal/ranktest ./trainer/loader
 race -run 'OfFiftyStarts' ./cmd/prepare-data
 race -run 'LastLine|ASignalSavesAndExits' ./cmd/train-bert
