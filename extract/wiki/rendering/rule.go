@@ -21,7 +21,7 @@ const (
 	OpLastOf                 // the last of the first n positional arguments that is not empty, between the two halves of the text
 	OpJoin                   // positional arguments from n on, separated by the text; a text of three parts goes before, between and after them
 	OpAlt                    // the named argument whose name is the text, else positional argument n
-	OpBlock                  // positional argument n, or named "text", on lines of its own
+	OpBlock                  // positional argument n, or named "text" or as the text says, on lines of its own
 	OpItems                  // positional arguments from n on, each on a line
 	OpBreak                  // ends the line
 	OpSound                  // pronunciation, dropped in parentheses: positional argument 1; with n = 2, argument 2 after a language

@@ -122,8 +122,12 @@ func opNumber(c call) {
 }
 
 // opBlock renders an argument that consists of whole lines: a quotation, list or
-// poem.
+// poem. The rule's text may be the argument's name.
 func opBlock(c call) {
+	if p := c.named(c.rule.Text); !p.empty() && c.rule.Text != "" {
+		c.blocks.lines(p)
+		return
+	}
 	c.blocks.lines(either(c.named("text", "quote", "content", "1"), c.arg(c.rule.N)))
 }
 

@@ -167,6 +167,8 @@ func opMorphemes(c call) {
 	}
 	if lead != usedWith {
 		c.lead(lead)
+	} else if kind == "prefix" { // {{prefixusex|en|do|undo}} on the page of the prefix
+		c.str(c.wiki.page.Title + " + ")
 	}
 	for place := first; place <= last; place++ {
 		t := c.numberedTerm(place, place-first+1, false)
@@ -178,11 +180,14 @@ func opMorphemes(c call) {
 		c.release(mark)
 		switch {
 		case place == last && place > first && lead == usedWith:
+			if kind == "suffix" {
+				c.str(" + " + c.wiki.page.Title)
+			}
 			c.str(" → ")
-			isAffix = true
 		case place > first:
 			c.str(" + ")
 		}
+		isAffix = isAffix || lead == usedWith
 		c.language(t, place-first+1)
 		if !isAffix && place == last && last > first && kind == "confix" || !isAffix && place > first && kind == "suffix" {
 			t.open = "-"
