@@ -91,6 +91,7 @@ const (
 	OpTranslated             // {{t}} of Wiktionary: the word in argument n with the genders after it
 	OpSentence               // the text with arguments in it: {1}, {name}, {1:language}, {1:ordinal}, {title}, and parts in brackets that need theirs
 	OpReference              // {{Ref-Duden}} of Wiktionary: the last of arguments n and n + 1, else the title of the page, between the two halves of the text
+	OpWikitext               // the text as wikitext, with {{{1}}} and {{{name}}} for the arguments
 	OpVariable               // a variable of MediaWiki: function n; files cannot use it
 )
 
@@ -109,6 +110,7 @@ var opNames = [...]string{
 	OpTerms: "terms", OpRelation: "relation", OpLabels: "labels", OpInflection: "inflection",
 	OpForm: "form", OpDescendant: "descendant", OpAlternatives: "alternatives", OpColumns: "columns", OpHead: "head", OpHeadNoun: "head-noun",
 	OpHeadEnglish: "head-english", OpExample: "example", OpQuotation: "quotation", OpTranslated: "translated", OpSentence: "sentence", OpReference: "reference",
+	OpWikitext: "wikitext",
 }
 
 // opOf maps the names of operations in files to operations.
@@ -128,7 +130,7 @@ var needsNumber = map[Op]bool{OpArg: true, OpArgAfter: true, OpQuoted: true, OpL
 
 // needsText maps each operation that needs a text to whether this text must have two
 // halves.
-var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpMorphemes: false, OpElse: false, OpRelation: false, OpForm: false, OpHeadNoun: false, OpHeadEnglish: false, OpSentence: false, OpQuoted: true, OpPair: true, OpReference: true}
+var needsText = map[Op]bool{OpWikitext: false, OpText: false, OpArgAfter: false, OpAlt: false, OpMorphemes: false, OpElse: false, OpRelation: false, OpForm: false, OpHeadNoun: false, OpHeadEnglish: false, OpSentence: false, OpQuoted: true, OpPair: true, OpReference: true}
 
 // A Rule is the way to render a template: an operation with the parameters N and Text.
 type Rule struct {

@@ -89,6 +89,18 @@ func (t *templates) expand(given span, i, e int) (from Source, ok bool) {
 	return fromWiki, true
 }
 
+// opWikitext renders a template from wikitext with parameters, as if it were the wiki's own
+// definition.
+func opWikitext(c call) {
+	text, ok := c.substituted(c.rule.Text, c.given, c.all.start, c.all.end)
+	if !ok {
+		c.hole(c.given)
+		return
+	}
+	c.renderExpansion(text)
+	c.putExpansion(text, c.given)
+}
+
 // ownFirst reports whether a template with a rule has a definition that comes before the
 // rule. It does unless the rule is the user's, or decides what is no text at all, or how
 // whole lines are laid out.

@@ -232,7 +232,7 @@ func TestTemplatesFollowTheLanguageOfTheWiki(t *testing.T) {
 		{"ba", "{{lang-de|Berlin}}", "Berlin"}, {"oc", "{{lang-de|Berlin}}", "Berlin"}, {"ko", "{{USA}} {{flag|GER}} {{flag|France}}", "미국 독일 프랑스"},
 		{"ba", "a {{USA}} b", "a b"}, {"ba", "a {{flag|URS}} b", "a b"}, {"ru", "a {{flag|URS}} b", "a СССР b"},
 		{"de", "{{circa|1350}}", "um 1350"}, {"ba", "{{circa|1350|1400}}", "1350 – 1400"}, {"pl", "{{circa|1350}}", "ok. 1350"},
-		{"de", "{{start date|2001|9|11}}", "11. September 2001"}, {"uk", "{{start date|2001|9}}", "вересень 2001 р."}, {"ja", "{{start date|2001|9|11}}", "2001年9月11日"},
+		{"de", "{{start date|2001|9|11}}", "11. September 2001"}, {"uk", "{{start date|2001|9}}", "вересень 2001"}, {"ja", "{{start date|2001|9|11}}", "2001年9月11日"},
 		{"cv", "{{start date|2001|9|11}}", "11 авӑн 2001 ҫ."}, {"ng", "{{start date|2001|9|11}} {{start date|2001|9}}", "2001-09-11 2001-09"},
 		{"de", "{{as of|2015|3}}", "März 2015"}, {"zh", "{{as of|2015|3}}", "截至2015年3月"}, {"en", "{{as of|2015|3}}", "As of March 2015"},
 		{"fr", "{{date|11 September 2001}}", "11 septembre 2001"}, {"de", "{{BCE|44}}", "44 v. Chr."}, {"en", "{{BC|44}} {{AD|14}}", "44 BC AD 14"}, {"ng", "{{BCE|44}}", "44"},

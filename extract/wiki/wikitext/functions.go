@@ -44,6 +44,7 @@ const (
 	funcGrammar
 	funcTag
 	funcTime
+	funcMessage
 	funcToday // a part of the date of today
 )
 
@@ -67,7 +68,7 @@ var functions = map[string]function{
 	"デフォルトソート": funcDrop, "noexternallanglinks": funcDrop, "#tag": funcTag, "#babel": funcDrop, "#coordinates": funcDrop,
 	"fullurl": funcDrop, "localurl": funcDrop, "filepath": funcDrop, "ns": funcNamespace,
 	"#invoke": funcInvoke, "#time": funcTime, "#property": funcUnable, "#statements": funcUnable, "#titleparts": funcTitleParts,
-	"#language": funcUnable, "int": funcUnable, "#lst": funcUnable, "#lsth": funcUnable, "#section": funcUnable,
+	"#language": funcUnable, "int": funcMessage, "#lst": funcUnable, "#lsth": funcUnable, "#section": funcUnable,
 	"numberofarticles": funcUnable, "pagesincategory": funcUnable,
 }
 
@@ -133,6 +134,8 @@ func (c *call) function(f function) {
 		c.tag(first)
 	case funcTime:
 		c.time(first)
+	case funcMessage:
+		c.message(first)
 	case funcToday:
 		c.today()
 	case funcURL, funcAnchor:

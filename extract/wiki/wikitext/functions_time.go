@@ -2,11 +2,9 @@ package wikitext
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"pretext/extract/wiki/internal/locale"
-	"pretext/extract/wiki/rendering"
 )
 
 // todays are the formats of the variables that are a part of the date of today.
@@ -23,21 +21,20 @@ func init() {
 
 // calendar returns how dates are written in a language.
 func (w *wiki) calendar(lang string) *locale.Calendar {
-	c := &locale.Calendar{Lang: lang, Numbers: locale.NumbersOf(lang, w.page.Wiki)}
-	if lang == w.page.Lang {
-		c.Month = w.month
-	}
-	return c
+	return &locale.Calendar{Lang: lang, Numbers: locale.NumbersOf(lang, w.page.Wiki)}
 }
 
-// month returns the name of a month, alone or in a date with a day; "" if it is not known.
-func (w *wiki) month(month int, alone bool) string {
-	number := fmt.Sprintf("%02d", month)
-	name := w.table.Text(rendering.Month, number)
-	if alone {
-		return cmp.Or(w.table.Text(rendering.MonthAlone, number), name)
+// message renders {{int:january}}: a word of MediaWiki's interface, or a hole.
+func (c *call) message(first span) {
+	name, known := c.condition(first)
+	if !known {
+		return
 	}
-	return name
+	if text, ok := locale.Message(c.wiki.page.Lang, strings.ToLower(string(name))); ok && len(c.args) == 1 {
+		c.str(text)
+		return
+	}
+	c.from = c.unable(c.given, c.all.start, c.all.end)
 }
 
 // time renders {{#time:format|date|language}}. Without a date it is the day of the page.

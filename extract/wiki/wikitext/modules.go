@@ -211,7 +211,6 @@ type moduleHost struct {
 // functions returns what a module can ask.
 func (h *moduleHost) functions() scribunto.Host {
 	return scribunto.Host{Module: h.module, Expand: h.expand, LanguageName: h.languageName, Assume: h.modules.assume,
-		Month: h.wiki.month,
 		Interwiki: func(prefix string) bool {
 			var scratch []byte
 			return isInterwiki([]byte(prefix), &scratch)

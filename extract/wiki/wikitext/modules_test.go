@@ -59,7 +59,7 @@ func TestModules(t *testing.T) {
 		{"ru", "Это {{#invoke:E|list}} тут", "Это A, B и C тут", 0, "", nil},
 		{"ltg", "Tys {{#invoke:E|list}} te", "Tys A, B i C te", 0, "", nil},
 		{"ru", "Это {{#invoke:E|date}} тут", "Это 3 февраля 2020 февраль тут", 0, "", nil},
-		{"ltg", "Tys {{#invoke:E|date}} te", "Tys 3 februars 2020 februars te", 0, "", nil},
+		{"ltg", "Tys {{#invoke:E|date}} te", "Tys 3 svacainis mieneša 2020 svacainis mieness te", 0, "", nil},
 		{"ru", "Это {{#invoke:E|forms}} тут", "Это много тут", 0, "", nil},
 		{"ltg", "Tys {{#invoke:E|forms}} te", "Tys много te", 0, "", nil}, // by the rules of Latvian, as {{plural:}}
 		{"qqx", "Tys {{#invoke:E|forms}} te", "Tys te", 1, "wiki", nil},

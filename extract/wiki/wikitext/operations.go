@@ -69,6 +69,7 @@ func operations() [rendering.OpVariable + 1]func(call) {
 		rendering.OpEraName:   opEraName,
 		rendering.OpSiglo:     opSiglo,
 		rendering.OpElevation: opElevation,
+		rendering.OpWikitext:  opWikitext,
 		rendering.OpVariable:  nil,
 	}
 	for op, render := range dictionaryOperations() {

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"pretext/extract/wiki/internal/locale"
 	"pretext/extract/wiki/rendering"
 )
 
@@ -20,7 +23,7 @@ func (c *call) date(n int, dayFirst bool) {
 	year := c.bytes(c.arg(n))
 	d, ok := isoDate(year)
 	if !ok {
-		d.year, d.month = year, monthNumber(c.bytes(c.arg(n+1)))
+		d.year, d.month = year, c.wiki.monthNumber(c.bytes(c.arg(n+1)))
 		last := c.bytes(c.arg(n + 2))
 		d.day, _ = parseNumber(last)
 		if day, isDay := parseNumber(year); isDay && day >= 1 && day <= 31 && len(last) > 2 && isDigits(last) { // {{fecha de nacimiento|3|2|1950}}
@@ -104,8 +107,14 @@ func opAge(c call) {
 
 // opOldStyle renders {{OldStyleDate|3 May|1700|22 April}} as "3 May [O.S. 22
 // April] 1700", and {{OldStyleDateNY|3 May 1701|22 April 1700}}, which has no
-// third argument, as "3 May 1701 [O.S. 22 April 1700]".
+// third argument, as "3 May 1701 [O.S. 22 April 1700]". With c.rule.N = 1, the old date comes
+// first: {{OldStyleDate|6 июня|1799|26 мая}} is "26 мая [6 июня] 1799", and with "25 мая" and
+// "6" one month is enough, "6 [25] мая 1799".
 func opOldStyle(c call) {
+	if c.rule.N == 1 && !c.arg(3).empty() {
+		c.oldStyleFirst()
+		return
+	}
 	if c.arg(3).empty() {
 		c.put(c.arg(1))
 		c.affixed(c.wiki.label("old-style"), c.arg(2), c.wiki.label("old-style-end"))
@@ -116,9 +125,22 @@ func opOldStyle(c call) {
 	c.affixed(" ", c.arg(2), "")
 }
 
+// oldStyleFirst renders an old-style date before the new one.
+func (c *call) oldStyleFirst() {
+	fresh, old := c.arg(1), c.arg(3)
+	rest := span{}
+	if k := bytes.IndexByte(c.bytes(fresh), ' '); k > 0 && isDigits(c.bytes(old)) {
+		fresh, rest = span{fresh.start, fresh.start + k}, span{fresh.start + k + 1, fresh.end}
+	}
+	c.put(old)
+	c.affixed(c.wiki.label("old-style"), fresh, c.wiki.label("old-style-end"))
+	c.affixed(" ", rest, "")
+	c.affixed(" ", c.arg(2), "")
+}
+
 // localDate renders a date as is usual in the wiki's language: "11. September 2001",
 // "2001年9月11日", with its digits: "১১ সেপ্টেম্বর, ২০০১". If CLDR has no data for the
-// language, the form is 2001-09-11.
+// language, the form is that of MediaWiki, else 2001-09-11.
 func (c *call) localDate(d date) {
 	number := fmt.Sprintf("%02d", d.month)
 	name := "month"
@@ -127,6 +149,9 @@ func (c *call) localDate(d date) {
 	}
 	form := c.wiki.table.Text(rendering.Date, name)
 	month := c.wiki.table.Text(rendering.Month, number)
+	if form == "" && c.messageDate(d) {
+		return
+	}
 	switch {
 	case form == "" && d.hasDay():
 		form = fmt.Sprintf("{y}-%s-%02d", number, d.day)
@@ -141,6 +166,24 @@ func (c *call) localDate(d date) {
 	alone := cmp.Or(c.wiki.table.Text(rendering.MonthAlone, number), month)
 	c.str(strings.NewReplacer("{y}", local(string(d.year)), "{month}", month, "{alone}", alone,
 		"{m}", local(strconv.Itoa(d.month)), "{d}", day).Replace(form))
+}
+
+// messageDate renders a date in the format of MediaWiki; ok is false if it has none.
+func (c *call) messageDate(d date) (ok bool) {
+	names := locale.NamesOf(c.wiki.page.Lang)
+	year, isYear := parseNumber(d.year)
+	if names == nil || !isYear || year > 9999 {
+		return false
+	}
+	form, day := "F Y", 1
+	if d.hasDay() {
+		form, day = names.Date, d.day
+	}
+	text, ok := c.wiki.calendar(c.wiki.page.Lang).Format(form, time.Date(year, time.Month(d.month), day, 0, 0, 0, 0, time.UTC))
+	if ok {
+		c.str(text)
+	}
+	return ok
 }
 
 // opDates renders {{start and end dates|2001|1|2|2003|4|5}} as "January 2, 2001 –
@@ -160,7 +203,7 @@ func opDates(c call) {
 // a French wiki, day 1 is "1er".
 func opFreeDate(c call) {
 	first := c.bytes(c.arg(1))
-	if isDigits(first) && isDigits(c.bytes(c.arg(2))) && monthNumber(c.bytes(c.arg(2))) > 0 && len(c.bytes(c.arg(3))) > 2 { // {{fecha|3|2|2001}}
+	if isDigits(first) && c.wiki.monthNumber(c.bytes(c.arg(2))) > 0 && len(c.bytes(c.arg(3))) > 2 { // {{fecha|3|2|2001}}, {{fecha|3|febrero|2001}}
 		c.date(1, true)
 		return
 	}
@@ -230,6 +273,24 @@ func monthNumber(b []byte) int {
 	for n, name := range monthNames {
 		if n > 0 && (strings.EqualFold(name, string(b)) || strings.EqualFold(name[:3], string(b))) {
 			return n
+		}
+	}
+	return 0
+}
+
+// monthNumber returns the number of a month that is given as [monthNumber] reads it, or by its
+// name in the wiki's language.
+func (w *wiki) monthNumber(b []byte) int {
+	if n := monthNumber(b); n > 0 || len(b) < 3 {
+		return n
+	}
+	names := locale.NamesOf(w.page.Lang)
+	if names == nil {
+		return 0
+	}
+	for _, list := range [][]string{names.Months, names.Genitives} {
+		if k := slices.IndexFunc(list, func(name string) bool { return strings.EqualFold(name, string(b)) }); k >= 0 {
+			return k + 1
 		}
 	}
 	return 0

@@ -1,6 +1,7 @@
 package wikitext
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -81,8 +82,11 @@ func opZh(c call) {
 		}
 		c.put(p)
 	}
-	if !written {
-		c.put(c.arg(1))
+	if p := c.arg(1); !written && !p.empty() { // {{lang-zh|北京}}
+		if !c.wiki.table.English() && bytes.HasPrefix(c.wiki.templateName(c.bytes(c.given)), []byte("lang-")) {
+			c.languageLabel([]byte("zh"), c.wiki.table.LanguageName([]byte("zh")))
+		}
+		c.put(p)
 	}
 }
 
@@ -193,7 +197,7 @@ func opEra(c call) {
 
 // opSound renders a pronunciation: {{IPA|mo}} as "mo". A pronunciation in parentheses
 // is dropped, because it interrupts the sentence. If c.rule.N is 2, a language code may
-// come first: {{IPA|fr|mo}}.
+// come first: {{IPA|fr|mo}}. The halves of the rule's text are the brackets that a wiki adds.
 func opSound(c call) {
 	if c.inParentheses() {
 		return
@@ -204,7 +208,11 @@ func opSound(c call) {
 			p = second
 		}
 	}
-	c.put(p)
+	if b := c.bytes(p); len(b) > 0 && (b[0] == '[' || b[0] == '/') {
+		c.put(p)
+		return
+	}
+	c.quoted(p)
 }
 
 // isLanguage reports whether an argument is the code of a language.

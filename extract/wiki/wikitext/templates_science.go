@@ -45,12 +45,15 @@ func opValue(c call) {
 func (c *call) uncertainty(high, low span) {
 	switch b := c.bytes(high); {
 	case !low.empty():
-		c.affixed(" +", c.unsigned(high), "")
-		c.affixed(" −", c.unsigned(low), "")
+		c.str(" +")
+		c.number(c.unsigned(high))
+		c.str(" −")
+		c.number(c.unsigned(low))
 	case len(b) > 0 && b[0] == '(':
 		c.put(high)
-	default:
-		c.affixed("±", high, "")
+	case len(b) > 0:
+		c.str("±")
+		c.number(high)
 	}
 }
 

@@ -16,8 +16,8 @@ func opLink(c call) {
 		return
 	}
 	p := c.arg(c.rule.N)
-	if local := c.arg(3); !local.empty() && c.rule.N == 1 && c.isLanguage(p) && !c.isLanguage(c.arg(2)) {
-		p = local // older order of arguments: language, foreign title, title on this wiki
+	if foreign := c.arg(2); c.rule.N == 1 && !foreign.empty() && c.isLanguage(p) && !c.isLanguage(foreign) {
+		p = either(c.arg(3), foreign) // older order of arguments: language, foreign title, title on this wiki
 	}
 	if p.empty() {
 		p = c.named("fr", "de", "es", "title")

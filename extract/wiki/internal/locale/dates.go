@@ -1,6 +1,7 @@
 package locale
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -13,9 +14,6 @@ import (
 type Calendar struct {
 	Lang    string
 	Numbers *Numbers
-	// Month returns the name of a month, 1 to 12, alone or in a date with a day; "" if it is not
-	// known.
-	Month func(month int, alone bool) string
 }
 
 // layouts are those of dates that PHP and ParseDate read alike. Without a time of day they
@@ -115,10 +113,10 @@ func later(at time.Time, n int, unit string) time.Time {
 }
 
 // Format writes a date in the format of {{#time:}}, which is PHP's with letters of MediaWiki.
-// ok is false if this needs words, or years of a calendar, that are not known: those of English
-// are, and the names of months in the language.
+// ok is false if this needs years of a calendar that is not known, or words of a language that
+// MediaWiki does not know.
 func (c *Calendar) Format(form string, at time.Time) (text string, ok bool) {
-	f := dateFormatter{Calendar: c, at: at, english: c.Lang == "en" || c.Lang == "simple" || c.Lang == ""}
+	f := dateFormatter{Calendar: c, at: at, names: NamesOf(cmp.Or(c.Lang, "en"))}
 	for k := 0; k < len(form); {
 		n, ok := f.next(form[k:])
 		if !ok {
@@ -132,12 +130,12 @@ func (c *Calendar) Format(form string, at time.Time) (text string, ok bool) {
 // A dateFormatter writes one date.
 type dateFormatter struct {
 	*Calendar
-	at      time.Time
-	english bool
-	raw     bool // numbers are written in European digits
-	once    bool // the next number is
-	roman   bool // the next number is written in Roman numerals
-	out     []byte
+	at    time.Time
+	names *Names // nil if MediaWiki does not know the language
+	raw   bool   // numbers are written in European digits
+	once  bool   // the next number is
+	roman bool   // the next number is written in Roman numerals
+	out   []byte
 }
 
 // next writes what the first letters of a format stand for, and returns their number.
@@ -183,14 +181,7 @@ func (f *dateFormatter) special(form string) (n int, ok bool) {
 	case 'r':
 		f.roman = true
 	case 'g':
-		name := f.at.Format("January")
-		if !f.english {
-			// A name with a word more, as "d'abril", is not MediaWiki's.
-			if name = f.month(false); name == "" || strings.ContainsAny(name, " '’") {
-				return 0, false
-			}
-		}
-		f.out = append(f.out, name...)
+		return 2, f.word('g')
 	default: // other calendars, Hebrew numerals
 		return 0, false
 	}
@@ -199,32 +190,23 @@ func (f *dateFormatter) special(form string) (n int, ok bool) {
 
 // word writes the name of a month or day.
 func (f *dateFormatter) word(c byte) (ok bool) {
-	if f.english {
-		f.out = f.at.AppendFormat(f.out, map[byte]string{'F': "January", 'M': "Jan", 'l': "Monday", 'D': "Mon"}[c])
-		return true
-	}
-	if c != 'F' {
+	if f.names == nil {
 		return false
 	}
-	name := f.month(true)
-	f.out = append(f.out, name...)
-	return name != ""
-}
-
-// unlike are the languages in which MediaWiki's names of months alone, or in a date, are not
-// those of CLDR: other spellings, capital letters or cases. The list was made by comparing 44
-// languages (the check mediawiki).
-var unlike = map[bool]string{
-	true:  " bn eo gd hi ku lt ml ta vi zh ",
-	false: " bn eo fi he hi ku lt lv ml sl sr ta zh ",
-}
-
-// month returns the name of the month; "" if MediaWiki's is not known.
-func (f *dateFormatter) month(alone bool) string {
-	if f.Month == nil || strings.Contains(unlike[alone], " "+f.Lang+" ") {
-		return ""
+	month, day := int(f.at.Month())-1, int(f.at.Weekday())
+	switch c {
+	case 'F':
+		f.out = append(f.out, f.names.Months[month]...)
+	case 'g':
+		f.out = append(f.out, f.names.Genitives[month]...)
+	case 'M':
+		f.out = append(f.out, f.names.Short[month]...)
+	case 'l':
+		f.out = append(f.out, f.names.Days[day]...)
+	case 'D':
+		f.out = append(f.out, f.names.ShortDays[day]...)
 	}
-	return f.Month(int(f.at.Month()), alone)
+	return true
 }
 
 // phpLayouts are Go's layouts of what is no number.

@@ -22,14 +22,19 @@ var listLines string
 var formerCodes = [...][2]string{{"simple", "en"}, {"als", "gsw"}, {"bat-smg", "sgs"}, {"be-x-old", "be-tarask"}, {"fiu-vro", "vro"},
 	{"roa-rup", "rup"}, {"zh-classical", "lzh"}, {"zh-min-nan", "nan"}, {"zh-yue", "yue"}, {"no", "nb"}}
 
-// ListWordsOf returns the words of a language; ok is false if MediaWiki does not know it.
-func ListWordsOf(code string) (w ListWords, ok bool) {
+// presentCode returns the code under which MediaWiki has the messages of a language.
+func presentCode(code string) string {
 	for _, c := range formerCodes {
 		if c[0] == code {
-			code = c[1]
+			return c[1]
 		}
 	}
-	_, rest, ok := strings.Cut("\n"+listLines, "\n"+code+"\t")
+	return code
+}
+
+// ListWordsOf returns the words of a language; ok is false if MediaWiki does not know it.
+func ListWordsOf(code string) (w ListWords, ok bool) {
+	_, rest, ok := strings.Cut("\n"+listLines, "\n"+presentCode(code)+"\t")
 	if !ok {
 		return ListWords{}, false
 	}

@@ -48,9 +48,6 @@ type Host struct {
 	Expand func(wikitext string, f *Frame) string
 	// LanguageName returns the name of a language in the wiki's language, or "".
 	LanguageName func(code string) string
-	// Month returns the name of a month, 1 to 12, in the wiki's language, in a date with a day
-	// or alone; "" if it is not known.
-	Month func(month int, alone bool) string
 	// HasTemplate reports whether the dump has a template, by its title without the namespace.
 	HasTemplate func(title string) bool
 	// Interwiki reports whether titles in another wiki begin with a prefix, such as "de".

@@ -29,12 +29,6 @@ func (w wiki) Expand(text string, f *Frame) string {
 
 func (w wiki) host() Host {
 	return Host{Module: w.Module, Interwiki: func(prefix string) bool { return prefix == "de" }, Expand: w.Expand, LanguageName: w.LanguageName, Assume: func(what string) { w["assumed"] += what + ";" },
-		Month: func(month int, alone bool) string {
-			if alone && w["alone"] != "" {
-				return w["alone"]
-			}
-			return w["month"]
-		},
 		HasTemplate: func(title string) bool { return title == "T" }}
 }
 

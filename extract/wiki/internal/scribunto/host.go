@@ -110,12 +110,7 @@ func (v *invocation) formatted(form, given, lang string) string {
 	if !ok {
 		v.m.Throw("bad argument #2 to 'formatDate': invalid timestamp '%s'", given)
 	}
-	calendar := locale.Calendar{Lang: lang, Numbers: locale.NumbersOf(lang, v.page.Wiki), Month: func(month int, alone bool) string {
-		if lang != v.page.Lang {
-			return ""
-		}
-		return v.host.Month(month, alone)
-	}}
+	calendar := locale.Calendar{Lang: lang, Numbers: locale.NumbersOf(lang, v.page.Wiki)}
 	text, ok := calendar.Format(form, at)
 	if !ok {
 		v.m.Fail(failWiki, "date in the format "+form)

@@ -74,6 +74,8 @@ def month_lines(l, root):
             yield 'month-alone %02d' % k, clean(alone[k])
     sk = l.datetime_skeletons
     day, month = pattern(l.date_formats['long'].pattern), pattern(sk['yMMMM'].pattern) if 'yMMMM' in sk else None
+    if day == '{y} {month} {d}':  # inherited
+        return
     if day and month and '{y}' in day and ('{month}' in day or '{m}' in day or '{alone}' in day):
         yield 'date day', day.replace(' {era}', '')  # Thai and Latin name the era, wikis do not
         yield 'date month', month
