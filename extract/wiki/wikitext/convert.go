@@ -3,6 +3,7 @@ package wikitext
 import (
 	"bytes"
 	"strings"
+	"unicode"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -188,6 +189,9 @@ func (x *converter) inputPart(p *part, m *measure, form unitForm) {
 		x.unitSymbol(span{p.unit.end - len(code), p.unit.end})
 	}
 	if last && string(x.adj) == "mid" {
+		if words := x.bytes(x.words); len(words) > 0 && unicode.IsLetter(rune(words[0])) {
+			x.str(" ")
+		}
 		x.put(x.words)
 	}
 }

@@ -14,7 +14,7 @@ func TestConvertShowsWhatTheModuleShows(t *testing.T) {
 		"60|and|170|kg|lb": "60 and 170 kilograms (130 and 370 lb)", "60|to(-)|170|kg|lb": "60 to 170 kilograms (130–370 lb)", "6|by|12|m": "6 by 12 metres (20 by 39 ft)", "6|x|12|m": "6 by 12 metres (20 ft × 39 ft)",
 		"6|x|12|m|abbr=on": "6 m × 12 m (20 ft × 39 ft)", "5|or|6|ft": "5 or 6 feet (1.5 or 1.8 m)", "10|+/-|1|km": "10 ± 1 kilometres (6.21 ± 0.62 mi)", "90|to|100|F|C": "90 to 100 °F (32 to 38 °C)",
 		// Adjectives, places of the converted value, US spelling, links.
-		"10|mi|km|adj=on": "10-mile (16 km)", "9|in|cm|adj=on|abbr=on": "9 in (23 cm)", "6|ft|7|in|adj=on": "6-foot-7-inch (2.01 m)", "80|km/h|adj=on": "80-kilometre-per-hour (50 mph)", "10|ft|m|adj=mid|-long": "10-foot-long (3.0 m)",
+		"10|mi|km|adj=on": "10-mile (16 km)", "9|in|cm|adj=on|abbr=on": "9 in (23 cm)", "6|ft|7|in|adj=on": "6-foot-7-inch (2.01 m)", "80|km/h|adj=on": "80-kilometre-per-hour (50 mph)", "10|ft|m|adj=mid|-long": "10-foot-long (3.0 m)", "10|ft|m|adj=mid|long": "10-foot long (3.0 m)",
 		"500|m|ft|disp=or": "500 metres or 1,600 feet", "500|m|ft|disp=comma": "500 metres, 1,600 ft", "500|m|ft|disp=sqbr": "500 metres [1,600 ft]", "500|m|ft|disp=out": "1,600 ft", "500|m|ft|disp=number": "1,600", "500|m|ft|disp=unit": "metres",
 		"500|m|ft|disp=unit2": "ft", "500|m|ft|disp=br": "500 metres 1,600 ft", "500|m|ft|disp=x| or about |, or so": "500 metres or about 1,600 ft, or so", "500|m|ft|disp=semicolon": "500 metres; 1,600 ft",
 		"500|m|ft|order=flip": "1,600 feet (500 m)", "500|m|sp=us": "500 meters (1,600 ft)", "500|m|ft|lk=on": "500 metres (1,600 ft)", "100|km|mi nmi": "100 kilometres (62 mi; 54 nmi)",

@@ -246,7 +246,7 @@ func TestTemplatesFollowTheLanguageOfTheWiki(t *testing.T) {
 		{"es", "el {{siglo|XVI||s}} y el {{siglo|XX}}, {{Siglo|V|a|S}}", "el siglo XVI y el XX, Siglo V a. C."}, {"pt", "{{PBPE|trem|comboio}}", "trem (português brasileiro) ou comboio (português europeu)"},
 		{"it", "{{M|3,5||m/s}} {{M|10|u=km}} {{TA|3 km²}}", "3,5 m/s 10 km 3 km²"}, {"fr", "* {{Jumelage|Los Angeles|États-Unis|année=1967}}", "Los Angeles (États-Unis)"},
 		{"de", "a {{ESP}} b {{IND}}", "a Spanien b Indien"}, {"fr", "10{{esp|3}} {{lang|en|texte=book}} x", "10×103 book x"}, {"en", "a {{IND}} b", "a India b"},
-		{"lt", "({{de|Bär}}), {{de}} x", "(Bär), x"}, {"ko", "{{llang|en|Berlin}}", "영어: Berlin"}, {"fi", "({{k-de|Bezirk}})", "(saks. Bezirk)"}, {"tr", "{{dil-de|Berlin}}", "Almanca: Berlin"},
+		{"lt", "({{de|Bär}}), {{de}} x", "(vok. Bär), x"}, {"ko", "{{llang|en|Berlin}}", "영어: Berlin"}, {"fi", "({{k-de|Bezirk}})", "(saks. Bezirk)"}, {"tr", "{{dil-de|Berlin}}", "Almanca: Berlin"},
 		{"ar", "نهر {{ألمانية|Spree}} x", "نهر (بالألمانية: Spree) x"}, {"ro", "{{conversie|3|C|F}}", "3 °C (37 °F)"}, {"he", "א{{הערה|b}} ב", "א ב"}, {"br", "En {{XIIvet}} kantved", "En XIIvet kantved"},
 	} {
 		t.Run(fmt.Sprint(c.lang, " ", c.source), func(t *testing.T) {

@@ -160,15 +160,16 @@ func opJapanese(c call) {
 }
 
 // koreanParts are the names of the arguments of {{korean}} in the order in
-// which they are written.
-var koreanParts = []string{"hangul", "hanja", "rr", "mr"}
+// which they are written, and their labels on an English wiki.
+var koreanParts = []struct{ key, label string }{{"hangul", "Korean: "}, {"hanja", "Hanja: "}, {"rr", "RR: "}, {"mr", "MR: "}}
 
-// opKorean renders {{korean|hangul=가|hanja=家|rr=ga}} as "가; 家; ga". The arguments
-// may also be positional.
+// opKorean renders {{korean|hangul=가|hanja=家|rr=ga}} as "Korean: 가; Hanja: 家; RR: ga", and
+// as "가; 家; ga" on a wiki that is not English. The arguments may also be positional.
 func opKorean(c call) {
 	written := false
-	for n, key := range koreanParts {
-		p := c.named(key)
+	labels := c.wiki.table.English() && (c.named("labels").empty() || c.is("labels"))
+	for n, part := range koreanParts {
+		p := c.named(part.key)
 		if p.empty() {
 			p = c.arg(n + 1)
 		}
@@ -177,6 +178,9 @@ func opKorean(c call) {
 		}
 		if written {
 			c.str("; ")
+		}
+		if labels {
+			c.str(part.label)
 		}
 		c.put(p)
 		written = true

@@ -17,7 +17,10 @@ func opLink(c call) {
 	}
 	p := c.arg(c.rule.N)
 	if foreign := c.arg(2); c.rule.N == 1 && !foreign.empty() && c.isLanguage(p) && !c.isLanguage(foreign) {
-		p = either(c.arg(3), foreign) // older order of arguments: language, foreign title, title on this wiki
+		p = either(c.arg(3), foreign) // older order of arguments: language, foreign title, title on this wiki, label
+		if label := c.arg(4); !label.empty() && !c.isLanguage(label) {
+			p = label
+		}
 	}
 	if p.empty() {
 		p = c.named("fr", "de", "es", "title")
