@@ -112,7 +112,7 @@ func opAge(c call) {
 // "6" one month is enough, "6 [25] мая 1799".
 func opOldStyle(c call) {
 	if c.rule.N == 1 && !c.arg(3).empty() {
-		c.oldStyleFirst()
+		oldStyleFirst(&c)
 		return
 	}
 	if c.arg(3).empty() {
@@ -126,7 +126,7 @@ func opOldStyle(c call) {
 }
 
 // oldStyleFirst renders an old-style date before the new one.
-func (c *call) oldStyleFirst() {
+func oldStyleFirst(c *call) {
 	fresh, old := c.arg(1), c.arg(3)
 	rest := span{}
 	if k := bytes.IndexByte(c.bytes(fresh), ' '); k > 0 && isDigits(c.bytes(old)) {
@@ -149,7 +149,7 @@ func (c *call) localDate(d date) {
 	}
 	form := c.wiki.table.Text(rendering.Date, name)
 	month := c.wiki.table.Text(rendering.Month, number)
-	if form == "" && c.messageDate(d) {
+	if form == "" && messageDate(c, d) {
 		return
 	}
 	switch {
@@ -169,7 +169,7 @@ func (c *call) localDate(d date) {
 }
 
 // messageDate renders a date in the format of MediaWiki; ok is false if it has none.
-func (c *call) messageDate(d date) (ok bool) {
+func messageDate(c *call, d date) (ok bool) {
 	names := locale.NamesOf(c.wiki.page.Lang)
 	year, isYear := parseNumber(d.year)
 	if names == nil || !isYear || year > 9999 {
