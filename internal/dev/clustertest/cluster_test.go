@@ -167,7 +167,7 @@ restart-strategy:
   type: %[4]s
   fixed-delay: {attempts: 4, delay: 1 s}
 blob: {server: {port: "0"}}
-jobstore: {max-capacity: 50}
+jobstore: {type: Memory, max-capacity: 50}
 metrics:
   reporters: prom
   reporter: {prom: {factory: {class: org.apache.flink.metrics.prometheus.PrometheusReporterFactory}, port: %[6]d-%[7]d}}

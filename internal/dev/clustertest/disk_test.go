@@ -36,7 +36,7 @@ func TestJobsLeaveNothingOnTheDisk(t *testing.T) {
 	t.Logf("all: %v of CPU time, %v on the clock", cpu, (time.Since(begin) / each).Round(time.Millisecond))
 	growth := (last - after2) / int64(jobs-2)
 	t.Logf("%d kB after 2 jobs, %d kB after %d: %d bytes a job", after2/1000, last/1000, jobs, growth)
-	if growth > 100_000 { // the JobManager stores 75 kB about each of the last jobs
+	if growth > 5_000 { // with jobstore.type File the JobManager stores 75 kB about each of the last jobs
 		t.Errorf("the disk grows by %d bytes a job", growth)
 	}
 	if cpu > 4*time.Second { // 9 s with jars, 1.5 s without
