@@ -3,7 +3,9 @@ package sharding
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"pretext/internal/dev/storetest"
@@ -30,9 +32,13 @@ func (h *hiding) List(ctx context.Context, prefix string, from store.Cursor) (st
 	return page, err
 }
 
+// hidingBuckets counts buckets: each run of the test needs a name of its own, since an open
+// bucket is kept.
+var hidingBuckets atomic.Int32
+
 // An object that hides a folder of the data is refused, instead of an empty data set.
 func TestAnObjectThatHidesAFolderIsRefused(t *testing.T) {
-	b := &hiding{storetest.Mem{PageSize: 100}}
+	b, root := &hiding{storetest.Mem{PageSize: 100}}, fmt.Sprintf("hiding://b%d/", hidingBuckets.Add(1))
 	store.Register("hiding", func(string) (store.Bucket, error) { return b, nil })
 	put := func(key string) {
 		t.Helper()
@@ -44,17 +50,17 @@ func TestAnObjectThatHidesAFolderIsRefused(t *testing.T) {
 		put(key)
 	}
 	open := func(location string) error { _, err := Open(t.Context(), location); return err }
-	if err := open("hiding://b/c"); err != nil {
+	if err := open(root + "c"); err != nil {
 		t.Errorf("before: %v", err)
 	}
 	put("a")
 	put("c/shards")
-	for location, object := range map[string]string{"hiding://b/a": "hiding://b/a", "hiding://b/c": "hiding://b/c/shards"} {
+	for location, object := range map[string]string{root + "a": root + "a", root + "c": root + "c/shards"} {
 		if err := open(location); !failure.IsUsage(err) || !strings.HasPrefix(err.Error(), object+" is an object with the name of a folder") {
 			t.Errorf("%s: %v", location, err)
 		}
 	}
-	if err := open("hiding://b/empty.tfrecord"); err != nil || errors.Is(err, ErrUnfinished) {
+	if err := open(root + "empty.tfrecord"); err != nil || errors.Is(err, ErrUnfinished) {
 		t.Errorf("an empty file of records: %v", err)
 	}
 }
