@@ -47,8 +47,9 @@ const (
 	planCPU     = 2e-6
 	taskCPU     = 0.1e-3
 	manifestCPU = 0.06e-3
-	// Seconds of overhead for a job on a Flink cluster, measured with an empty job.
-	clusterJob = 6.7
+	// Seconds of overhead for a job on a Flink cluster: a quarter of an empty run of four
+	// stages, measured by internal/dev/clustertest.
+	clusterJob = 1.5
 
 	// Requests of a task to an object store, besides those for its content: the fence
 	// after its commits; on a cluster also its plan and the side-car that would prove it.
