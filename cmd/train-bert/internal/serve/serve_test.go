@@ -299,7 +299,7 @@ func TestWhatCannotBeAnsweredSaysWhy(t *testing.T) {
 }
 
 func TestARequestThatWaitsTooLongIsGivenUp(t *testing.T) {
-	x := start(t, trainer.Heads{Labels: 2}, true, func(o *serve.Options, _ *serve.Limits) { o.Timeout = 300 * time.Millisecond })
+	x := start(t, trainer.Heads{Labels: 2}, true, func(o *serve.Options, _ *serve.Limits) { o.Timeout = 1500 * time.Millisecond })
 	first := x.later("/v1/classify", `{"text": "the cat"}`)
 	within(t, x.gate.waiting, "the first batch")
 	second := x.later("/v1/classify", `{"text": "the cat"}`)
