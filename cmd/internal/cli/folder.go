@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io/fs"
 	"os"
 
 	"pretext/internal/failure"
@@ -17,10 +18,14 @@ func CheckFolder(flag, path string) error {
 	}
 	info, err := os.Stat(local)
 	if err != nil {
-		if _, err := os.Lstat(local); err == nil {
+		link, err := os.Lstat(local)
+		if err != nil {
+			return nil // it will be made
+		}
+		if link.Mode()&fs.ModeSymlink != 0 {
 			return failure.Usagef("--%s %s: a symbolic link that leads to no folder: give a folder", flag, path)
 		}
-		return nil // it will be made
+		info = link // another process made it just now
 	}
 	if !info.IsDir() {
 		return failure.Usagef("--%s %s: %s: give a folder", flag, path, store.ModeName(info.Mode()))
