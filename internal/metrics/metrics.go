@@ -21,6 +21,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"pretext/internal/trust"
 )
 
@@ -79,10 +81,11 @@ func Listen(address string) (net.Listener, error) {
 	return net.Listen("tcp", address)
 }
 
-// Limits of a request.
+// Limits of requests.
 const (
 	timeout   = 10 * time.Second
 	maxHeader = 16 << 10
+	maxConns  = 64 // open connections; more wait, so that strangers cannot use up the process's files
 )
 
 // Serve answers requests on l until stop is called. write is called for each request. On a
@@ -106,7 +109,7 @@ func Serve(l net.Listener, write func(*Text)) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.Serve(l) //nolint:errcheck // it ends when stop closes the listener
+		h.Serve(netutil.LimitListener(l, maxConns)) //nolint:errcheck // it ends when stop closes the listener
 	}()
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -2,9 +2,12 @@ package metrics
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -19,6 +22,47 @@ func TestTheTextHasPrometheusForm(t *testing.T) {
 	if got := text.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// Connections that say nothing wait once there are too many, instead of using up the files
+// of the process.
+func TestConnectionsAreLimited(t *testing.T) {
+	l, err := Listen("0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := &counted{Listener: l}
+	stop := Serve(accepted, func(*Text) {})
+	defer stop()
+	for range maxConns + 8 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	for begin := time.Now(); accepted.n.Load() < maxConns && time.Since(begin) < 5*time.Second; {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if n := accepted.n.Load(); n != maxConns {
+		t.Errorf("%d connections are open, want %d", n, maxConns)
+	}
+}
+
+// counted counts the connections that it accepts.
+type counted struct {
+	net.Listener
+	n atomic.Int64
+}
+
+// Accept implements [net.Listener].
+func (c *counted) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	if err == nil {
+		c.n.Add(1)
+	}
+	return conn, err
 }
 
 func TestAPortAloneIsOnLoopbackAndServesLocalhostOnly(t *testing.T) {

@@ -90,6 +90,32 @@ func TestALockThatIsNotRenewedIsTakenOver(t *testing.T) {
 	}
 }
 
+func TestTheAgeOfALockIsThatOfTheOldest(t *testing.T) {
+	m := new(storetest.Mem)
+	f, other := newMem(t, m, "a"), newMem(t, m, "b")
+	if age, held := store.LeaseAge(); held {
+		t.Fatalf("before: %v", age)
+	}
+	err := store.Hold(f, func() error {
+		if age, held := store.LeaseAge(); !held || age > time.Minute/2 {
+			t.Errorf("a new lock: %v, %v", age, held)
+		}
+		store.Lapse(f, time.Minute/2)
+		return store.Hold(other, func() error {
+			if age, held := store.LeaseAge(); !held || age < time.Minute/2 || age > 2*time.Minute {
+				t.Errorf("with one that was not renewed: %v, %v", age, held)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if age, held := store.LeaseAge(); held {
+		t.Errorf("after: %v", age)
+	}
+}
+
 // A run that was stopped while another one came, worked and went is as one whose lock
 // another process holds.
 func TestALockThatWasTakenOverAndReleasedIsLost(t *testing.T) {

@@ -79,3 +79,10 @@ func TestOddInvocationsOfDictionaries(t *testing.T) {
 		}
 	}
 }
+
+// A doubled letter is one of a to z: a byte of another letter would be a wrong character.
+func TestDoubledLettersOfVerbs(t *testing.T) {
+	if got := englishVerb("café", []string{"++"}); got != "" {
+		t.Errorf("café: %q", got)
+	}
+}

@@ -117,6 +117,37 @@ func TestTheOrderOfTruth(t *testing.T) {
 	}
 }
 
+// A rule may be wikitext. That it shows nothing for a text is a hole, unless the rule says that
+// this is no loss.
+func TestRulesThatAreWikitext(t *testing.T) {
+	user, err := rendering.Parse("user", []byte(`[en]
+template rule | wikitext "{{#if:{{{2|}}}|{{{1}}} ({{{2}}})}}"
+template flag | wikitext 1 "{{#if:{{{2|}}}|{{{1}}}}}"
+template deep | wikitext "{{nobody knows|{{{1}}}}} {{{1}}}"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		source, want string
+		holes        int
+	}{
+		{"It is {{rule|a|b}} here", "It is a (b) here", 0},
+		{"It is {{rule|a}} here", "It is here", 1},
+		{"It is {{rule}} here", "It is here", 0},
+		{"It is {{flag|a|b}} here", "It is a here", 0},
+		{"It is {{flag|a}} here", "It is here", 0},
+		{"It is {{deep|a}} here", "It is a here", 1},
+	} {
+		o := DefaultOptions()
+		o.Rendering = []*rendering.File{user}
+		s := NewScanner(o)
+		if got := string(s.AppendText(nil, []byte(c.source), Page{Lang: "en", Title: "P"})); got != c.want || s.PageHoles() != c.holes {
+			t.Errorf("%q: got %q with %d holes, want %q with %d", c.source, got, s.PageHoles(), c.want, c.holes)
+		}
+	}
+}
+
 func TestHolesInsideOfExpandedTemplatesAreCounted(t *testing.T) {
 	s := definitions(t, "zq", "one {{zr}} two")
 	if got := string(s.AppendText(nil, []byte("A {{zq}} b"), Page{})); got != "A one two b" || s.PageHoles() != 1 {

@@ -2,17 +2,21 @@ package wikitext
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 )
 
-// An invocation is a use of a template of a Wikipedia and what pages of that wiki show for
-// it, by the documentation of its template. No rule was changed after those that are kept
-// aside had been tried.
+// An invocation is a use of a template of a wiki and what its pages show for it, by the
+// documentation of the template or general knowledge of the wiki; few were compared with
+// pages. Uses that rules already showed as expected are among them, so the test notices what
+// gets worse, and the fraction is not that of all uses. No rule was changed after those that
+// are kept aside had been tried.
 type invocation struct {
 	Lang, Wikitext, Shows string
+	Wiki                  string // by default the Wikipedia in the language
 	Aside                 bool
 }
 
@@ -36,7 +40,7 @@ func TestKnownInvocationsShowWhatTheirWikisShow(t *testing.T) {
 		langs[c.Lang] = true
 		total[c.Aside]++
 		s := NewScanner(DefaultOptions())
-		text := string(s.AppendText(nil, []byte("Aa "+c.Wikitext+" bb."), Page{Lang: c.Lang, Wiki: c.Lang + "wiki", Title: "X"}))
+		text := string(s.AppendText(nil, []byte("Aa "+c.Wikitext+" bb."), Page{Lang: c.Lang, Wiki: cmp.Or(c.Wiki, c.Lang+"wiki"), Title: "X"}))
 		got := strings.Join(strings.Fields(strings.TrimSuffix(strings.TrimPrefix(text, "Aa"), "bb.")), " ")
 		if got == c.Shows {
 			right[c.Aside]++

@@ -210,8 +210,12 @@ func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) 
 // something: it has an argument that is text, and the rule does not drop texts on purpose.
 func (c *call) vanished() bool {
 	switch c.rule.Op {
-	case rendering.OpBreak, rendering.OpSound, rendering.OpWikitext: // a pronunciation in parentheses is dropped; wikitext may choose to show nothing
+	case rendering.OpBreak, rendering.OpSound: // a pronunciation in parentheses is dropped
 		return false
+	case rendering.OpWikitext:
+		if c.rule.N == 1 {
+			return false
+		}
 	}
 	return slices.ContainsFunc(c.args[1:], func(a argument) bool {
 		// Rendering arguments again would cost exponential time in their depth. One

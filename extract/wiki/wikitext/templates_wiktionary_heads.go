@@ -201,6 +201,9 @@ func englishVerb(title string, args []string) string {
 	switch {
 	case n == 0:
 	case n == 1 && args[0] == "++":
+		if last < 'a' || last > 'z' {
+			return "" // a letter of several bytes
+		}
 		present, past = title+string(last)+"ing", title+string(last)+"ed"
 	case n == 1 && args[0] == "es":
 		third, present, past = title+"es", title+"ing", title+"ed"

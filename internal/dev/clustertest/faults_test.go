@@ -77,9 +77,6 @@ func TestFaultsInTheMiddleOfAStage(t *testing.T) {
 // Without high availability the job is lost with its JobManager, and the same command
 // resumes.
 func TestAJobIsLostWithItsOnlyJobManager(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short")
-	}
 	reconfigure(t, "fixed-delay", false)
 	defer reconfigure(t, "fixed-delay", true)
 	f := fault{codes: []int{1, 5}, text: "run the same command again", strike: func(t *testing.T, _ []*submitter) { restart(t, "jobmanager") }}
