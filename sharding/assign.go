@@ -10,6 +10,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"pretext/extract"
 )
 
 // An Assignment assigns blocks of documents to shards. A unit is a block in one pass over
@@ -126,10 +128,9 @@ func (a *Assignment) deal(order []dealt, total int) {
 	}
 	others := make(copies, a.Shards)
 	for _, d := range order {
-		file, block := a.place(d.block)
 		at := max(0, loads.least(0, others.mark(a, owner, d.block)))
 		owner[d.block] = loads[at].shard
-		loads.add(at, a.text(file, block))
+		loads.add(at, a.size(d))
 	}
 	a.ends = make([]uint32, a.Shards) // first where each shard begins
 	for _, l := range loads {
@@ -186,6 +187,19 @@ func (a *Assignment) place(unit uint32) (file, number int) {
 type dealt struct {
 	key   uint64 // first bytes of its hash
 	block uint32 // number of the unit
+	text  uint32 // bytes of its text that are used; at most [longText]
+}
+
+// longText stands for a text that is at least so long.
+const longText = math.MaxUint32
+
+// size returns how many bytes of a unit's text are used. For millions of units in random
+// order, reading the block tables instead would mostly wait for memory.
+func (a *Assignment) size(d dealt) int64 {
+	if d.text < longText {
+		return int64(d.text)
+	}
+	return a.text(a.place(d.block))
 }
 
 // shuffled returns all units sorted by SHA-256(seed, file, block). In passes after the
@@ -195,11 +209,12 @@ func (a *Assignment) shuffled(seed uint64, total int) []dealt {
 	order := make([]dealt, 0, total)
 	for file, f := range a.files {
 		for block := range f.Blocks {
-			if a.used != nil && a.text(file, block) == 0 {
+			text := a.text(file, block)
+			if a.used != nil && text == 0 {
 				continue
 			}
 			sum := f.hash(seed, block)
-			order = append(order, dealt{binary.BigEndian.Uint64(sum[:]), a.first[file] + uint32(block)})
+			order = append(order, dealt{binary.BigEndian.Uint64(sum[:]), a.first[file] + uint32(block), uint32(min(uint64(text), longText))})
 		}
 	}
 	slices.SortFunc(order, func(x, y dealt) int {
@@ -242,6 +257,10 @@ func (a *Assignment) of(shard int) []uint32 {
 // Task returns the plan of a shard: its blocks by pass, grouped by file.
 func (a *Assignment) Task(shard int) ShardTask {
 	t := ShardTask{Negatives: a.negativesOf(shard)}
+	if a.used == nil {
+		t.Blocks = a.list(a.of(shard))
+		return t
+	}
 	lists := map[int]*BlockList{0: &t.Blocks} // by pass
 	for _, number := range a.of(shard) {
 		file, block := a.place(number)
@@ -259,6 +278,22 @@ func (a *Assignment) Task(shard int) ShardTask {
 		}
 	}
 	return t
+}
+
+// list returns the blocks of units of one pass, which are in source order.
+func (a *Assignment) list(units []uint32) (list BlockList) {
+	blocks := make([]extract.Block, len(units)) // those of all files
+	start, last := 0, -1
+	for i, unit := range units {
+		file, block := a.place(unit)
+		f := &a.files[file]
+		if file != last {
+			list, start, last = append(list, FileBlocks{Folder: f.Folder, Name: f.Name}), i, file
+		}
+		blocks[i] = f.Blocks[block]
+		list[len(list)-1].Blocks = blocks[start : i+1 : i+1]
+	}
+	return list
 }
 
 // A ShardSize is the size of a shard's text and of its negatives, in bytes. A block
@@ -325,7 +360,10 @@ type load struct {
 }
 
 func (l load) before(other load) bool {
-	return cmp.Or(cmp.Compare(l.bytes, other.bytes), cmp.Compare(l.blocks, other.blocks), cmp.Compare(l.shard, other.shard)) < 0
+	if l.bytes != other.bytes {
+		return l.bytes < other.bytes
+	}
+	return cmp.Or(cmp.Compare(l.blocks, other.blocks), cmp.Compare(l.shard, other.shard)) < 0
 }
 
 // least returns the index of the first shard that does not have the block, in h's order,

@@ -71,14 +71,15 @@ func (l BlockList) LargestBlock() (n int64) {
 }
 
 // MarshalJSON returns the string form, or null for a nil list.
-func (l BlockList) MarshalJSON() ([]byte, error) {
+func (l BlockList) MarshalJSON() ([]byte, error) { return l.appendJSON(nil), nil }
+
+// appendJSON appends the string form, or null for a nil list, to dst.
+func (l BlockList) appendJSON(dst []byte) []byte {
 	if l == nil {
-		return []byte("null"), nil
+		return append(dst, "null"...)
 	}
-	packed := l.pack(make([]byte, 0, 64+24*len(l)))
-	out := make([]byte, 0, 2+base64.RawStdEncoding.EncodedLen(len(packed)))
-	out = base64.RawStdEncoding.AppendEncode(append(out, '"'), packed)
-	return append(out, '"'), nil
+	packed := l.pack(make([]byte, 0, 64+36*len(l)))
+	return append(base64.RawStdEncoding.AppendEncode(append(dst, '"'), packed), '"')
 }
 
 // pack appends the integers of the string form to dst. A file name is encoded as the
@@ -126,11 +127,15 @@ func (l *BlockList) UnmarshalJSON(raw []byte) error {
 	if !bytes.HasPrefix(raw, []byte(`"`)) {
 		return json.Unmarshal(raw, (*[]FileBlocks)(l))
 	}
-	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return err
+	strict := base64.RawStdEncoding.Strict()
+	packed, err := strict.AppendDecode(nil, bytes.Trim(raw, `"`))
+	if err != nil { // the string may have escapes
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return err
+		}
+		packed, err = strict.DecodeString(text)
 	}
-	packed, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return fmt.Errorf("blocks: %w", err)
 	}

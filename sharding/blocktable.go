@@ -74,7 +74,7 @@ var blockKeys = [...]string{`{"offset":`, `,"length":`, `,"raw_length":`, `,"doc
 // times longer, and a corpus may have millions of blocks.
 func cutBlockTable(raw []byte) (rest []byte, blocks []extract.Block) {
 	const key = `"blocks":[`
-	start := bytes.LastIndex(raw, []byte(key))
+	start := bytes.Index(raw, []byte(key))
 	if start < 0 {
 		return raw, nil
 	}

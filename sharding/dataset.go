@@ -154,7 +154,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Type().IsRegular() && isRemote(location) && (e.Name() == DocumentsFolder || e.Name() == ShardsFolder) {
+		if e.Type().IsRegular() && isRemote(location) && maybeHides(e.Name(), entries) {
 			return nil, hides(store.Join(location, e.Name()))
 		}
 		if !e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
@@ -206,6 +206,13 @@ func (d *Dataset) single(ctx context.Context, err error) (*Dataset, error) {
 func isRemote(location string) bool {
 	_, local := store.Locate(location).Local()
 	return !local
+}
+
+// maybeHides reports whether an object beside entries has the name of a folder of a run. One
+// named vocab may be anything, unless there is a run.
+func maybeHides(name string, entries []fs.DirEntry) bool {
+	data := func(name string) bool { return name == DocumentsFolder || name == ShardsFolder }
+	return data(name) || name == "vocab" && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.IsDir() && data(e.Name()) })
 }
 
 // hides returns the error for an object that has, or may have, the name of a folder. An

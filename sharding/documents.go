@@ -108,15 +108,15 @@ func documentsFiles(ctx context.Context, folder Folder, m *Manifest) ([]FileEntr
 	return documents.DocumentsFiles(), nil
 }
 
-// tablesAtOnce is the number of side-cars that are read concurrently: reading one from an
-// object store takes some hundredths of a second.
-const tablesAtOnce = 16
+// TablesAtOnce is how many side-cars of documents are read at the same time. One takes some
+// hundredths of a second in an object store.
+const TablesAtOnce = 16
 
 // readBlockTables reads the side-cars of documents files.
 func readBlockTables(ctx context.Context, folder Folder, files []FileEntry) ([]DocumentsFile, error) {
 	tables := make([]DocumentsFile, len(files))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(tablesAtOnce)
+	g.SetLimit(TablesAtOnce)
 	for i, f := range files {
 		g.Go(func() error {
 			blocks, err := readBlocks(ctx, folder, f.Name)

@@ -14,7 +14,7 @@ import (
 // dropped.
 func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*facts.DroppedTemplates, error) {
 	var sum facts.Losses
-	for names := range slices.Chunk(slices.Sorted(slices.Values(sideCars)), 4*tablesAtOnce) { // sorted, so that the first page comes from the first file
+	for names := range slices.Chunk(slices.Sorted(slices.Values(sideCars)), 4*TablesAtOnce) { // sorted, so that the first page comes from the first file
 		bodies, err := readBodies(ctx, folder, names)
 		if err != nil {
 			return nil, err
@@ -30,7 +30,7 @@ func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*facts.D
 func readBodies(ctx context.Context, folder Folder, sideCars []string) ([]DocumentsBody, error) {
 	bodies := make([]DocumentsBody, len(sideCars))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(tablesAtOnce)
+	g.SetLimit(TablesAtOnce)
 	for i, name := range sideCars {
 		g.Go(func() (err error) {
 			bodies[i], err = readDocumentsBody(ctx, folder, name)

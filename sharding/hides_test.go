@@ -46,7 +46,7 @@ func TestAnObjectThatHidesAFolderIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, key := range []string{"a/documents/manifest.json", "c/documents/manifest.json", "c/shards/manifest.json", "empty.tfrecord"} {
+	for _, key := range []string{"a/documents/manifest.json", "c/documents/manifest.json", "c/shards/manifest.json", "d/documents/manifest.json", "d/vocab/manifest.json", "e/x.tfrecord", "e/vocab", "empty.tfrecord"} {
 		put(key)
 	}
 	open := func(location string) error { _, err := Open(t.Context(), location); return err }
@@ -55,10 +55,14 @@ func TestAnObjectThatHidesAFolderIsRefused(t *testing.T) {
 	}
 	put("a")
 	put("c/shards")
-	for location, object := range map[string]string{root + "a": root + "a", root + "c": root + "c/shards"} {
+	put("d/vocab")
+	for location, object := range map[string]string{root + "a": root + "a", root + "c": root + "c/shards", root + "d": root + "d/vocab"} {
 		if err := open(location); !failure.IsUsage(err) || !strings.HasPrefix(err.Error(), object+" is an object with the name of a folder") {
 			t.Errorf("%s: %v", location, err)
 		}
+	}
+	if err := open(root + "e"); failure.IsUsage(err) {
+		t.Errorf("a file named vocab beside records: %v", err)
 	}
 	if err := open(root + "empty.tfrecord"); err != nil || errors.Is(err, ErrUnfinished) {
 		t.Errorf("an empty file of records: %v", err)

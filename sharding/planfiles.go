@@ -65,7 +65,10 @@ func WriteTasks(ctx context.Context, w io.Writer, tasks TaskList) (sum string, e
 			return "", err
 		}
 		line.Reset()
-		if err := enc.Encode(tasks.Plan(i)); err != nil {
+		plan := tasks.Plan(i)
+		if shard, ok := plan.(ShardTask); ok && shard.plain() {
+			line.Write(shard.line())
+		} else if err := enc.Encode(plan); err != nil {
 			return "", fmt.Errorf("plan of task %d: %w", i, err)
 		}
 		places = binary.LittleEndian.AppendUint64(places, uint64(offset))

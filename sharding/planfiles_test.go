@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,41 @@ func hasInvalidUTF8(l BlockList) bool {
 		}
 	}
 	return false
+}
+
+// The plan of a shard is written as package json writes it.
+func TestAShardsLineIsThatOfPackageJSON(t *testing.T) {
+	list := BlockList{{Folder: 1, Name: `documents-<"é">&-00001.jsonl.zst`, Blocks: []extract.Block{{Offset: 3, Length: 1 << 40, RawLength: 2, Documents: 1, TextBytes: 9}}}, {Name: "b"}}
+	for _, task := range []ShardTask{{}, {Blocks: BlockList{}}, {Blocks: list}, {Blocks: list, Repeats: []Repeat{{1, list}}}, {Negatives: &Negatives{Blocks: list}}} {
+		var want, file bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(task); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := WriteTasks(t.Context(), &file, TaskList{1, func(int) any { return task }}); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(file.Bytes(), want.Bytes()) {
+			t.Errorf("%q, want %q", file.Bytes(), want.Bytes())
+		}
+	}
+}
+
+// A text of 4 GiB or more does not fit into the element of the order of units.
+func TestALongTextIsDealtByItsSize(t *testing.T) {
+	sizes := []int64{math.MaxUint32 + 5, 1, math.MaxUint32, math.MaxUint32 - 1}
+	var blocks []extract.Block
+	for _, n := range sizes {
+		blocks = append(blocks, extract.Block{TextBytes: n})
+	}
+	a := &Assignment{}
+	a.add(unitFile{FileBlocks: FileBlocks{0, "a", blocks}}, 0)
+	for _, d := range a.shuffled(1, len(sizes)) {
+		if got, want := a.size(d), sizes[d.block]; got != want {
+			t.Errorf("block %d has %d bytes of text, want %d", d.block, got, want)
+		}
+	}
 }
 
 // The form is part of the format: it must never change.

@@ -27,6 +27,16 @@ type Repeat struct {
 	Blocks BlockList `json:"blocks"`
 }
 
+// plain reports whether the task has only blocks.
+func (t ShardTask) plain() bool { return t.Repeats == nil && t.Negatives == nil }
+
+// line returns the line of JSON of a plain task as package json writes it, which takes
+// twice as long. A plan may have millions of blocks.
+func (t ShardTask) line() []byte {
+	blocks := t.Blocks.appendJSON(append(make([]byte, 0, 64+48*len(t.Blocks)), `{"blocks":`...))
+	return append(blocks, "}\n"...)
+}
+
 // passes returns the blocks of all passes.
 func (t ShardTask) passes() []Repeat { return append([]Repeat{{0, t.Blocks}}, t.Repeats...) }
 
