@@ -45,3 +45,17 @@ func Example() {
 	// step 12: rate 0.0017, loss 1.5
 	// 12 steps, 72 examples
 }
+
+func ExampleCut() {
+	bounds, err := trainer.Cut([]int32{100, 60, 50, 120, 10}, 200, 2)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for j := 1; j < len(bounds); j++ {
+		fmt.Printf("micro-batch %d: sequences %d to %d, rank %d of 2\n", j-1, bounds[j-1], bounds[j]-1, (j-1)%2)
+	}
+	// Output:
+	// micro-batch 0: sequences 0 to 1, rank 0 of 2
+	// micro-batch 1: sequences 2 to 4, rank 1 of 2
+}

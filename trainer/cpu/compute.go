@@ -33,6 +33,10 @@ func (c *compute[T]) product(y, x []T, rows int, d *dense[T]) {
 	if d.eight != nil {
 		w, x = d.eight.w, c.eightBits(d.eight.x, x[:rows*d.in], &d.eight.input, e4m3)
 	}
+	if d.packed != nil {
+		c.gemm.MulAll(rows, kernel.Rows(x, d.in), d.packed, y, d.out, false)
+		return
+	}
 	c.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(w, d.in).T(), y, d.out, false)
 }
 

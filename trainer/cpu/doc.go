@@ -41,7 +41,8 @@
 // Training takes about 4·(8H + F) bytes for each token of
 // [trainer.Options.Tokens] and each layer, 16 bytes for each parameter, and a
 // chunk of logits (256 × vocabulary × 4 bytes). Without training, only two layers
-// count, and each parameter takes 4 bytes. Attention adds three matrices of
+// count, and each parameter takes 4 bytes, 8 in the layers' matrices: these are
+// also kept in the order in which products read them. Attention adds three matrices of
 // 256 × sequence length for each thread.
 //
 // # Reading the code

@@ -100,6 +100,20 @@ func newEncoder[T kernel.Float](c *compute[T], h trainer.Heads, o trainer.Option
 	return e
 }
 
+// pack packs the weights of the layers for products, once for many passes. Without training
+// they change only when others are loaded.
+func (e *encoder[T]) pack() {
+	for i := range e.p.Layers {
+		layer := &e.p.Layers[i]
+		for _, d := range []*dense[T]{&layer.QKV, &layer.Attended, &layer.Up, &layer.Down} {
+			if d.packed == nil {
+				d.packed = &kernel.Packed[T]{}
+			}
+			e.gemm.Pack(d.packed, kernel.Rows(d.w, d.in).T(), d.in, d.out)
+		}
+	}
+}
+
 // forward computes the encoder's output for the heads and the wanted outputs, with dropout
 // if train is set.
 func (e *encoder[T]) forward(b *trainer.Batch, want trainer.Output, train bool) {

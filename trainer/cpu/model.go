@@ -23,6 +23,7 @@ type model[T kernel.Float] struct {
 	ranks    *ranks[T]
 	update   update[T]
 	transfer transfer[T]
+	packed   bool // the weights of the layers, for products
 	closed   bool
 }
 
@@ -50,6 +51,10 @@ func (m *model[T]) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums
 		out = &trainer.Outputs{}
 	}
 	m.params.lower.begin(m.params, false)
+	if !m.packed && !m.o.Train && m.params.lower == nil {
+		m.encoder.pack()
+		m.packed = true
+	}
 	m.encoder.forward(b, out.Want, false)
 	return m.heads.forward(m.pass(b, out)), nil
 }
@@ -130,6 +135,7 @@ func (m *model[T]) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]
 	}
 	r, err := m.transfer.load(k, tensors)
 	m.params.lower.changed()
+	m.packed = false
 	if err != nil {
 		return r, fmt.Errorf("load %v: %w", k, err)
 	}

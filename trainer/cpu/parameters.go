@@ -90,9 +90,10 @@ func appendParts(parts []part, l *bert.Layout, lo, hi int) []part {
 // dense is y = x·Wᵀ + b with its gradients (nil without training).
 type dense[T kernel.Float] struct {
 	out, in int
-	w, dw   []T            // (out, in)
-	b, db   []T            // (out); nil: no bias
-	eight   *eightDense[T] // nil: operands have the type of the model
+	w, dw   []T               // (out, in)
+	b, db   []T               // (out); nil: no bias
+	eight   *eightDense[T]    // nil: operands have the type of the model
+	packed  *kernel.Packed[T] // Wᵀ, where weights do not change; else nil
 }
 
 // norm holds the parameters of a LayerNorm and their gradients.

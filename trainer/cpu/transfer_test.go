@@ -3,6 +3,7 @@ package cpu
 import (
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,5 +74,37 @@ func TestAClosedSnapshotIsNotCopied(t *testing.T) {
 	m.params.unshare()
 	if got := s.(*snapshot[float32]); got.values[0] != nil || len(m.params.shared) != 0 {
 		t.Error("a closed snapshot was copied")
+	}
+}
+
+// Without training the weights are packed at the first pass. That changes no bit, and weights
+// that are loaded later count.
+func TestPackedWeightsAreThoseLoadedLast(t *testing.T) {
+	c, heads := smallConfig(trainer.GELUNew), trainer.PretrainHeads()
+	b := ragged(rand.New(rand.NewPCG(1, 1)), c, 9, 5, 12)
+	train := limitsOf(b, trainer.Float32)
+	infer := train
+	infer.Train = false
+	for _, threads := range []int{1, 3} {
+		back := Backend{Threads: threads}
+		want, got := openRandom[float32](t, c, heads, train, back), openRandom[float32](t, c, heads, infer, back)
+		var last []float32
+		for seed := range 2 {
+			var hidden [2][]float32
+			for i, m := range []*model[float32]{want, got} {
+				if _, err := m.Load(trainer.Weights, trainer.InitialWeights(c, heads, uint64(seed))); err != nil {
+					t.Fatal(err)
+				}
+				out := &trainer.Outputs{Want: trainer.OutputHidden}
+				if _, err := m.Forward(b, out); err != nil {
+					t.Fatal(err)
+				}
+				hidden[i] = out.Hidden
+			}
+			if !slices.Equal(hidden[0], hidden[1]) || slices.Equal(hidden[1], last) {
+				t.Errorf("%d threads, weights %d: other values than with weights that are not packed", threads, seed)
+			}
+			last = hidden[1]
+		}
 	}
 }

@@ -177,12 +177,17 @@ func TestAPackedSideGivesTheSameProducts(t *testing.T) {
 		r := rand.New(rand.NewPCG(6, 1))
 		g := NewGemm(s, NewPool(2))
 		var packed Packed[float32]
-		for _, size := range [][3]int{{1, 1, 1}, {30, 70, 20}, {29, 33, 2*kBlock + 1}} {
+		for _, size := range [][3]int{{1, 1, 1}, {30, 70, 20}, {29, 33, 2*kBlock + 1}, {150, nBlock + 40, kBlock + 3}} {
 			m, n, k := size[0], size[1], size[2]
 			a, b := Rows(randomFloats(r, m*k), k), Rows(randomFloats(r, n*k), k).T()
 			want := make([]float32, m*n)
 			g.Mul(m, n, k, a, b, want, n, false)
 			g.Pack(&packed, b, k, n)
+			all := slices.Repeat([]float32{9}, m*n)
+			g.MulAll(m, a, &packed, all, n, false)
+			if !slices.Equal(all, want) {
+				t.Fatalf("%v: all columns: got %v, want %v", size, all, want)
+			}
 			w := g.Width(n)
 			got := slices.Repeat([]float32{9}, m*w)
 			g.MulPacked(1, m, w, a, &packed, got, w, false)

@@ -9,7 +9,7 @@ import (
 // single returns the inner loops for an instruction set in single precision.
 func single(isa ISA) (*Set[float32], error) {
 	avx2 := cpu.X86.HasAVX2 && cpu.X86.HasFMA
-	avx512 := avx2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
+	avx512 := avx2 && cpu.X86.HasAVX512 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
 	if isa == Best {
 		switch {
 		case avx512:
