@@ -22,6 +22,7 @@ import (
 //	fs.ErrExist        the condition of a write is not met
 //	fs.ErrPermission   missing or wrong credentials
 //	ErrTransient       the network or the server failed; a retry may succeed
+//	ErrBusy            the server wants fewer requests; also matches ErrTransient
 //
 // The store must be strongly consistent and must enforce the conditions of writes, also for
 // the completion of an upload. [Lock] tests this first. A Bucket is safe for concurrent use.
@@ -90,6 +91,10 @@ type Upload struct{ Key, ID string }
 // ErrTransient marks errors of a [Bucket] after which a retry may succeed.
 var ErrTransient = errors.New("temporary failure")
 
+// ErrBusy marks errors of a [Bucket] by which a server asks for fewer requests. It answers
+// others, so a retry succeeds in the end.
+var ErrBusy = fmt.Errorf("too many requests: %w", ErrTransient)
+
 // openers has the function that opens a bucket, for each URL scheme.
 var openers sync.Map
 
@@ -136,8 +141,9 @@ type bucket struct {
 
 // patience has the pauses between retries of a request, and the total time for retries: long
 // enough for a server to restart. For a server that has never answered the total is shorter,
-// because its address is probably wrong.
-var patience = struct{ first, longest, total, unreached time.Duration }{100 * time.Millisecond, 5 * time.Second, 2 * time.Minute, 5 * time.Second}
+// because its address is probably wrong. For one that asks for fewer requests it is longer,
+// because the workers of a large cluster may all wait for their turn.
+var patience = struct{ first, longest, total, unreached, busy time.Duration }{100 * time.Millisecond, 5 * time.Second, 2 * time.Minute, 5 * time.Second, 30 * time.Minute}
 
 // A requestError is the error of a request that failed after all retries.
 type requestError struct {
@@ -168,7 +174,7 @@ func try[T any](ctx context.Context, b *bucket, kind, key string, do func() (T, 
 		if !errors.Is(err, ErrTransient) {
 			return v, &fs.PathError{Op: kind, Path: b.url + "/" + key, Err: err}
 		}
-		if !w.next(ctx) {
+		if !w.next(ctx, err) {
 			if ctx.Err() != nil {
 				return v, ctx.Err()
 			}
@@ -186,10 +192,14 @@ type wait struct {
 
 func newWait(b *bucket) *wait { return &wait{b, time.Now(), patience.first} }
 
-// next pauses before the next attempt. It returns false if no further attempt is allowed.
-func (w *wait) next(ctx context.Context) bool {
+// next pauses before the next attempt after err. It returns false if no further attempt is
+// allowed.
+func (w *wait) next(ctx context.Context, err error) bool {
 	total := patience.total
-	if !w.b.reached.Load() {
+	switch {
+	case errors.Is(err, ErrBusy):
+		total = patience.busy
+	case !w.b.reached.Load():
 		total = patience.unreached
 	}
 	if time.Since(w.since) > total || w.b.gone.Load() && !w.b.reached.Load() {

@@ -49,6 +49,34 @@ func TestAServerThatIsGoneIsANetworkError(t *testing.T) {
 	}
 }
 
+// A store that asks for fewer requests answers in the end. One that fails otherwise does not.
+func TestABusyStoreIsAskedAgain(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		after time.Duration
+		ok    bool
+	}{{store.ErrBusy, 20 * time.Minute, true}, {store.ErrBusy, 40 * time.Minute, false}, {store.ErrTransient, time.Minute, true}, {store.ErrTransient, 20 * time.Minute, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := new(storetest.Mem)
+			f := newMem(t, m, "a")
+			if err := store.WriteFile(t.Context(), f, "x", []byte("text")); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			m.Before = func(string, string) error {
+				if time.Since(begin) < c.after {
+					return fmt.Errorf("slow down: %w", c.err)
+				}
+				return nil
+			}
+			_, err := store.ReadFile(t.Context(), f, "x")
+			if ok := err == nil; ok != c.ok {
+				t.Errorf("%v for %v: %v after %v", c.err, c.after, err, time.Since(begin))
+			}
+		})
+	}
+}
+
 func TestAStoreThatIgnoresConditionsIsRefused(t *testing.T) {
 	for _, op := range []string{"put", "complete"} {
 		m := &storetest.Mem{IgnoreConditions: op}

@@ -30,6 +30,7 @@ type owner struct {
 type held struct {
 	intact func() error // returns an error if the lock was removed or taken over
 	unlock func()
+	made   []dir // the folders that were created for it, the deepest first
 }
 
 // Lock locks a folder, creating it if necessary, and returns the function that
@@ -57,13 +58,19 @@ func (e *RemovedError) Error() string {
 }
 
 // Hold locks a folder, calls work and unlocks the folder. The error is a
-// [RemovedError] if the folder or its lock file was removed meanwhile.
-func Hold(folder Folder, work func() error) error {
+// [RemovedError] if the folder or its lock file was removed meanwhile. If work fails
+// and leaves nothing in a folder that Hold created, the folder is removed again.
+func Hold(folder Folder, work func() error) (err error) {
 	h, err := folder.lock()
 	if err != nil {
 		return err
 	}
-	defer h.unlock()
+	defer func() {
+		h.unlock()
+		if err != nil {
+			removeEmpty(h.made)
+		}
+	}()
 	err = work()
 	if errors.Is(err, context.Canceled) || errors.As(err, new(*RemovedError)) {
 		return err
@@ -78,7 +85,17 @@ func Hold(folder Folder, work func() error) error {
 	return err
 }
 
+// removeEmpty removes folders until one of them is not empty.
+func removeEmpty(folders []dir) {
+	for _, d := range folders {
+		if os.Remove(string(d)) != nil {
+			return
+		}
+	}
+}
+
 func (d dir) lock() (held, error) {
+	made := d.missing()
 	if err := d.mkdir(); err != nil {
 		return held{}, err
 	}
@@ -104,7 +121,9 @@ func (d dir) lock() (held, error) {
 			continue
 		}
 		writeOwner(path)
-		return d.held(l, path), nil
+		h := d.held(l, path)
+		h.made = made
+		return h, nil
 	}
 }
 

@@ -153,7 +153,7 @@ func (f *objectFile) read(p []byte, off int64) (n int, err error) {
 		if m > 0 {
 			w = newWait(f.b)
 		}
-		if !w.next(f.ctx) {
+		if !w.next(f.ctx, err) {
 			return n, &requestError{f.b.url + "/" + f.object.Key, transient(err)}
 		}
 	}

@@ -64,6 +64,21 @@ func (d dir) above() dir {
 	return dir(trim(parent))
 }
 
+// missing returns those of the folder and its parents that do not exist, the deepest first.
+func (d dir) missing() (all []dir) {
+	for {
+		if _, err := os.Lstat(string(d)); !errors.Is(err, fs.ErrNotExist) {
+			return all
+		}
+		all = append(all, d)
+		above := d.above()
+		if above == d {
+			return all
+		}
+		d = above
+	}
+}
+
 // make creates the folder and its missing parents, and syncs each parent: if the name of a
 // folder is not durable, a crash can lose the folder and all files in it.
 func (d dir) make() error {

@@ -256,9 +256,11 @@ func explain(err error) error {
 		return &answerError{text + ": check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile or role, and what it may do", fs.ErrPermission}
 	case answer.StatusCode == http.StatusInsufficientStorage, answer.Code == "XMinioStorageFull", answer.Code == "XMinioAdminBucketQuotaExceeded", answer.Code == "QuotaExceeded":
 		return full(text)
-	case answer.StatusCode >= 500, answer.StatusCode == http.StatusTooManyRequests, answer.StatusCode == http.StatusRequestTimeout,
+	case answer.StatusCode == http.StatusTooManyRequests, strings.HasPrefix(answer.Code, "SlowDown"): // MinIO: SlowDownRead, SlowDownWrite
+		return &answerError{text, store.ErrBusy}
+	case answer.StatusCode >= 500, answer.StatusCode == http.StatusRequestTimeout,
 		answer.StatusCode == http.StatusConflict, // two conditional writes at once
-		answer.Code == "SlowDown", answer.Code == "RequestTimeout", answer.Code == "IncompleteBody", answer.Code == "BadDigest":
+		answer.Code == "RequestTimeout", answer.Code == "IncompleteBody", answer.Code == "BadDigest":
 		return &answerError{text, store.ErrTransient}
 	}
 	return &answerError{text, errAnswer}
