@@ -11,6 +11,7 @@ import (
 	"encoding"
 	"encoding/binary"
 	"hash"
+	"slices"
 	"sync"
 )
 
@@ -18,62 +19,110 @@ import (
 // value is ready to use.
 type Meeting struct {
 	mu      sync.Mutex
-	waiting *Sum // has data for which it seeks another sum; nil if none has
+	waiting []*Sum     // have data for which they seek another sum
+	changed *sync.Cond // a sum is no longer busy; nil until the first sum is made
 }
 
 // A Sum is the SHA-256 of one stream. It must not be used by several goroutines at once.
 type Sum struct {
 	hash.Hash // of the data before later
 	meeting   *Meeting
-	later     []byte        // data that were left to another goroutine
-	added     chan struct{} // receives when another goroutine has added later
+
+	// Guarded by the mutex of the meeting:
+	later [][]byte // data that are not in the sum yet, oldest first
+	busy  bool     // a goroutine adds data to the sum
+	ahead int      // how many more pairs this stream's goroutine has added than others have for it
 }
 
 // New returns the sum of an empty stream. It shares work with the other sums of m.
 func (m *Meeting) New() *Sum {
-	return &Sum{Hash: sha256.New(), meeting: m, added: make(chan struct{}, 1)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.changed == nil {
+		m.changed = sync.NewCond(&m.mu)
+	}
+	return &Sum{Hash: sha256.New(), meeting: m}
 }
 
-// Share appends p to the stream. The caller must not change p before its next call of a
-// method of s: another goroutine may read p until then.
+// Share appends p to the stream. The caller must not change p before [Sum.Limit] or
+// another method of s says that it is in the sum: another goroutine may read p until then.
 func (s *Sum) Share(p []byte) {
-	s.Settle()
 	if !hasPair || len(p) == 0 {
-		s.Hash.Write(p)
+		s.Write(p)
 		return
 	}
 	m := s.meeting
 	m.mu.Lock()
-	other := m.waiting
-	if other == nil {
-		s.later, m.waiting = p, s
-	} else {
-		m.waiting = nil
+	defer m.mu.Unlock()
+	if s.later = append(s.later, p); len(s.later) == 1 {
+		m.waiting = append(m.waiting, s)
 	}
-	m.mu.Unlock()
-	if other != nil {
-		addBoth(s.Hash, other.Hash, p, other.later)
-		other.added <- struct{}{}
+	// The goroutines take turns at adding, so that none gets ahead and finds no other data.
+	if other := s.other(); other != nil && !s.busy && s.ahead <= other.ahead {
+		m.add(s, other)
+	}
+}
+
+// Limit returns when at most n pieces of data that were shared, the last ones, are not in
+// the sum.
+func (s *Sum) Limit(n int) {
+	m := s.meeting
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(s.later) > n || s.busy && len(s.later) == n {
+		if s.busy {
+			m.changed.Wait()
+		} else {
+			m.add(s, s.other())
+		}
 	}
 }
 
 // Settle returns when all data are in the sum and no other goroutine reads them.
-func (s *Sum) Settle() {
-	if s.later == nil {
-		return
+func (s *Sum) Settle() { s.Limit(0) }
+
+// other returns another sum that waits, or nil.
+func (s *Sum) other() *Sum {
+	for _, other := range s.meeting.waiting {
+		if other != s && !other.busy {
+			return other
+		}
 	}
-	s.meeting.mu.Lock()
-	mine := s.meeting.waiting == s
-	if mine {
-		s.meeting.waiting = nil
+	return nil
+}
+
+// add adds the oldest data of s, and of other unless it is nil. The mutex is held, but not
+// while it adds.
+func (m *Meeting) add(s, other *Sum) {
+	p, q := s.begin(), []byte(nil)
+	if other != nil {
+		q = other.begin()
+		s.ahead++
+		other.ahead--
 	}
-	s.meeting.mu.Unlock()
-	if mine {
-		s.Hash.Write(s.later)
+	m.mu.Unlock()
+	if other != nil {
+		addBoth(s.Hash, other.Hash, p, q)
 	} else {
-		<-s.added
+		s.Hash.Write(p)
 	}
-	s.later = nil
+	m.mu.Lock()
+	s.busy = false
+	if other != nil {
+		other.busy = false
+	}
+	m.changed.Broadcast()
+}
+
+// begin takes the oldest data that were left for later.
+func (s *Sum) begin() []byte {
+	p := s.later[0]
+	s.later = append(s.later[:0], s.later[1:]...)
+	s.busy = true
+	if m := s.meeting; len(s.later) == 0 {
+		m.waiting = slices.DeleteFunc(m.waiting, func(w *Sum) bool { return w == s })
+	}
+	return p
 }
 
 // Write appends p to the stream. It never returns an error, and does not retain p.
