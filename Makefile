@@ -39,9 +39,11 @@ nightly: torture
 ptx-write:
 	go generate ./trainer/cuda/kernels
 
-# What the driver of a stage does alone, for 10,000,000 blocks and 100,000 shards.
+# What plan --machines predicts, compared with drivers and a simulated store: 1,000 to 100,000 shards.
 bench-scale:
-	go run ./internal/dev/bench/scale
+	@for n in 1000 3000 10000 30000 100000; do echo "$$n shards"; \
+		go run ./internal/dev/bench/scale -shards $$n -blocks $$((100*n)) -files $$((n/4)) || exit 1; done
+	PRETEXT_FULL=1 go test ./pipeline -count=1 -timeout 30m -run PlansPredictTheReplay -v
 
 # Every fuzz target for FUZZTIME, on one processor each. The seeds and all earlier
 # findings run with the tests. FUZZBELOW=extract takes a part.

@@ -2,16 +2,30 @@ package pipeline
 
 import (
 	"context"
+	"sync"
 
 	"pretext/internal/store"
 )
 
 type folder = store.Folder
 
-// A countedFolder counts the files that are open, and the most at once.
+// openFiles counts the files that are open, and the most at once.
+type openFiles struct {
+	mu         sync.Mutex
+	open, most int
+}
+
+func (o *openFiles) add(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open += n
+	o.most = max(o.most, o.open)
+}
+
+// A countedFolder counts its open files.
 type countedFolder struct {
 	folder
-	open, most *int
+	files *openFiles
 }
 
 func (c countedFolder) Open(ctx context.Context, name string) (store.File, error) {
@@ -19,17 +33,16 @@ func (c countedFolder) Open(ctx context.Context, name string) (store.File, error
 	if err != nil {
 		return nil, err
 	}
-	*c.open++
-	*c.most = max(*c.most, *c.open)
-	return &countedFile{f, c.open}, nil
+	c.files.add(1)
+	return &countedFile{f, c.files}, nil
 }
 
 type countedFile struct {
 	store.File
-	open *int
+	files *openFiles
 }
 
 func (f *countedFile) Close() error {
-	*f.open--
+	f.files.add(-1)
 	return f.File.Close()
 }

@@ -23,7 +23,7 @@ import (
 
 // extractAlgorithm is the version of the extract stage. It is raised if the same sources
 // would result in different documents.
-const extractAlgorithm = 14
+const extractAlgorithm = 15
 
 // The kinds of sources.
 const (

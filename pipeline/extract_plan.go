@@ -7,7 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"pretext/extract/books"
 	"pretext/extract/wiki"
@@ -168,6 +171,10 @@ func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path strin
 	return nil
 }
 
+// booksAtOnce is the number of books whose ends are read concurrently: in an object store
+// each takes some hundredths of a second, and a folder may have a million.
+const booksAtOnce = 32
+
 // booksInput returns the input for a file or directory of books. A directory is
 // identified by the hash of its listing, which has one line "path TAB bytes TAB hash" per
 // file to read.
@@ -175,22 +182,28 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 	if len(tasks[0].Files) == 0 {
 		return sharding.SourceInput(ctx, path)
 	}
+	var names []books.Name
+	for _, t := range tasks {
+		names = append(names, t.Files...)
+	}
+	names = slices.Compact(names) // several tasks read row groups of the same file
+	inputs := make([]sharding.Input, len(names))
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(booksAtOnce)
+	for i, name := range names {
+		g.Go(func() (err error) {
+			inputs[i], err = sharding.SourceInput(within, store.Join(path, string(name)))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return sharding.Input{}, cmp.Or(ctx.Err(), err)
+	}
 	listing := sha256.New()
 	total := int64(0)
-	last := books.Name("")
-	for _, t := range tasks {
-		for _, name := range t.Files {
-			if name == last { // several tasks read row groups of the same file
-				continue
-			}
-			last = name
-			in, err := sharding.SourceInput(ctx, store.Join(path, string(name)))
-			if err != nil {
-				return sharding.Input{}, err
-			}
-			fmt.Fprintf(listing, "%s\t%d\t%s\n", name, in.Bytes, in.SHA256)
-			total += in.Bytes
-		}
+	for i, in := range inputs {
+		fmt.Fprintf(listing, "%s\t%d\t%s\n", names[i], in.Bytes, in.SHA256)
+		total += in.Bytes
 	}
 	return sharding.Input{Name: store.Base(path), Bytes: total, SHA256: hex.EncodeToString(listing.Sum(nil))}, nil
 }

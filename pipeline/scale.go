@@ -83,7 +83,7 @@ func (m Machines) fixed(stages []scaleStage, n int) PlannedScale {
 		row.Disk = max(row.Disk, int64(s.Scratch*float64(min(m.Cores, s.Tasks))))
 		if n > 1 { // a single machine uses its local disk as storage
 			row.Network += int64((s.Read + s.Written) * tasks / float64(min(n, s.Tasks)))
-			row.Requests += int64(s.requests()*tasks) + stageRequests + int64(tasks/listedNames)
+			row.Requests += int64(s.requests()*tasks+s.Driver) + stageRequests + listings*int64(s.Files*tasks/listedNames) + workerRequests*int64(min(n, s.Tasks))
 		}
 	}
 	return row
@@ -105,11 +105,20 @@ func (s *simulation) run(stages []scaleStage) {
 	for _, st := range stages {
 		serial := st.Serial
 		if s.n > 1 {
-			serial += clusterJob
+			serial += clusterJob + s.waits(st)*s.request()
 		}
 		s.now, s.serial = s.now+serial, s.serial+serial
 		s.tasks(st)
 	}
+}
+
+// request returns the mean duration of a request.
+func (m Machines) request() float64 { return m.Latency * math.Exp(latencySpread*latencySpread/2) }
+
+// waits returns the number of requests of the driver of a stage for which it waits one after
+// the other.
+func (m Machines) waits(st scaleStage) float64 {
+	return stageWaits + st.Waits + listings*math.Ceil(st.Files*st.tasks()/listedNames)
 }
 
 // spread returns a random log-normal factor with median 1.
@@ -122,8 +131,13 @@ func (s *simulation) tasks(st scaleStage) {
 	for left > 0 {
 		ends := s.schedule(st, left)
 		end := max(slices.Max(ends), s.longest(st))
-		if limit := st.limit(left); s.n > 1 && s.Latency > 0 && limit > end {
-			if end = limit; !slices.Contains(s.limited, st.Name) {
+		if s.n > 1 {
+			end = max(end, (st.Read+st.Written)*float64(left)/float64(s.Network)/float64(s.n))
+		}
+		// The requests of a second pass at once, so a limit that is nearly met slows nothing down.
+		// The last task whose requests the storage lets pass still has to run.
+		if limit := st.limit(left); s.n > 1 && s.Latency > 0 && limit > 0.8*end && limit+s.seconds(st) > end {
+			if end = limit + s.seconds(st); !slices.Contains(s.limited, st.Name) {
 				s.limited = append(s.limited, st.Name)
 			}
 		}
@@ -154,7 +168,7 @@ func (s *simulation) seconds(st scaleStage) float64 {
 	if s.n == 1 {
 		return st.CPU + bytes/(float64(s.Disk)/cores)
 	}
-	return st.CPU + bytes/(float64(s.Network)/cores) + st.requests()*s.Latency*math.Exp(latencySpread*latencySpread/2)
+	return st.CPU + bytes/min(streamSpeed, float64(s.Network)) + st.requests()*s.request()
 }
 
 // longest returns the least time of a stage, in seconds: that of its largest archive, which
@@ -184,10 +198,10 @@ func (s *simulation) schedule(st scaleStage, tasks int) (ends []float64) {
 	for i := range free {
 		free[i].seconds = speed[i%s.n] // the first tasks start on different machines
 	}
-	usual := s.seconds(st)
+	other := s.seconds(st) - st.CPU // of moving bytes and waiting for requests, which a slow machine does as fast
 	for range tasks {
 		core := &free[0]
-		core.free += usual * core.seconds * s.spread(taskSpread)
+		core.free += st.CPU*core.seconds*s.spread(taskSpread) + other
 		ends = append(ends, core.free)
 		heap.Fix(&free, 0)
 	}

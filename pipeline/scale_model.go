@@ -7,6 +7,7 @@ import (
 	"pretext/extract"
 	"pretext/extract/wiki"
 	"pretext/pipeline/stage"
+	"pretext/sharding"
 )
 
 // Constants of the model for many machines. "Measured" means measured with this program
@@ -44,9 +45,9 @@ const (
 	// assigning the block and writing it to the plan; per task, for passing it through
 	// the runner; per task, for its part of the manifest. Measured by
 	// internal/dev/bench/scale.
-	planCPU     = 2e-6
-	taskCPU     = 0.1e-3
-	manifestCPU = 0.06e-3
+	planCPU     = 1.7e-6
+	taskCPU     = 0.06e-3
+	manifestCPU = 0.05e-3
 	// Seconds of overhead for a job on a Flink cluster: a quarter of an empty run of four
 	// stages, measured by internal/dev/clustertest.
 	clusterJob = 1.5
@@ -55,13 +56,23 @@ const (
 	// after its commits; on a cluster also its plan and the side-car that would prove it.
 	fenceGets   = 1
 	clusterGets = 2
-	// Requests of a stage, whatever its size: claims, lock, plan, manifest, listings. A
-	// listing has a thousand names.
-	stageRequests = 60
+	// Requests of a stage, whatever its size: claims, lock, plan, manifest; and how many of
+	// them follow one another. The driver lists the directory twice when the tasks are
+	// done, a thousand names with a request.
+	stageRequests = 45
+	stageWaits    = 33
+	listings      = 2
 	listedNames   = 1000
-	// Requests for a small source file: the driver and a task read its beginning and the
-	// rest.
-	fileGets = 4
+	// Requests of a worker process: it checks the plan, lists the directory, reads the table
+	// of plans and the vocabulary, and looks at the end what others do.
+	workerRequests = 8
+	// Requests for a small source file: a task reads its beginning and the rest, the driver
+	// its beginning and its end.
+	fileGets = 2
+	// Requests that read the driver's sample of the text: 8 MiB in blocks.
+	sampleGets = 35
+	// Bytes per second of one request to Amazon S3 (its guide of performance: 85 to 90 MB).
+	streamSpeed = 85e6
 	// Requests per second that Amazon S3 promises for each prefix of names: GET and HEAD;
 	// PUT, POST, DELETE and LIST (Amazon S3 User Guide, "Best practices design patterns").
 	// A stage's directory is one prefix.
@@ -80,6 +91,9 @@ type scaleStage struct {
 	Written float64 // bytes written per task
 	Gets    float64 // requests to an object store that read, per task, one after the other
 	Puts    float64 // requests that write
+	Files   float64 // files in the directory, per task
+	Driver  float64 // requests of the driver, besides those of every stage
+	Waits   float64 // those for which the driver waits one after the other
 	Serial  float64 // seconds in a single process, before and after the tasks
 	Memory  int64   // bytes of memory per task
 	Scratch float64 // bytes of unnamed files per task
@@ -105,14 +119,18 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 	blocks := p.blocks()
 	extract := c.scaleExtract(p)
 
+	tables := extract.tasks() // documents files, whose tables a driver reads
+	sample := math.Min(sampleGets, blocks)
+	waits := tables/sharding.TablesAtOnce + sample
 	counts := scaleStage{Name: "vocab", Tasks: 1, Memory: taskMemory}
 	if !c.Run.given() {
 		counts.Tasks = max(1, int(text/countTask))
 		n := float64(counts.Tasks)
 		counts.CPU, counts.Read, counts.Written = text*countCPU/n, documents/n, float64(p.Disk.Vocab)/n
-		each := math.Max(1, extract.tasks()/n)                            // documents files that a task reads
-		counts.Gets = fenceGets + each*(1+readGets(counts.Read/each)) + 1 // and its words are read for the merge
-		counts.Puts = 2                                                   // words, side-car
+		each := math.Max(1, extract.tasks()/n) // documents files that a task reads
+		counts.Gets = fenceGets + each*readGets(counts.Read/each)
+		counts.Puts, counts.Files = 2, 2 // words, side-car
+		counts.Driver, counts.Waits = tables+sample+n*readGets(counts.Written), waits+n/opensAtOnce
 		counts.Serial = blocks*planCPU + n*(taskCPU+manifestCPU) + text*wordsPerTextByte*mergeCPU + trainSeconds
 	}
 
@@ -125,7 +143,8 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 	// A run of neighbouring blocks takes one request. Of two neighbours, one in shards is
 	// in the same shard.
 	examples.Gets = fenceGets + math.Max(1, blocks/shards*(1-1/shards))
-	examples.Puts = filePuts(examples.Written) + 2 // records, index, side-car
+	examples.Puts, examples.Files = filePuts(examples.Written)+2, 3 // records, index, side-car
+	examples.Driver, examples.Waits = tables+sample, waits
 	examples.Serial = blocks*planCPU + shards*(taskCPU+manifestCPU)
 	return []scaleStage{extract, counts, examples}
 }
@@ -152,11 +171,15 @@ func (c PlanConfig) scaleExtract(p *Plan) scaleStage {
 			cpu += text * dumpCPU
 		}
 		gets += files*fenceGets + math.Max(files*readGets(bytes/files), fileGets*float64(s.Files))
+		if s.Files > 1 {
+			stage.Driver += fileGets * float64(s.Files)
+			stage.Waits += fileGets * float64(s.Files) / booksAtOnce
+		}
 		puts += files * (filePuts(text*documents/files) + 3) // documents, rejects, IDs, side-car
 	}
 	n := stage.tasks()
 	stage.CPU, stage.Read, stage.Written = cpu/n, source/n, float64(p.Disk.Documents)/n
-	stage.Gets, stage.Puts = gets/n, puts/n
+	stage.Gets, stage.Puts, stage.Files = gets/n, puts/n, 4
 	stage.Serial = n * (taskCPU + manifestCPU)
 	return stage
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 
+	"golang.org/x/sync/errgroup"
+
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -16,6 +18,10 @@ import (
 
 // mergeAtOnce is the maximum number of word count files that are open at the same time.
 const mergeAtOnce = 256
+
+// opensAtOnce is how many of these are opened concurrently: in an object store each takes some
+// hundredths of a second, and there may be a hundred thousand.
+const opensAtOnce = 32
 
 // A countsMerge merges the word count files of all tasks. If there are too many files, it
 // first merges groups of files to parts of a temporary file, and then merges these parts.
@@ -73,13 +79,27 @@ func (m *countsMerge) each(ctx context.Context, yield func(vocab.WordCount) bool
 
 // group merges the files m.names[first:end].
 func (m *countsMerge) group(ctx context.Context, first, end int, yield func(vocab.WordCount) bool) (err error) {
-	var readers []io.Reader
-	for _, name := range m.names[first:end] {
-		f, err := m.folder.Open(ctx, name)
-		if err != nil {
-			return err
+	files := make([]store.File, end-first)
+	defer func() {
+		for _, f := range files {
+			if f != nil {
+				f.Close()
+			}
 		}
-		defer f.Close()
+	}()
+	var g errgroup.Group
+	g.SetLimit(opensAtOnce)
+	for i, name := range m.names[first:end] {
+		g.Go(func() (err error) {
+			files[i], err = store.OpenAt(ctx, m.folder, name, 0, store.ToEnd)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	var readers []io.Reader
+	for _, f := range files {
 		readers = append(readers, store.NewReader(f, 0))
 	}
 	err = mergeWords(ctx, readers, yield)

@@ -2,13 +2,13 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"path"
 	"slices"
@@ -16,6 +16,7 @@ import (
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
+	"pretext/internal/sumpair"
 	"pretext/pipeline/stage"
 	"pretext/records"
 	"pretext/records/columns"
@@ -52,7 +53,8 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := conversion{worker: w, ctx: ctx, index: index, task: t, table: table, values: sha256.New()}
+	c := conversion{worker: w, ctx: ctx, index: index, task: t, table: table}
+	c.values = newSum(&c.sums)
 	defer c.abort()
 	files, err := c.run()
 	if err != nil {
@@ -68,7 +70,7 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 
 // sideCar returns the side-car of the shard that was written to files.
 func (c *conversion) sideCar(files []columns.File) (car sharding.SideCar, err error) {
-	body := sharding.ConvertBody{Rows: c.Records, ValuesSHA256: hex.EncodeToString(c.values.Sum(nil))}
+	body := sharding.ConvertBody{Rows: c.Records, ValuesSHA256: c.values.hex()}
 	car.Task = c.index
 	for i, f := range files {
 		entry := c.entries[f.Name]
@@ -98,7 +100,8 @@ type conversion struct {
 	open    []*stage.Output
 	entries map[string]sharding.FileEntry // manifest entries of committed files, by name
 	counts  sharding.Counts
-	values  hash.Hash // hash of all payloads in the encoding of package records
+	sums    sumpair.Meeting // of values and of the records file
+	values  *sum            // hash of all payloads in the encoding of package records
 }
 
 func (c *conversion) abort() {
@@ -139,11 +142,11 @@ func (c *conversion) copyShare(folder store.Folder, s share, out columns.Writer)
 		return sharding.Missing(store.Join(folder.String(), s.File), err)
 	}
 	defer in.Close()
-	sum := sha256.New()
+	sum := newSum(&c.sums)
 	if err := c.copy(io.TeeReader(store.NewReader(in, 0), sum), s, out); err != nil {
 		return err
 	}
-	if hex.EncodeToString(sum.Sum(nil)) != s.SHA256 {
+	if sum.hex() != s.SHA256 {
 		return fmt.Errorf("%w: the content of %s differs from the manifest (SHA-256)", sharding.ErrDamaged, s.File)
 	}
 	return nil
@@ -180,13 +183,16 @@ func (w *worker) vocab() (*vocabulary, error) {
 
 // copy writes the examples of a share of a records file to out.
 func (c *conversion) copy(in io.Reader, s share, out columns.Writer) error {
-	var payload, restored []byte
+	var payload, buf, restored []byte
 	takes := s.taker(c.options.Bins)
-	err := c.each(in, s, func(e *records.Example, row []columns.Value) error {
+	err := c.each(in, s, func(e *records.Example, canonical []byte, row []columns.Value) error {
 		if !takes(e) {
 			return nil
 		}
-		payload = e.AppendForm(payload[:0], c.options.Form)
+		if payload = canonical; payload == nil {
+			buf = e.AppendForm(buf[:0], c.options.Form)
+			payload = buf
+		}
 		if c.options.Consumer != "" {
 			// Records of other tools may have masks that labels lose: predictions with
 			// other weights than 0 and 1, or in another order.
@@ -220,7 +226,7 @@ func (c *conversion) totals(folder store.Folder, columnCount int) ([]int64, erro
 	}
 	defer in.Close()
 	totals := make([]int64, columnCount)
-	return totals, c.each(store.NewReader(in, 0), c.shares()[0], func(_ *records.Example, row []columns.Value) error {
+	return totals, c.each(store.NewReader(in, 0), c.shares()[0], func(_ *records.Example, _ []byte, row []columns.Value) error {
 		for i, v := range row {
 			totals[i] += int64(len(v.Ints) + len(v.Floats))
 		}
@@ -228,12 +234,14 @@ func (c *conversion) totals(folder store.Folder, columnCount int) ([]int64, erro
 	})
 }
 
-// each calls do for each example of a records file. It returns an error if the number or
-// the lengths of the records differ from the plan.
-func (c *conversion) each(in io.Reader, s share, do func(e *records.Example, row []columns.Value) error) error {
+// each calls do for each example of a records file. canonical is its payload if that is
+// known to be in the encoding of package records, else nil. each returns an error if the
+// number or the lengths of the records differ from the plan.
+func (c *conversion) each(in io.Reader, s share, do func(e *records.Example, canonical []byte, row []columns.Value) error) error {
 	r := tfrecord.NewReader(in, tfrecord.ReaderOptions{})
 	var example records.Example
 	for n := int64(0); ; n++ {
+		var canonical bool
 		raw, err := r.Next()
 		if err == io.EOF && n != s.Records {
 			return fmt.Errorf("%w: %d records, the manifest says %d", sharding.ErrDamaged, n, s.Records)
@@ -242,7 +250,8 @@ func (c *conversion) each(in io.Reader, s share, do func(e *records.Example, row
 			return nil
 		}
 		if err == nil {
-			err = errors.Join(example.DecodeForm(c.options.Form, raw), c.ctx.Err())
+			canonical, err = example.DecodeCanonical(c.options.Form, raw)
+			err = cmp.Or(err, c.ctx.Err())
 		}
 		if err != nil {
 			return fmt.Errorf("record %d: %w", n, err)
@@ -255,7 +264,10 @@ func (c *conversion) each(in io.Reader, s share, do func(e *records.Example, row
 		if n == s.Records || err != nil {
 			return fmt.Errorf("%w: record %d: its lengths or their number differ from the manifest", sharding.ErrDamaged, n)
 		}
-		if err := do(&example, row); err != nil {
+		if !canonical {
+			raw = nil
+		}
+		if err := do(&example, raw, row); err != nil {
 			return err
 		}
 	}

@@ -149,6 +149,11 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 		if err := sweep(folder); err != nil {
 			return nil, err
 		}
+		if r.name() == Flink { // of a job that was killed
+			if err := spec.removeClaims(ctx); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if c.fresh, err = isFresh(ctx, folder); err != nil {
 		return nil, err

@@ -29,6 +29,9 @@ import (
 //     Only one of them can create it. A claim whose task makes no progress is followed by
 //     a second claim, and so on.
 //
+// With many workers a look at a large directory is many requests. So only some of the
+// helpers look at a time, and the first that finds all tasks done leaves a mark for the others.
+//
 // A worker needs no claim for the tasks assigned to it, so they take no more requests than
 // without helpers. A helper may therefore run a task that its worker has in hand. As long
 // as more tasks are open than workers can have in hand, most of those that it takes are
@@ -276,6 +279,7 @@ type helper struct {
 	begun  time.Time
 	claims map[int]claim
 	mine   map[int]bool // tasks that this helper is running
+	marks  bool         // it marks the end of the tasks for other helpers
 }
 
 // A claim is the latest claim of a task.
@@ -309,7 +313,8 @@ func (s Spec) removeClaims(ctx context.Context) error {
 
 // newHelper returns a helper that knows all open tasks. It reads the plans in order, as
 // far as the stage needs them for the names.
-func newHelper(ctx context.Context, folder store.Folder, h *hands, namer sideCarNamer, slots int) (*helper, error) {
+func newHelper(ctx context.Context, folder store.Folder, h *hands, namer sideCarNamer, limits Limits) (*helper, error) {
+	peers, slots := limits.Peers, limits.Peers*max(1, limits.Workers)
 	have, err := names(ctx, folder)
 	if err != nil {
 		return nil, err
@@ -322,7 +327,8 @@ func newHelper(ctx context.Context, folder store.Folder, h *hands, namer sideCar
 	if err := plans.Load(); err != nil {
 		return nil, err
 	}
-	helper := &helper{folder: folder, hands: h, slots: slots, open: map[int][]string{}, begun: time.Now(), claims: map[int]claim{}, mine: map[int]bool{}}
+	helper := &helper{folder: folder, hands: h, slots: slots, open: map[int][]string{}, begun: time.Now(), claims: map[int]claim{}, mine: map[int]bool{},
+		marks: peers > lookers && !have[sharding.ManifestName]}
 	sequential := false
 	for task := range plans.Len() {
 		cars, err := namer.SideCars(task, func(to any) error {
@@ -343,31 +349,25 @@ func newHelper(ctx context.Context, folder store.Folder, h *hands, namer sideCar
 			helper.open[task] = cars
 		}
 	}
-	return helper, helper.refresh(ctx)
+	return helper, helper.learn(ctx)
 }
 
-// refresh removes the tasks that are done now, and learns the claims of other helpers.
-func (h *helper) refresh(ctx context.Context) error {
-	have, err := names(ctx, h.folder)
-	if err != nil {
-		return err
-	}
-	for task, cars := range h.open {
-		if contains(have, cars) {
-			delete(h.open, task)
+// refresh removes the tasks that are done now, if this helper looks, and learns the claims of
+// other helpers.
+func (h *helper) refresh(ctx context.Context, look bool) error {
+	if look {
+		have, err := names(ctx, h.folder)
+		if err != nil {
+			return err
+		}
+		h.marks = h.marks && !have[sharding.ManifestName]
+		for task, cars := range h.open {
+			if contains(have, cars) {
+				delete(h.open, task)
+			}
 		}
 	}
-	if len(h.open) == 0 {
-		return nil
-	}
-	claims, err := names(ctx, h.folder.Folder(sharding.PlanFolder))
-	for name := range claims {
-		task, number, ok := parseClaim(name)
-		if old, known := h.claims[task]; ok && (!known || old.number < number) {
-			h.claims[task] = claim{number, time.Now()}
-		}
-	}
-	return err
+	return h.learn(ctx)
 }
 
 // next returns a task to claim and the number of the claim; ok is false if there is none
@@ -424,7 +424,10 @@ func (fn *taskFn) help(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHelper(ctx, folder, &j.hands, namer, fn.Limits.Peers*max(1, fn.Limits.Workers))
+	if done, err := fn.waitToLook(ctx, folder); err != nil || done {
+		return err
+	}
+	h, err := newHelper(ctx, folder, &j.hands, namer, fn.Limits)
 	if err != nil {
 		return err
 	}
@@ -462,7 +465,7 @@ func (fn *taskFn) help(ctx context.Context) error {
 		if time.Since(looked) < helpTimes.tick {
 			continue
 		}
-		if err := h.refresh(ctx); err != nil {
+		if err := h.refresh(ctx, looks(fn.Limits.Peers)); err != nil {
 			return err
 		}
 		looked = time.Now()

@@ -22,13 +22,17 @@ type Output struct {
 	others func() bool // reports whether other tasks are running
 	spare  []byte      // the buffer that was passed to Exchange last, if it was shared; nil before
 
-	pending []byte // data of Write that are not yet in the file; nil before the first
-	shared  []byte // the buffer that was pending before, and that sum may still read; nil before
-	failed  error  // the first error of writing, after which nothing is written
+	pending []byte   // data of Write that are not yet in the file; nil before the first
+	shared  [][]byte // the buffers that were pending before, oldest first; sum may still read them
+	failed  error    // the first error of writing, after which nothing is written
 }
 
 // pendingBytes is the capacity of the buffers of [Output.Write]. Larger pieces bypass them.
 const pendingBytes = 64 << 10
+
+// sharedAhead is the number of buffers of [Output.Write] whose sums may wait for another
+// task. With more than one, a task that is ahead need not add its own alone.
+const sharedAhead = 3
 
 // Create creates a file. [Env.Commit] makes the file visible; [Output.Abort] discards it.
 func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
@@ -85,10 +89,15 @@ func (o *Output) flush() error {
 		o.pending = full[:0]
 		return o.pass(full)
 	}
-	if o.shared == nil {
-		o.shared = make([]byte, 0, cap(full))
+	var free []byte
+	if len(o.shared) < sharedAhead {
+		free = make([]byte, 0, cap(full))
+	} else {
+		o.sum.Limit(sharedAhead - 1) // the oldest buffer is in the sum
+		free = o.shared[0][:0]
+		o.shared = append(o.shared[:0], o.shared[1:]...)
 	}
-	o.pending, o.shared = o.shared[:0], full
+	o.pending, o.shared = free, append(o.shared, full)
 	return o.passShared(full)
 }
 
@@ -98,7 +107,7 @@ func (o *Output) pass(p []byte) error {
 	return o.failed
 }
 
-// passShared is pass, but p must not change before the sum is used again.
+// passShared is pass, but p must not change before it is in the sum.
 func (o *Output) passShared(p []byte) error {
 	o.sum.Share(o.put(p))
 	return o.failed
@@ -141,6 +150,7 @@ func (o *Output) Exchange(full []byte) (empty []byte, err error) {
 
 // share appends full to the file at once, and lets the sum wait for that of another task.
 func (o *Output) share(full []byte) (empty []byte, err error) {
+	o.sum.Settle() // spare is in the sum
 	err = o.passShared(full)
 	if empty = o.spare; empty == nil {
 		empty = make([]byte, 0, cap(full))

@@ -12,7 +12,7 @@ import (
 // a stage's time is serial (plan and manifest). With any number of workers, a stage takes
 // at least as long as its longest task.
 type TaskTimes struct {
-	Count          int     `json:"count"` // number of tasks, without those finished by an earlier run
+	Count          int     `json:"count"` // number of tasks, with those that an earlier run has finished
 	Seconds        float64 `json:"seconds"`
 	LongestSeconds float64 `json:"longest_seconds"`
 	// CPU time, with one worker. With more workers, which share the process, it is 0.

@@ -87,12 +87,17 @@ func (s *countedStore) count(t *testing.T, args ...string) (requests int, took t
 // manyShards are numbers of shards to count requests with.
 func manyShards(t *testing.T) []int {
 	full := torture.Full()
-	t.Setenv("PRETEXT_FULL", "") // restores it
-	os.Unsetenv("PRETEXT_FULL")  // commands take it for a setting
+	noSetting(t)
 	if full {
 		return []int{8, 64, 256, 10_000}
 	}
 	return []int{8, 64, 256, 700} // 2,107 files: several pages of a listing
+}
+
+// noSetting unsets what asks for the full tests, since commands take it for a setting.
+func noSetting(t *testing.T) {
+	t.Setenv("PRETEXT_FULL", "") // restores it
+	os.Unsetenv("PRETEXT_FULL")
 }
 
 // listed returns the number of requests that list a folder of shards, one for each page.
@@ -165,6 +170,7 @@ func (s *countedStore) waits(t *testing.T, args ...string) (requests int, took t
 // The requests of head do not depend on the number of shards, and it waits at most half a
 // second for a store that answers after 30 ms.
 func TestHeadOfManyShardsIsQuick(t *testing.T) {
+	noSetting(t)
 	for _, c := range []struct{ shards, listed int }{{64, 0}, {1000, 0}, {8, 100_000}} {
 		s, location := newCountedStore(t)
 		if err := tinydata.Shards(t.Context(), location+"/run/shards", c.shards); err != nil {

@@ -46,7 +46,8 @@ func drive(ctx context.Context, c config, documents string) error {
 	lap.end("read manifest")
 	lap.total()
 	predicted := pipeline.DriverMemory(int64(c.blocks), c.shards)
-	fmt.Printf("plan says %d MB, %.2f times the peak\n", predicted/1e6, float64(predicted)/float64(usage.PeakMemory()))
+	ratio := float64(predicted) / float64(usage.PeakMemory())
+	fmt.Printf("plan says %d MB, %.2f times the peak\n", predicted/1e6, ratio)
 	info, err := os.Stat(filepath.Join(out, sharding.ManifestName))
 	if err != nil {
 		return err
@@ -56,6 +57,9 @@ func drive(ctx context.Context, c config, documents string) error {
 		return err
 	}
 	fmt.Printf("%d records in %d files; manifest.json %d MB, plan %d MB\n", sharding.Records.Of(m.Counts), 3*c.shards, info.Size()/1e6, tasks.Size()/1e6)
+	if ratio < 0.8 || ratio > 1.2 {
+		return fmt.Errorf("the memory that plan predicts is %.2f times the peak, want within a fifth", ratio)
+	}
 	return nil
 }
 
