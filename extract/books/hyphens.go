@@ -26,21 +26,61 @@ func findHyphens(lines []byte) hyphens {
 	if len(h) == 0 {
 		return nil
 	}
+	lengths := h.lengths()
 	for len(lines) > 0 {
 		var v lineView
 		v, lines = nextView(lines)
 		for word := range bytes.FieldsFuncSeq(v.bytes, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) }) {
-			word = bytes.ToLower(word)
-			if n, ok := h[string(word)]; ok {
-				h[string(word)] = n + 1
-			} else if joined := bytes.ReplaceAll(word, []byte("-"), nil); len(joined) < len(word) {
-				if n, ok := h[string(joined)]; ok && len(joined) == len(word)-1 {
-					h[string(joined)] = n - 1
-				}
+			if lengths.may(word) {
+				h.count(bytes.ToLower(word))
 			}
 		}
 	}
 	return h
+}
+
+// count counts an occurrence of a word in lower case.
+func (h hyphens) count(word []byte) {
+	if n, ok := h[string(word)]; ok {
+		h[string(word)] = n + 1
+	} else if bytes.Count(word, []byte("-")) == 1 {
+		joined := bytes.Replace(word, []byte("-"), nil, 1)
+		if n, ok := h[string(joined)]; ok {
+			h[string(joined)] = n - 1
+		}
+	}
+}
+
+// wordLengths has, for each first byte of words, a bit for each of their lengths. Few words of
+// a book are divided somewhere, so most words need not be looked up.
+type wordLengths [utf8.RuneSelf]uint64
+
+// lengths returns the lengths of the words of h that begin with an ASCII character.
+func (h hyphens) lengths() *wordLengths {
+	l := new(wordLengths)
+	for word := range h {
+		if word != "" && word[0] < utf8.RuneSelf {
+			l[word[0]] |= 1 << min(len(word), 63)
+		}
+	}
+	return l
+}
+
+// may reports whether h may have a word, in lower case, as it is or without a hyphen.
+func (l *wordLengths) may(word []byte) bool {
+	n := len(word)
+	for _, c := range word {
+		if c == '-' {
+			n--
+		} else if c >= utf8.RuneSelf {
+			return true // in lower case it may have another length
+		}
+	}
+	first := word[0]
+	if 'A' <= first && first <= 'Z' {
+		first += 'a' - 'A'
+	}
+	return first == '-' || l[first]>>min(n, 63)&1 != 0
 }
 
 // divided reports whether the hyphen at the end of the line prev divides a word that

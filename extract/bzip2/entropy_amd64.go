@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // bestLevel is the best level that this processor has the instructions for.
 var bestLevel = func() level {
 	switch {
-	case cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasMOVBE:
+	case cpu.X86.HasAVX512 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI && cpu.X86.HasBMI1 && cpu.X86.HasBMI2 && cpu.X86.HasMOVBE:
 		return level64
 	case cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2:
 		return level16

@@ -170,9 +170,10 @@ func (w *SpoolWriter) Close(r *Reader, end SpoolEnd) {
 	if w.failed {
 		return
 	}
-	w.r.owned, w.r.footers, w.r.end = r.split.owned, r.split.footers, end
+	done := w.r // the spool must not keep the writer, which has buffers of megabytes
+	done.owned, done.footers, done.end = r.split.owned, r.split.footers, end
 	w.spool.mu.Lock()
-	w.spool.ranges[w.key] = &w.r
+	w.spool.ranges[w.key] = &done
 	w.spool.mu.Unlock()
 }
 

@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"pretext/extract"
 	"pretext/extract/bzip2"
@@ -164,6 +166,24 @@ func TestAChangedSpoolIsAnError(t *testing.T) {
 
 // A spool frees all of its file while it is read, and each part once; a range that
 // was read is decoded from the dump if a task begins again.
+// A spool of a large dump has thousands of ranges. It must not keep the buffers of those
+// that wrote them.
+func TestASpoolKeepsNoWriter(t *testing.T) {
+	s := NewSpool(temp(t), true)
+	kept := func() weak.Pointer[SpoolWriter] {
+		w := s.Create("x", DefaultOptions())
+		w.Close(&Reader{split: &splitter{}}, SpoolEnd{})
+		return weak.Make(w)
+	}()
+	runtime.GC()
+	if kept.Value() != nil {
+		t.Error("the spool keeps the writer of a range")
+	}
+	if s.Open("x", nil) == nil {
+		t.Error("the range is not in the spool")
+	}
+}
+
 func TestASpoolIsFreedWhileItIsRead(t *testing.T) {
 	d := openDump(t, realdata.Path(t, "wiki/elwikivoyage-medium-pages-articles.xml.bz2"))
 	f := &discarded{wiped: temp(t)}

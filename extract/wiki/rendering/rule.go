@@ -89,7 +89,7 @@ const (
 	OpExample                // {{ux}} of Wiktionary: an example in argument n and its translation in n + 1, with the text or a line break between them
 	OpQuotation              // {{quote-book}} of Wiktionary: a source, then the passage in argument n, or named
 	OpTranslated             // {{t}} of Wiktionary: the word in argument n with the genders after it
-	OpSentence               // the text with arguments in it: {1}, {name}, {1:language}, {1:ordinal}, {title}, and parts in brackets that need theirs
+	OpSentence               // the text with arguments in it: {1}, {name}, {1:language}, {1:Language}, {1:label}, {1:ordinal}, {title}, and parts in brackets that need theirs
 	OpReference              // {{Ref-Duden}} of Wiktionary: the last of arguments n and n + 1, else the title of the page, between the two halves of the text
 	OpWikitext               // the text as wikitext, with {{{1}}} and {{{name}}} for the arguments; n = 1: it shows nothing for some arguments, which is no loss
 	OpVariable               // a variable of MediaWiki: function n; files cannot use it

@@ -299,7 +299,14 @@ func (t *Table) ForeignLabel(code []byte) string {
 		return label
 	}
 	base, _, _ := strings.Cut(string(code), "-")
-	return t.texts[Foreign][base]
+	if label := t.texts[Foreign][base]; label != "" || len(base) != 3 {
+		return label
+	}
+	b, err := language.ParseBase(base) // "deu" is the language with the code "de"
+	if err != nil {
+		return ""
+	}
+	return t.texts[Foreign][b.String()]
 }
 
 // CountryName returns the name of a country in the wiki's language; "" if it is

@@ -34,6 +34,11 @@ func TestInvocationsOfDictionaries(t *testing.T) {
 			t.Errorf("%s: %s: %d uses are unconfirmed, %d holes", c.Wiki, c.Wikitext, s.PageUses(fromUnconfirmed), s.PageHoles())
 		}
 	}
+	for _, wiki := range []string{"eswiktionary", "frwiktionary", "itwiktionary", "nlwiktionary", "plwiktionary", "ptwiktionary", "ruwiktionary"} {
+		if total[wiki] < 7 {
+			t.Errorf("invocations: %v, want 7 of %s", total, wiki)
+		}
+	}
 	if total["enwiktionary"] < 150 || total["dewiktionary"] < 50 {
 		t.Errorf("invocations: %v, want 150 of enwiktionary and 50 of dewiktionary", total)
 	}

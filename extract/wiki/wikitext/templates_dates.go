@@ -111,7 +111,11 @@ func opAge(c call) {
 // first: {{OldStyleDate|6 июня|1799|26 мая}} is "26 мая [6 июня] 1799", and with "25 мая" and
 // "6" one month is enough, "6 [25] мая 1799".
 func opOldStyle(c call) {
-	if c.rule.N == 1 && !c.arg(3).empty() {
+	switch {
+	case !c.arg(4).empty():
+		oldStyleParts(&c)
+		return
+	case c.rule.N == 1 && !c.arg(3).empty():
 		oldStyleFirst(&c)
 		return
 	}
@@ -125,17 +129,61 @@ func opOldStyle(c call) {
 	c.affixed(" ", c.arg(2), "")
 }
 
-// oldStyleFirst renders an old-style date before the new one.
+// oldStyleFirst renders an old-style date before the new one. A month that they share is
+// shown once: "12 [25] января 1900".
 func oldStyleFirst(c *call) {
-	fresh, old := c.arg(1), c.arg(3)
-	rest := span{}
-	if k := bytes.IndexByte(c.bytes(fresh), ' '); k > 0 && isDigits(c.bytes(old)) {
-		fresh, rest = span{fresh.start, fresh.start + k}, span{fresh.start + k + 1, fresh.end}
+	fresh, month := cutDay(c, c.arg(1))
+	old, oldMonth := cutDay(c, c.arg(3))
+	if !isDigits(c.bytes(old)) {
+		fresh, month, old, oldMonth = c.arg(1), span{}, c.arg(3), span{}
 	}
-	c.put(old)
-	c.affixed(c.wiki.label("old-style"), fresh, c.wiki.label("old-style-end"))
-	c.affixed(" ", rest, "")
-	c.affixed(" ", c.arg(2), "")
+	bothStyles(c, [3]span{fresh, month, c.arg(2)}, [3]span{old, oldMonth})
+}
+
+// oldStyleParts renders the form that the Russian Wikipedia has now, and its Module:Calendar
+// reads: day, month and year of the new date, then those of the old one. The month and the
+// year of the old date may be missing, and the month of the new one may stand with its day.
+func oldStyleParts(c *call) {
+	fresh := [3]span{c.arg(1), c.arg(2), c.arg(3)}
+	if fresh[1].empty() {
+		fresh[0], fresh[1] = cutDay(c, fresh[0])
+	}
+	old := [3]span{c.arg(4), c.arg(5), c.arg(6)}
+	if old[1].empty() {
+		old[0], old[1] = cutDay(c, old[0])
+	}
+	bothStyles(c, fresh, old)
+}
+
+// bothStyles renders the day, month and year of an old-style date, and of the new one in
+// brackets. What both share stands once, after them.
+func bothStyles(c *call, fresh, old [3]span) {
+	same := func(i int) bool { return old[i].empty() || bytes.Equal(c.bytes(old[i]), c.bytes(fresh[i])) }
+	shared := 3 // the parts from here on are shared
+	for shared > 1 && same(shared-1) {
+		shared--
+	}
+	c.put(old[0])
+	for _, part := range old[1:shared] {
+		c.affixed(" ", part, "")
+	}
+	c.str(c.wiki.label("old-style"))
+	c.put(fresh[0])
+	for _, part := range fresh[1:shared] {
+		c.affixed(" ", part, "")
+	}
+	c.str(c.wiki.label("old-style-end"))
+	for _, part := range fresh[shared:] {
+		c.affixed(" ", part, "")
+	}
+}
+
+// cutDay cuts a date after its day: "25 января".
+func cutDay(c *call, date span) (day, month span) {
+	if k := bytes.IndexByte(c.bytes(date), ' '); k > 0 && isDigits(c.bytes(date)[:k]) {
+		return span{date.start, date.start + k}, span{date.start + k + 1, date.end}
+	}
+	return date, span{}
 }
 
 // localDate renders a date as is usual in the wiki's language: "11. September 2001",

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // opExample renders an example in argument c.rule.N, or after a language, with its transliteration and translation:
@@ -153,8 +155,8 @@ func opTranslated(c call) {
 }
 
 // opSentence renders the rule's text, in which {2} stands for argument 2, {2:language} for the
-// language whose code it is, {2:ordinal} for its ordinal number in words, and {title} for the
-// title of the page. A part in brackets is left out if one of its arguments is empty.
+// language whose code it is, {2:Language} for the same with a capital, {2:label} for what the wiki
+// writes before words in it, {2:ordinal} for its ordinal number in words, and {title} for the title of the page. A part in brackets is left out if one of its arguments is empty.
 func opSentence(c call) {
 	s := sentence{&c}
 	for text := c.rule.Text; text != ""; {
@@ -227,9 +229,19 @@ func (s sentence) write(part string) {
 		switch _, form, _ := strings.Cut(name, ":"); {
 		case name == "title":
 			s.str(s.wiki.page.Title)
-		case form == "language":
-			if shown := s.wiki.table.LanguageName(s.bytes(p)); shown != "" {
+		case form == "language" || form == "Language":
+			if shown := s.wiki.table.LanguageName(bytes.ToLower(s.bytes(p))); shown != "" {
+				if form == "Language" {
+					first, n := utf8.DecodeRuneInString(shown)
+					shown = string(unicode.ToUpper(first)) + shown[n:]
+				}
 				s.str(shown)
+			} else if !p.empty() {
+				s.hole(s.given)
+			}
+		case form == "label":
+			if label := strings.TrimSpace(s.wiki.table.ForeignLabel(bytes.ToLower(s.bytes(p)))); label != "" {
+				s.str(label)
 			} else if !p.empty() {
 				s.hole(s.given)
 			}

@@ -77,13 +77,22 @@ func fold(scratch *[]byte, b []byte) []byte {
 			if r == utf8.RuneError && n == 1 {
 				out = append(out, c)
 			} else {
-				out = utf8.AppendRune(out, unicode.ToLower(r))
+				out = utf8.AppendRune(out, toLower(r))
 			}
 			i += n
 		}
 	}
 	*scratch = out
 	return out
+}
+
+// toLower is unicode.ToLower. Between the letters that have small forms lie whole scripts
+// that have none, whose text is not searched for in Unicode's table.
+func toLower(r rune) rune {
+	if 0x590 <= r && r < 0x10a0 || 0x2e80 <= r && r < 0xa640 || 0xabc0 <= r && r < 0xff21 {
+		return r
+	}
+	return unicode.ToLower(r)
 }
 
 // switchAt returns the length of the behaviour switch, such as __NOTOC__, at the start

@@ -1,6 +1,9 @@
 package wikitext
 
-import "testing"
+import (
+	"testing"
+	"unicode"
+)
 
 func TestRedirectsOfAllLanguages(t *testing.T) {
 	tests := []struct {
@@ -81,6 +84,15 @@ func TestNamespacesOfAllLanguages(t *testing.T) {
 	for target, want := range tests {
 		if got := namespaceOf([]byte(target), &scratch); got != want {
 			t.Errorf("%q: got %v, want %v", target, got, want)
+		}
+	}
+}
+
+// The scripts that toLower leaves out have no small letters.
+func TestLowerCaseIsUnicodes(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if got, want := toLower(r), unicode.ToLower(r); got != want {
+			t.Fatalf("%U: got %U, want %U", r, got, want)
 		}
 	}
 }

@@ -90,6 +90,7 @@ func library(functions map[string]Native) *Table {
 
 // Register puts functions into a table, in the order of their names.
 func Register(t *Table, functions map[string]Native) {
+	t.reserve(len(functions))
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		t.Set(name, NewFunction(name, functions[name]))
 	}

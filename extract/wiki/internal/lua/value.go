@@ -126,6 +126,13 @@ func (t *Table) Set(key, value Value) (grown int) {
 	return entryBytes
 }
 
+// reserve makes room for n keys in a table without any.
+func (t *Table) reserve(n int) {
+	if t.index == nil {
+		t.index, t.list = make(map[Value]int32, n), make([]entry, 0, n)
+	}
+}
+
 // trim removes the end of the array that has no values.
 func (t *Table) trim() {
 	n := len(t.array)

@@ -159,11 +159,13 @@ func showsError(text string) bool {
 
 // run calls the function and returns its result as text.
 func (v *invocation) run(module, function string) string {
+	name := "Module:" + module
+	chunk := v.chunk(name) // before the environment: a dump without modules calls many
 	seed := fnv.New64a()
 	seed.Write([]byte(v.page.Title))
 	v.env = lua.NewEnv(v.m, seed.Sum64())
 	v.setUp()
-	exports := v.require("Module:" + module)
+	exports := v.load(name, chunk)
 	t, ok := exports.(*lua.Table)
 	if !ok {
 		v.m.Fail(lua.FailError, "module "+module+" does not return a table")
@@ -190,7 +192,11 @@ func (v *invocation) require(name string) lua.Value {
 	if v.loading[name] {
 		v.m.Throw("loop or previous error loading module '%s'", name)
 	}
-	chunk := v.chunk(name)
+	return v.load(name, v.chunk(name))
+}
+
+// load runs the program of a module or library, and returns what require does.
+func (v *invocation) load(name string, chunk *lua.Chunk) lua.Value {
 	v.loading[name] = true
 	var host lua.Value
 	if libraries(name) != "" {
