@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // hasVBMI2 and hasFours report whether this processor has the vector instructions of
 // packVBMI2, and packFours and unpackFours.
 var (
-	hasVBMI2 = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasPOPCNT
+	hasVBMI2 = cpu.X86.HasAVX512 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasPOPCNT
 	hasFours = cpu.X86.HasAVX2 && cpu.X86.HasPOPCNT
 )
 

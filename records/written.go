@@ -5,6 +5,40 @@ import (
 	"math"
 )
 
+// DecodeCanonical is [Example.DecodeForm]. It also reports whether payload is known to be
+// what [Example.AppendForm] writes for e, so that it need not be encoded to compare or hash
+// it. A false canonical says nothing.
+func (e *Example) DecodeCanonical(f Form, payload []byte) (canonical bool, err error) {
+	form, want := f.Lists(), f.wanted()
+	ok, err := e.decodeWritten(form, &want, payload)
+	if !ok {
+		return false, e.decodeFields(form, want, payload)
+	}
+	return err == nil && shortest(payload), err
+}
+
+// shortest reports whether no varint in b is longer than needed: such a varint ends in a
+// byte 0 after a byte with the highest bit. Other data with these bytes are taken for one.
+func shortest(b []byte) bool {
+	const low, high = 0x0101010101010101, 0x8080808080808080
+	before := uint64(0) // the byte before the next word
+	for ; len(b) >= 8; b = b[8:] {
+		word := binary.LittleEndian.Uint64(b)
+		// The difference may mark more than the bytes 0, but only bytes 1 directly after them.
+		if (word-low)&^word&high&(word<<8|before) != 0 {
+			return false
+		}
+		before = word >> 56
+	}
+	for _, v := range b {
+		if v == 0 && before >= 0x80 {
+			return false
+		}
+		before = uint64(v)
+	}
+	return true
+}
+
 // decodeWritten decodes a payload for which written is true; else ok is false.
 func (e *Example) decodeWritten(form []List, want *[len(lists)]bool, payload []byte) (ok bool, err error) {
 	e.clear(want)
@@ -30,7 +64,7 @@ func (e *Example) written(form []List, payload []byte) bool {
 			return false
 		}
 		values, ok := writtenValues(entry, l)
-		if !ok || !e.set(l, values) {
+		if !ok || len(values) == 0 || !e.set(l, values) {
 			return false
 		}
 	}
@@ -91,8 +125,8 @@ func onlyField(message []byte, tag byte) ([]byte, bool) {
 	return value, ok && len(rest) == 0
 }
 
-// cutWritten splits the field with this tag, and a length of at most three bytes, off a
-// message.
+// cutWritten splits the field with this tag, and a length of at most three bytes and not
+// longer than needed, off a message.
 func cutWritten(message []byte, tag byte) (value, rest []byte, ok bool) {
 	if len(message) < 2 || message[0] != tag {
 		return nil, nil, false
@@ -108,6 +142,9 @@ func cutWritten(message []byte, tag byte) (value, rest []byte, ok bool) {
 				return nil, nil, false
 			}
 			n, at = n|int(message[3])<<14, 4
+		}
+		if n>>(7*(at-2)) == 0 {
+			return nil, nil, false
 		}
 	}
 	if n > len(message)-at {

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -25,6 +26,12 @@ func checkWritten(t *testing.T, f Form, payload []byte) bool {
 	if (err == nil) != (plain == nil) || err != nil && err.Error() != plain.Error() {
 		t.Fatalf("%s: %x: got error %v, want %v", f, payload, err, plain)
 	}
+	canonical, _ := new(Example).DecodeCanonical(f, payload)
+	if again := []byte(nil); canonical {
+		if again = got.AppendForm(nil, f); !bytes.Equal(again, payload) {
+			t.Fatalf("%s: %x is called canonical, is written as %x", f, payload, again)
+		}
+	}
 	if err == nil && !cmp.Equal(got, want, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()) {
 		t.Fatalf("%s: %x: got %v, want %v", f, payload, got, want)
 	}
@@ -43,6 +50,41 @@ func TestWrittenPayloadsAreReadAsAnyOthers(t *testing.T) {
 	long := full(512, 76).Append(nil)
 	if !checkWritten(t, Pairs, long) {
 		t.Error("the general reader reads examples of 512 tokens")
+	}
+}
+
+// What AppendForm writes is known to be canonical, whatever the values; a varint, a length
+// or an empty list that is written with more bytes is not.
+func TestWhatIsCanonical(t *testing.T) {
+	for _, f := range forms {
+		if ok, err := new(Example).DecodeCanonical(f, smallOf(f).AppendForm(nil, f)); !ok || err != nil {
+			t.Errorf("%s: not canonical, %v", f, err)
+		}
+	}
+	var e Example
+	e.InputIDs = []int32{5, 0, 1 << 7, 1 << 14, 0, 127, 1 << 21, 1}
+	payload := e.AppendForm(nil, Tokens)
+	if ok, err := e.DecodeCanonical(Tokens, payload); !ok || err != nil {
+		t.Errorf("%x: not canonical, %v", payload, err)
+	}
+	// Two more bytes in each of the five lengths, and the value 5 in three bytes.
+	longer := func(b []byte, at int) []byte { return slices.Insert(slices.Clone(b), at+1, 0x80, 0x00) }
+	for at := range payload {
+		if payload[at] >= 0x80 {
+			continue
+		}
+		changed := longer(payload, at)
+		changed[at] |= 0x80
+		if ok, _ := e.DecodeCanonical(Tokens, changed); ok {
+			t.Errorf("%x: a longer varint at byte %d is called canonical", changed, at)
+		}
+	}
+	for offset := range 20 { // a byte 0 after a high one, wherever it is in a word
+		b := bytes.Repeat([]byte{1}, 32)
+		b[offset], b[offset+1] = 0x80, 0
+		if shortest(b) || !shortest(append(b[:offset:offset], 0, 1, 0x80, 1)) {
+			t.Errorf("offset %d", offset)
+		}
 	}
 }
 

@@ -6,7 +6,7 @@ import "golang.org/x/sys/cpu"
 // follow need, canVBMI whether it has those of followVBMI.
 var (
 	canTrace = cpu.X86.HasAVX2 && cpu.X86.HasBMI1 && cpu.X86.HasBMI2
-	canVBMI  = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
+	canVBMI  = cpu.X86.HasBMI2 && cpu.X86.HasAVX512 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VBMI
 )
 
 // traceSwaps records the swaps limit-1, limit-2, … 1 in t, with random numbers from words.

@@ -6,8 +6,8 @@ import "golang.org/x/sys/cpu"
 // putEights, hasWiden those of widenVector, hasCompress those of putCandidates.
 var (
 	hasEights   = cpu.X86.HasAVX2 && cpu.X86.HasPOPCNT
-	hasWiden    = cpu.X86.HasBMI2 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
-	hasCompress = hasWiden && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasPOPCNT
+	hasWiden    = cpu.X86.HasBMI2 && cpu.X86.HasAVX512 && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
+	hasCompress = hasWiden && cpu.X86.HasAVX512 && cpu.X86.HasAVX512VBMI2 && cpu.X86.HasPOPCNT
 )
 
 // putCandidates writes the indexes of the tokens that are neither a nor b to places and

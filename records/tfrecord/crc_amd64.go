@@ -4,7 +4,7 @@ import "golang.org/x/sys/cpu"
 
 // hasFold reports whether this processor can run foldCRC, hasFold16 whether foldCRC16.
 var (
-	hasFold   = cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasSSE42
+	hasFold   = cpu.X86.HasAVX512 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPCLMULQDQ && cpu.X86.HasSSE42
 	hasFold16 = cpu.X86.HasAVX && cpu.X86.HasPCLMULQDQ && cpu.X86.HasSSE42
 )
 

@@ -81,7 +81,7 @@ var allowed = map[string][]string{
 	// Formats of examples beside TFRecord, a package each, and "formats", their list.
 	"records/columns":           {"internal/failure", "records"},
 	"records/columns/consumers": {"internal/failure", "records/columns", "records/columns/formats", "records/pretrain"},
-	"pipeline/convert":          {"counts", "internal/failure", "records", "records/columns", "records/columns/consumers", "records/columns/formats", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "pipeline/stage", "internal/store"},
+	"pipeline/convert":          {"counts", "internal/failure", "records", "records/columns", "records/columns/consumers", "records/columns/formats", "records/pretrain", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "pipeline/stage", "internal/store", "internal/sumpair"},
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
 	"pipeline": {"counts", "extract/wiki/facts", "internal/failure", "records/columns/consumers", "records/columns/formats", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/definitions", "extract/wiki/wikitext", "extract/books", "extract/parallel", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",

@@ -12,7 +12,7 @@ func hfTrainer() Consumer {
 	return Consumer{
 		Name:    "hf-trainer",
 		About:   "Trainer of Hugging Face transformers, with datasets.load_dataset: pieces for\nDataCollatorForLanguageModeling, mlm and google for default_data_collator",
-		Checked: []string{"transformers 4.48.3", "transformers 4.57.6", "transformers 5.23.0", "datasets 5.2.0"},
+		Checked: []string{"transformers 4.48.3", "transformers 4.57.6", "transformers 5.24.0", "datasets 5.2.0"},
 		Recipes: []string{"pieces", "mlm", "google"},
 		Misread: map[string]string{
 			"tokens":    documents,
