@@ -20,7 +20,7 @@ race -run 'OfFiftyStarts' ./cmd/prepare-data
 race -run 'LastLine|ASignalSavesAndExits' ./cmd/train-bert
 race -run 'RangesMayBeRead|ShortestDefinitions' ./extract/wiki
 race -run 'HelpersDoNotChangeTheBooks|HelpersStopsWhenAsked' ./extract/books
-race -run 'StaleWorker|ACancelledRunGoesOn' ./pipeline
+race -run 'StaleWorker|ACancelledRunGoesOn|WordCountsAre' ./pipeline
 race -run 'CompleteCorpusMayBeShared|CancelledContext' ./records/pretrain
 race -run 'FilesOfAnyone|AddedFiles|EditedDocument' ./sharding/verify
 race -run 'EncodersShare' ./tokenize
