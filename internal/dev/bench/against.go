@@ -57,10 +57,11 @@ func compare(ctx context.Context, o options, dir string, progress io.Writer) (*c
 	turn := []*program{c.Then, c.Now}
 	for round := range o.rounds {
 		for _, p := range turn {
-			fmt.Fprintf(progress, "round %d of %d: %s\n", round+1, o.rounds, p.Binary)
+			fmt.Fprintf(progress, "round %d of %d: %s: ", round+1, o.rounds, p.Binary)
 			if err := p.run(ctx, o, filepath.Join(dir, "run")); err != nil {
 				return nil, err
 			}
+			fmt.Fprintf(progress, "%.2f s of CPU time\n", p.Runs[len(p.Runs)-1].CPUSeconds)
 		}
 		c.Same = sameFiles(c.Then.files, c.Now.files)
 		c.Load = append(c.Load, load())

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +136,51 @@ func TestAFilterKeepsBothWorksOfAPair(t *testing.T) {
 		}
 		if got := strings.Join(names, " "); got != want || (len(pairs) == 1) != strings.Contains(want, "ours") {
 			t.Errorf("%s: got %s and %d pairs, want %s", only, got, len(pairs), want)
+		}
+	}
+}
+
+// A row is written when its work ends, not when all works have ended.
+func TestARowIsWrittenAsItsWorkEnds(t *testing.T) {
+	var out, progress strings.Builder
+	var seen []string // the output when the second work runs, by round
+	works := []*work{
+		{name: "yardstick", of: "XML", run: func(context.Context) (sample, error) { return sample{CPU: time.Second, Bytes: 5e6}, nil }},
+		{name: "a longer name", of: "text", run: func(context.Context) (sample, error) {
+			seen = append(seen, out.String())
+			return sample{CPU: time.Second, Bytes: 10e6}, nil
+		}},
+	}
+	r := &report{Pairs: []pair{{"a / b", "a longer name", "yardstick", 1, &verdict{Text: "same"}}}}
+	if err := r.writeRows(t.Context(), works, 2, &out, &progress); err != nil {
+		t.Fatal(err)
+	}
+	const first, second = "yardstick      5.00  XML   5.00 (5.00–5.00)  1.00 (1.00–1.00)\n", "a longer name  10.0  text  10.0 (10.0–10.0)  2.00 (2.00–2.00)\n"
+	if len(seen) != 2 || strings.Contains(seen[0], "yardstick") || !strings.HasSuffix(seen[1], first) {
+		t.Errorf("when the second work ran: %q", seen)
+	}
+	if got := out.String(); !strings.Contains(got, first+second) || !strings.Contains(got, "≥ 1: kept") || !strings.Contains(got, "load average before and after each round") {
+		t.Errorf("got\n%s", got)
+	}
+	if got := progress.String(); !strings.Contains(got, "round 1 of 2: a longer name: 10.0 MB/s a core\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestOutsideOfACheckoutIsOneClearError(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("PRETEXT_DATA", "")
+	err := run(t.Context(), nil, io.Discard, io.Discard)
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "checkout") {
+		t.Errorf("got %v", err)
+	}
+	all := []string{"-dump", "a", "-books", "b", "-vocab", "c", "-languages", ""}
+	if _, err := parse(all, io.Discard); err != nil {
+		t.Errorf("with all inputs: %v", err)
+	}
+	for i := 0; i < len(all); i += 2 {
+		if _, err := parse(append(slices.Clone(all[:i]), all[i+2:]...), io.Discard); err == nil {
+			t.Errorf("without %s: no error", all[i])
 		}
 	}
 }

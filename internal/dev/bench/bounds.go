@@ -294,19 +294,29 @@ func writeBounds(ctx context.Context, o options, dir string, stdout, progress io
 		ours := now[p.name]
 		works = append(works, ours, work{name: "bound of " + p.name, of: ours.of, bytes: ours.bytes}.inside(p.bound))
 	}
-	rep := report{Machine: describe(), Inputs: inputs(o)}
-	if err := rep.measure(ctx, works, o.rounds, progress); err != nil {
+	rep := report{Machine: describe(), Inputs: inputs(o), Started: time.Now().UTC()}
+	t := table{w: stdout}
+	for _, p := range parts {
+		t.expect(p.name, p.what)
+	}
+	ended := func(i int) error {
+		if i%2 == 0 || o.json {
+			return nil
+		}
+		return t.write(boundRow(parts[i/2], rep.Results[i-1], rep.Results[i]))
+	}
+	if !o.json {
+		fmt.Fprintf(stdout, "\n%s;\ninput: %s\n\n", rep.title(o.rounds), strings.Join(rep.Inputs, ", "))
+		t.write([]string{"part", "bound", "bound, ms", "now, ms", "ratio"})
+	}
+	if err := rep.measure(ctx, works, o.rounds, progress, ended); err != nil {
 		return err
 	}
 	if o.json {
 		return writeJSON(stdout, rep)
 	}
-	fmt.Fprintf(stdout, "\n%s\n\n", rep.heading())
-	rows := [][]string{{"part", "bound", "bound, ms", "now, ms", "ratio"}}
-	for i, p := range parts {
-		rows = append(rows, boundRow(p, rep.Results[2*i], rep.Results[2*i+1]))
-	}
-	return writeTable(stdout, rows)
+	_, err = fmt.Fprintf(stdout, "\n%s\n", rep.loads())
+	return err
 }
 
 // boundRow returns the row of a part. The ratio is taken within each round.

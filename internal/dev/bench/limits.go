@@ -101,25 +101,31 @@ func (l *limits) compute() {
 // writeLimits measures o.rounds runs and writes a row for each.
 func writeLimits(ctx context.Context, o options, dir string, stdout, progress io.Writer) error {
 	var all []*limits
+	t := table{w: stdout}
+	if !o.json {
+		fmt.Fprintf(stdout, "%s; %s; input: %s; flags: %s\n\n", describe(),
+			time.Now().UTC().Format("2006-01-02 15:04 UTC"), strings.Join(inputs(o), ", "), strings.Join(o.runFlags, " "))
+		t.write([]string{"seconds", "whole run", "outside tasks", "µs a record", "infinite workers", "of the whole", "longest tasks"})
+	}
 	for round := range o.rounds {
 		fmt.Fprintf(progress, "round %d of %d: %s with one worker\n", round+1, o.rounds, o.binary)
 		l, err := measureLimits(ctx, o, dir)
 		if err != nil {
 			return err
 		}
-		all = append(all, l)
+		if all = append(all, l); o.json {
+			continue
+		}
+		t.write(l.row("CPU", l.CPU, func(t stage.TaskTimes) (float64, float64) { return t.LongestCPUSeconds, t.LongestChainCPUSeconds }))
+		if err := t.write(l.row("clock", l.Wall, func(t stage.TaskTimes) (float64, float64) { return t.LongestSeconds, t.LongestChainSeconds })); err != nil {
+			return err
+		}
 	}
 	if o.json {
 		return writeJSON(stdout, all)
 	}
-	fmt.Fprintf(stdout, "%s; %s; load average %s; input: %s; flags: %s\n\n", describe(),
-		time.Now().UTC().Format("2006-01-02 15:04 UTC"), load(), strings.Join(inputs(o), ", "), strings.Join(o.runFlags, " "))
-	rows := [][]string{{"seconds", "whole run", "outside tasks", "µs a record", "infinite workers", "of the whole", "longest tasks"}}
-	for _, l := range all {
-		rows = append(rows, l.row("CPU", l.CPU, func(t stage.TaskTimes) (float64, float64) { return t.LongestCPUSeconds, t.LongestChainCPUSeconds }),
-			l.row("clock", l.Wall, func(t stage.TaskTimes) (float64, float64) { return t.LongestSeconds, t.LongestChainSeconds }))
-	}
-	return writeTable(stdout, rows)
+	_, err := fmt.Fprintf(stdout, "\nload average %s\n", load())
+	return err
 }
 
 // row returns a row of the table. longest returns the longest task of a stage, and the

@@ -32,6 +32,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"pretext/internal/dev/realdata"
 )
@@ -98,7 +99,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	rep := report{Machine: describe(), Inputs: inputs(o), Pairs: pairs, peers: o.python != ""}
-	if err := rep.measure(ctx, works, o.rounds, stderr); err != nil {
+	rep.Started = time.Now().UTC()
+	if o.json {
+		err = rep.measure(ctx, works, o.rounds, stderr, func(int) error { return nil })
+	} else {
+		err = rep.writeRows(ctx, works, o.rounds, stdout, stderr)
+	}
+	if err != nil {
 		return err
 	}
 	if o.page != "" {
@@ -109,7 +116,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if o.json {
 		return writeJSON(stdout, rep)
 	}
-	return rep.writeText(stdout)
+	return nil
 }
 
 // list returns the works to measure, and the pairs of works to compare.
@@ -135,13 +142,21 @@ func list(ctx context.Context, o options, dir string) (works []*work, pairs []pa
 	return works, pairs, nil
 }
 
+// Inputs if none are given, below the root of the test data.
+const (
+	smallDump = "wiki/enwiki-small-pages-articles.xml.bz2"
+	someBooks = "books/books-txt.tar.gz"
+	bertVocab = "vocab/bert-base-uncased-vocab.txt"
+)
+
 func parse(args []string, stderr io.Writer) (o options, err error) {
-	data := func(name string) string { return filepath.Join(realdata.Root(), filepath.FromSlash(name)) }
+	root, noRoot := realdata.Find()
+	data := func(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	fs.StringVar(&o.dump, "dump", data("wiki/enwiki-small-pages-articles.xml.bz2"), "MediaWiki dump, .xml.bz2")
-	fs.StringVar(&o.books, "books", data("books/books-txt.tar.gz"), "books: folder, .tar.gz, .zip")
-	fs.StringVar(&o.vocab, "vocab", data("vocab/bert-base-uncased-vocab.txt"), "vocab.txt, uncased")
+	fs.StringVar(&o.dump, "dump", data(smallDump), "MediaWiki dump, .xml.bz2")
+	fs.StringVar(&o.books, "books", data(someBooks), "books: folder, .tar.gz, .zip")
+	fs.StringVar(&o.vocab, "vocab", data(bertVocab), "vocab.txt, uncased")
 	fs.Func("languages", "dump whose text is tokenized beside the English sentences; may be repeated, \"\" for none", func(path string) error {
 		o.languages = append(o.languages, path)
 		return nil
@@ -159,6 +174,9 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	only := fs.String("only", "", "measure only works whose names match this regular expression")
 	if err := fs.Parse(args); err != nil {
 		return o, err
+	}
+	if noRoot != nil && (o.dump == data(smallDump) || o.books == data(someBooks) || o.vocab == data(bertVocab) || o.languages == nil) {
+		return o, fmt.Errorf("no input: %w: run bench in a checkout, or give -dump, -books, -vocab and -languages", noRoot)
 	}
 	if o.languages == nil {
 		for _, name := range languageDumps {

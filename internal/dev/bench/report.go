@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 )
 
 // A report is the result of a run.
@@ -74,19 +74,27 @@ func ratio(of, to *result) spread {
 	return spreadOf(values)
 }
 
+// workHeader is the header of the table of works.
+var workHeader = []string{"work", "MB", "of", "MB/s a core", "× bzip2 -dc", "µs a record", "peak RSS MB"}
+
+// row returns the row of a work.
+func (r *report) row(res *result) []string {
+	s := res.Samples[len(res.Samples)-1]
+	row := []string{res.Name, figure(float64(s.Bytes) / 1e6), res.Of, res.spread(sample.speed).String(), ratio(res, r.Results[0]).String(), "", ""}
+	if s.Records > 0 && (res.Of == "records" || res.Of == rowsOf128) {
+		row[5] = fmt.Sprintf("%v of %d", res.spread(sample.perRecord), s.Records)
+	}
+	if s.PeakRSS > 0 {
+		row[6] = figure(res.spread(func(s sample) float64 { return float64(s.PeakRSS) / 1e6 }).Median)
+	}
+	return row
+}
+
 // rows returns the table of works: a header and rows of cells.
 func (r *report) rows() [][]string {
-	rows := [][]string{{"work", "MB", "of", "MB/s a core", "× bzip2 -dc", "µs a record", "peak RSS MB"}}
+	rows := [][]string{workHeader}
 	for _, res := range r.Results {
-		s := res.Samples[len(res.Samples)-1]
-		row := []string{res.Name, figure(float64(s.Bytes) / 1e6), res.Of, res.spread(sample.speed).String(), ratio(res, r.Results[0]).String(), "", ""}
-		if s.Records > 0 && (res.Of == "records" || res.Of == rowsOf128) {
-			row[5] = fmt.Sprintf("%v of %d", res.spread(sample.perRecord), s.Records)
-		}
-		if s.PeakRSS > 0 {
-			row[6] = figure(res.spread(func(s sample) float64 { return float64(s.PeakRSS) / 1e6 }).Median)
-		}
-		rows = append(rows, row)
+		rows = append(rows, r.row(res))
 	}
 	return rows
 }
@@ -136,29 +144,87 @@ func figure(v float64) string {
 
 // heading returns the heading of the tables.
 func (r *report) heading() string {
-	return fmt.Sprintf("%s; %s UTC, %d rounds: median (least–greatest), by CPU time;\nload average before and after each round %s; input: %s",
-		r.Machine, r.Started.Format("2006-01-02 15:04"), len(r.Results[0].Samples),
-		strings.Join(r.Load, ", "), strings.Join(r.Inputs, ", "))
+	return fmt.Sprintf("%s;\n%s; input: %s", r.title(len(r.Results[0].Samples)), r.loads(), strings.Join(r.Inputs, ", "))
 }
 
-func (r *report) writeText(w io.Writer) error {
-	var b bytes.Buffer
-	fmt.Fprintln(&b, r.heading())
-	for _, rows := range r.tables() {
-		fmt.Fprintln(&b)
-		writeTable(&b, rows)
+// title returns what is known before the first round.
+func (r *report) title(rounds int) string {
+	return fmt.Sprintf("%s; %s UTC, %d rounds: median (least–greatest), by CPU time", r.Machine, r.Started.Format("2006-01-02 15:04"), rounds)
+}
+
+func (r *report) loads() string {
+	return "load average before and after each round " + strings.Join(r.Load, ", ")
+}
+
+// writeRows measures the works and writes the row of each as soon as it is complete, then
+// the comparisons.
+func (r *report) writeRows(ctx context.Context, works []*work, rounds int, stdout, progress io.Writer) error {
+	fmt.Fprintf(stdout, "%s;\ninput: %s\n\n", r.title(rounds), strings.Join(r.Inputs, ", "))
+	t := table{w: stdout}
+	for _, w := range works {
+		t.expect(w.name, anyFigure, w.of, anySpread, anySpread, anySpread+" of 999999")
 	}
-	_, err := w.Write(b.Bytes())
+	err := r.measure(ctx, works, rounds, progress, func(i int) error {
+		if i == 0 {
+			t.write(workHeader)
+		}
+		return t.write(r.row(r.Results[i]))
+	})
+	if err != nil {
+		return err
+	}
+	if len(r.Pairs) > 0 {
+		fmt.Fprintln(stdout)
+		if err := writeTable(stdout, r.pairRows()); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(stdout, "\n%s\n", r.loads())
+	return err
+}
+
+// Cells as wide as those of figures and spreads usually are.
+const (
+	anyFigure = "12.3"
+	anySpread = "12.3 (10.1–14.5)"
+)
+
+// A table writes rows of cells in columns, one by one.
+type table struct {
+	w      io.Writer
+	widths []int // of the columns
+}
+
+// expect makes columns wide enough for the cells of a row.
+func (t *table) expect(cells ...string) {
+	for i, c := range cells {
+		if i == len(t.widths) {
+			t.widths = append(t.widths, 0)
+		}
+		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(c))
+	}
+}
+
+func (t *table) write(cells []string) error {
+	t.expect(cells...)
+	var line strings.Builder
+	for i, c := range cells {
+		fmt.Fprintf(&line, "%-*s  ", t.widths[i], strings.ReplaceAll(c, "**", ""))
+	}
+	_, err := fmt.Fprintln(t.w, strings.TrimRight(line.String(), " "))
 	return err
 }
 
 // writeTable writes rows of cells in columns.
-func writeTable(w io.Writer, rows [][]string) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func writeTable(w io.Writer, rows [][]string) (err error) {
+	t := table{w: w}
 	for _, row := range rows {
-		fmt.Fprintln(tw, strings.ReplaceAll(strings.Join(row, "\t"), "**", ""))
+		t.expect(row...)
 	}
-	return tw.Flush()
+	for _, row := range rows {
+		err = errors.Join(err, t.write(row))
+	}
+	return err
 }
 
 // writeJSON writes a result with every sample.

@@ -38,14 +38,15 @@ func (s seconds) speedup() (medians float64, rounds spread) {
 	return spreadOf(s.One).Median / spreadOf(s.Several).Median, spreadOf(ratios)
 }
 
-// run runs the program once and adds its times.
-func (c *scaling) run(ctx context.Context, o options, out string, workers int) error {
+// run runs the program once and adds its times. It returns the elapsed time.
+func (c *scaling) run(ctx context.Context, o options, out string, workers int) (elapsed time.Duration, err error) {
 	defer os.RemoveAll(out)
 	begun := time.Now()
 	stages, s, err := runInto(ctx, o, out, append(slices.Clone(o.runFlags), "--workers", strconv.Itoa(workers))...)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	elapsed = time.Since(begun)
 	add := func(to seconds, value float64) seconds {
 		if workers == 1 {
 			to.One = append(to.One, value)
@@ -55,11 +56,11 @@ func (c *scaling) run(ctx context.Context, o options, out string, workers int) e
 		return to
 	}
 	c.CPU = add(c.CPU, s.CPU.Seconds())
-	c.Wall[wholeRunName] = add(c.Wall[wholeRunName], time.Since(begun).Seconds())
+	c.Wall[wholeRunName] = add(c.Wall[wholeRunName], elapsed.Seconds())
 	for _, stage := range stages {
 		c.Wall[stage.Stage] = add(c.Wall[stage.Stage], stage.Seconds)
 	}
-	return nil
+	return elapsed, nil
 }
 
 // writeScaling measures how long prepare-data takes with one worker and with o.scaling
@@ -76,10 +77,12 @@ func writeScaling(ctx context.Context, o options, dir string, stdout, progress i
 	turn := []int{1, o.scaling}
 	for round := range o.rounds {
 		for _, workers := range turn {
-			fmt.Fprintf(progress, "round %d of %d: %s --workers %d\n", round+1, o.rounds, o.binary, workers)
-			if err := c.run(ctx, o, filepath.Join(dir, "run"), workers); err != nil {
+			fmt.Fprintf(progress, "round %d of %d: %s --workers %d: ", round+1, o.rounds, o.binary, workers)
+			elapsed, err := c.run(ctx, o, filepath.Join(dir, "run"), workers)
+			if err != nil {
 				return err
 			}
+			fmt.Fprintf(progress, "%.2f s\n", elapsed.Seconds())
 		}
 		c.addRegisters(cmp.Or(o.registers, registersSteps))
 		c.Load = append(c.Load, load())

@@ -35,7 +35,9 @@ func TestOneWorkerAndSeveralRunInTurns(t *testing.T) {
 	}
 	var order []string
 	for line := range strings.Lines(progress.String()) {
-		order = append(order, strings.TrimSpace(line[strings.LastIndex(line, " "):]))
+		_, workers, _ := strings.Cut(line, "--workers ")
+		workers, _, _ = strings.Cut(workers, ":")
+		order = append(order, workers)
 	}
 	if got := strings.Join(order, " "); got != "1 2 2 1" {
 		t.Errorf("workers of the runs: got %s, want 1 2 2 1", got)

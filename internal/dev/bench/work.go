@@ -131,24 +131,31 @@ func decompressor(name string, bytes int64, command ...string) *work {
 	}}
 }
 
-// measure does all works, round by round.
-func (r *report) measure(ctx context.Context, works []*work, rounds int, progress io.Writer) error {
+// measure does all works, round by round. It calls ended with the index of each work whose
+// result is complete, in the last round.
+func (r *report) measure(ctx context.Context, works []*work, rounds int, progress io.Writer, ended func(i int) error) error {
 	for _, w := range works {
 		r.Results = append(r.Results, &result{Name: w.name, Of: w.of})
 	}
-	r.Started = time.Now().UTC()
 	r.Load = append(r.Load, load())
 	for round := range rounds {
 		for i, w := range works {
-			fmt.Fprintf(progress, "round %d of %d: %s\n", round+1, rounds, w.name)
+			fmt.Fprintf(progress, "round %d of %d: %s: ", round+1, rounds, w.name)
 			s, err := w.run(ctx)
 			if err == nil && s.CPU <= 0 {
 				err = errors.New("no CPU time was measured")
 			}
 			if err != nil {
+				fmt.Fprintln(progress)
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
+			fmt.Fprintf(progress, "%s MB/s a core\n", figure(s.speed()))
 			r.Results[i].Samples = append(r.Results[i].Samples, s)
+			if round == rounds-1 {
+				if err := ended(i); err != nil {
+					return err
+				}
+			}
 		}
 		r.Load = append(r.Load, load())
 	}

@@ -10,6 +10,7 @@
 package realdata
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,21 +117,31 @@ func Missing(tb testing.TB, reason string) {
 
 // Root returns the root folder of the test data, which may not exist. It finds the
 // checkout from the folder in which go test runs a package's tests, since the
-// binary does not name its sources when it is built with -trimpath.
+// binary does not name its sources when it is built with -trimpath. Outside of a checkout
+// it panics.
 func Root() string {
-	if dir := os.Getenv("PRETEXT_DATA"); dir != "" {
-		return dir
-	}
-	start, err := os.Getwd()
+	root, err := Find()
 	if err != nil {
 		panic(err)
 	}
+	return root
+}
+
+// Find is Root for programs, which may be started anywhere.
+func Find() (string, error) {
+	if dir := os.Getenv("PRETEXT_DATA"); dir != "" {
+		return dir, nil
+	}
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "..", "shared", "data")
+			return filepath.Join(dir, "..", "shared", "data"), nil
 		}
 		if dir == filepath.Dir(dir) {
-			panic("no go.mod above " + start)
+			return "", fmt.Errorf("PRETEXT_DATA is not set, and no go.mod is above %s", start)
 		}
 	}
 }
