@@ -4,11 +4,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"pretext/cmd/internal/cli"
 	"pretext/cmd/prepare-data/command"
+	"pretext/internal/store"
 	"pretext/internal/store/s3"
 	"pretext/pipeline/stage"
 )
@@ -30,6 +33,7 @@ func start() {
 
 // run runs a command line and returns its exit code.
 func run(ctx context.Context, args []string) int {
+	store.TellWaits(func(text string) { fmt.Fprintf(os.Stderr, "prepare-data: note: %s\n", cli.OneLine(text)) })
 	root := command.NewRoot()
 	root.SetArgs(command.Args(args))
 	return command.Report(os.Stderr, root.ExecuteContext(ctx))

@@ -3,11 +3,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"pretext/cmd/internal/cli"
 	"pretext/cmd/train-bert/command"
+	"pretext/internal/store"
 	"pretext/internal/store/s3"
 )
 
@@ -24,6 +27,7 @@ func start() { s3.Register() }
 
 // run runs a command line and returns its exit code.
 func run(ctx context.Context, args []string) int {
+	store.TellWaits(func(text string) { fmt.Fprintf(os.Stderr, "train-bert: note: %s\n", cli.OneLine(text)) })
 	root := command.NewRoot()
 	root.SetArgs(args)
 	return command.Report(os.Stderr, root.ExecuteContext(ctx))

@@ -145,6 +145,39 @@ type bucket struct {
 // because the workers of a large cluster may all wait for their turn.
 var patience = struct{ first, longest, total, unreached, busy time.Duration }{100 * time.Millisecond, 5 * time.Second, 2 * time.Minute, 5 * time.Second, 30 * time.Minute}
 
+// A request that is still repeated after tellAfter is told of, and again every tellAgain.
+const tellAfter, tellAgain = 15 * time.Second, time.Minute
+
+// waits has the function that hears of requests that are repeated for long.
+var waits struct {
+	sync.Mutex
+	tell func(text string)
+	next time.Time // nothing is told before
+}
+
+// TellWaits makes tell hear, in a line for the user, of requests that have been repeated for
+// some time. It is called once a minute at most, whatever the number of requests.
+func TellWaits(tell func(text string)) {
+	waits.Lock()
+	defer waits.Unlock()
+	waits.tell, waits.next = tell, time.Time{}
+}
+
+// tellWait tells of a request to b that fails with err since a time, and is repeated for total.
+func tellWait(b *bucket, since time.Time, total time.Duration, err error) {
+	now := time.Now()
+	if now.Sub(since) < tellAfter {
+		return
+	}
+	waits.Lock()
+	defer waits.Unlock()
+	if waits.tell == nil || now.Before(waits.next) {
+		return
+	}
+	waits.next = now.Add(tellAgain)
+	waits.tell(fmt.Sprintf("%s: a request has failed for %s and is repeated for %s at most: %v", b.url, now.Sub(since).Round(time.Second), total, err))
+}
+
 // A requestError is the error of a request that failed after all retries.
 type requestError struct {
 	url string
@@ -207,6 +240,7 @@ func (w *wait) next(ctx context.Context, err error) bool {
 		return false
 	}
 	count("retry", 0)
+	tellWait(w.b, w.since, total, err)
 	select {
 	case <-ctx.Done():
 		return false

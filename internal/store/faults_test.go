@@ -77,6 +77,54 @@ func TestABusyStoreIsAskedAgain(t *testing.T) {
 	}
 }
 
+// A wait of many minutes is not a silent one, and not one of a thousand lines.
+func TestALongWaitIsToldOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var told []string
+		store.TellWaits(func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, text)
+		})
+		defer store.TellWaits(nil)
+		m := new(storetest.Mem)
+		f := newMem(t, m, "a")
+		if err := store.WriteFile(t.Context(), f, "x", []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		m.Before = func(string, string) error {
+			if time.Since(begin) < 10*time.Minute {
+				return fmt.Errorf("slow down: %w", store.ErrBusy)
+			}
+			return nil
+		}
+		var readers sync.WaitGroup
+		for range 8 {
+			readers.Go(func() {
+				if _, err := store.ReadFile(t.Context(), f, "x"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		readers.Wait()
+		if len(told) < 8 || len(told) > 10 {
+			t.Errorf("told %d times in ten minutes, want once a minute", len(told))
+		}
+		for _, text := range told {
+			if !strings.Contains(text, "slow down") || !strings.Contains(text, "30m0s at most") {
+				t.Errorf("told %q", text)
+			}
+		}
+		m.Before = nil
+		told = nil
+		if _, err := store.ReadFile(t.Context(), f, "x"); err != nil || len(told) != 0 {
+			t.Errorf("a request that succeeds: %v, told %q", err, told)
+		}
+	})
+}
+
 func TestAStoreThatIgnoresConditionsIsRefused(t *testing.T) {
 	for _, op := range []string{"put", "complete"} {
 		m := &storetest.Mem{IgnoreConditions: op}
