@@ -291,6 +291,7 @@ type codec struct {
 	seq      int
 	bounds   []int    // of the length bins
 	tokens   []string // by id; "" if this text would not be read as this id
+	short    []short  // by id
 	ids      map[string]int32
 	cls, sep int32
 	headers  [][]byte // of .npy files, by number of values; made when needed
@@ -301,7 +302,7 @@ func newCodec(p columns.Part) (*codec, error) {
 	if len(p.Schema) != 7 || columns.Variable(p.Schema) || p.Schema[0].Len > 1<<16-1 {
 		return nil, fmt.Errorf("%s: the format of LDDL holds pairs of segments only, of at most 65535 tokens", p.Stem)
 	}
-	c := &codec{part: p, seq: p.Schema[0].Len, tokens: make([]string, p.Vocab.Len()), ids: map[string]int32{}, headers: make([][]byte, p.Schema[3].Len+1)}
+	c := &codec{part: p, seq: p.Schema[0].Len, tokens: make([]string, p.Vocab.Len()), short: make([]short, p.Vocab.Len()), ids: map[string]int32{}, headers: make([][]byte, p.Schema[3].Len+1)}
 	if c.bounds = p.Bounds; c.bounds == nil {
 		c.bounds = Format{}.Bounds(c.seq)
 	}
@@ -312,6 +313,7 @@ func newCodec(p columns.Part) (*codec, error) {
 			continue
 		}
 		c.tokens[id], c.ids[token] = token, int32(id)
+		c.short[id] = newShort(token)
 	}
 	return c, nil
 }
@@ -368,21 +370,38 @@ func leadingFunc[T any](list []T, is func(T) bool) int {
 
 func zero[T int32 | float32](list []T) bool { return leading(list, 0) == len(list) }
 
+// A short is a token and a space after it, with their length in the last byte: 0 for tokens
+// that have no place. All of it is copied, which two instructions do, for any length.
+type short [16]byte
+
+func newShort(token string) (s short) {
+	const last = len(s) - 1
+	if len(token) < last {
+		s[copy(s[:], token)] = ' '
+		s[last] = byte(len(token) + 1)
+	}
+	return s
+}
+
 // words returns the tokens of ids, joined by a space. It fails if they would not be read as
 // these ids.
 func (c *codec) words(ids []int32) (string, error) {
 	b := c.text[:0]
-	for i, id := range ids {
+	for _, id := range ids {
 		if id < 0 || int(id) >= len(c.tokens) || c.tokens[id] == "" {
 			return "", fmt.Errorf("the id %d has no word in the vocabulary, or one with a space or another id", id)
 		}
-		if i > 0 {
-			b = append(b, ' ')
+		s := &c.short[id]
+		n := int(s[len(s)-1])
+		if n == 0 {
+			b = append(append(b, c.tokens[id]...), ' ')
+			continue
 		}
-		b = append(b, c.tokens[id]...)
+		end := len(b)
+		b = append(b, s[:]...)[:end+n]
 	}
 	c.text = b
-	return string(b), nil
+	return string(b[:max(0, len(b)-1)]), nil
 }
 
 // npy returns values as a .npy file of uint16.
