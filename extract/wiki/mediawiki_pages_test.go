@@ -153,6 +153,12 @@ var (
 	missingTemplate = regexp.MustCompile(`(?s)<a href="[^"]*" class="new" title="[^"]*"[^>]*>([^<:]*):[^<]*</a>`)
 )
 
+// Marks of wikitext tables, at the start of a line.
+var (
+	tableStart = regexp.MustCompile(`(?m)^[ \t:]*\{\|`)
+	tableStop  = regexp.MustCompile(`(?m)^[ \t:]*\|\}`)
+)
+
 // listings are the templates of entries in travel guides, of which we keep the name and the
 // description, and not the address.
 var listings = map[string]bool{"buy": true, "city": true, "do": true, "drink": true, "eat": true, "go": true, "learn": true, "listing": true, "marker": true,
@@ -319,7 +325,7 @@ func TestMediaWikiRendersPagesOfDumps(t *testing.T) {
 	}{
 		{"elwikivoyage-medium-pages-articles.xml.bz2", 10, false, 0.99},
 		{"ltgwiki-pages-articles.xml.bz2", 5, false, 0.995},
-		{"ngwiki-20130702-pages-articles.xml.bz2", 1, false, 0.97},
+		{"ngwiki-20130702-pages-articles.xml.bz2", 1, false, 0.999},
 		{"shintowiki-medium-pages-articles-multistream.xml.bz2", 20, false, 0.998},
 		{"enwiki-small-pages-articles.xml.bz2", 5, true, 0.999},
 		{"enwiki-table-markup.xml.bz2", 1, true, 0.999},
@@ -347,8 +353,13 @@ func comparePages(t *testing.T, dir, name string, every int, bare bool, bound fl
 	ours := documentsOf(t, d)
 	id := func(p dumpPage) string { return d.Wiki() + ":" + strconv.FormatInt(p.ID, 10) }
 	var pages []dumpPage
+	open := 0
 	for _, p := range all {
-		if ours[id(p)] != nil && p.ID%int64(every) == 0 {
+		switch {
+		case ours[id(p)] == nil || p.ID%int64(every) != 0:
+		case len(tableStart.FindAllString(p.Text, -1)) > len(tableStop.FindAllString(p.Text, -1)):
+			open++ // MediaWiki puts the rest of the page into a table; we resume the text
+		default:
 			pages = append(pages, p)
 		}
 	}
@@ -372,7 +383,7 @@ func comparePages(t *testing.T, dir, name string, every int, bare bool, bound fl
 		}
 	}
 	f1 := 2 * float64(both) / float64(want+got)
-	t.Logf("%d pages, %d words of MediaWiki, %d of ours: F1 %.4f", len(pages), want, got, f1)
+	t.Logf("%d pages, %d words of MediaWiki, %d of ours: F1 %.4f; %d pages with an unclosed table were not compared", len(pages), want, got, f1, open)
 	if f1 < bound {
 		t.Errorf("F1 %.4f, want %.4f", f1, bound)
 	}

@@ -58,6 +58,7 @@ const (
 	OpAthlete                // {{flagathlete}}
 	OpVerse                  // {{bibleverse}}
 	OpNuclide                // {{nuclide}}
+	OpChemistry              // {{chem2}}: the formula in argument 1
 	OpStacked                // {{su}}
 	OpBraKet                 // {{bra-ket}}
 	OpAmount                 // {{INRConvert}}: the text, positional argument n, "million"
@@ -104,7 +105,7 @@ var opNames = [...]string{
 	OpShipClass: "ship-class", OpLink: "link", OpHarvard: "harvard", OpMusic: "music", OpHeight: "height", OpScience: "science",
 	OpSic: "sic", OpTranslit: "transliteration", OpEra: "life-dates", OpCentury: "century", OpGiven: "name", OpPair: "pair",
 	OpAbsolute: "absolute", OpOldStyle: "old-style-date", OpDates: "dates", OpFreeDate: "free-date", OpAthlete: "athlete",
-	OpVerse: "verse", OpNuclide: "nuclide", OpStacked: "stacked", OpBraKet: "bra-ket", OpAmount: "amount", OpSterling: "sterling",
+	OpVerse: "verse", OpNuclide: "nuclide", OpChemistry: "chemistry", OpStacked: "stacked", OpBraKet: "bra-ket", OpAmount: "amount", OpSterling: "sterling",
 	OpGauge: "gauge", OpListing: "listing", OpMeasure: "measure", OpIncise: "incise", OpEtCetera: "et-cetera", OpEraName: "era-name",
 	OpSiglo: "siglo", OpTitle: "title", OpElevation: "elevation", OpEtymon: "etymon", OpWord: "word", OpMorphemes: "morphemes", OpElse: "arg-else",
 	OpTerms: "terms", OpRelation: "relation", OpLabels: "labels", OpInflection: "inflection",

@@ -48,7 +48,7 @@ func (b *blocks) block(i, e int) int {
 		return b.indented(i, e)
 	case '=':
 		if next, ok := b.heading(i, e); ok {
-			b.tables.residue = false
+			b.tables.residue = b.tables.open
 			return next
 		}
 	case '{':

@@ -404,6 +404,10 @@ func unitPower(code []byte) (unit []byte, power string) {
 // unit renders the code of a unit as its symbol, "km2" as "km²". A prefix may
 // mean a power of ten: "e6acre" is "million acres".
 func (c *call) unit(p span) {
+	if code := string(c.bytes(p)); code == "C" || code == "F" { // coulomb and farad; for {{convert}}, degrees
+		c.str(code)
+		return
+	}
 	code, power := unitPower(c.bytes(p))
 	if word := c.wiki.label(power); word != "" {
 		c.str(strings.TrimPrefix(word, " "))

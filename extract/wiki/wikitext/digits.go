@@ -32,6 +32,10 @@ func (c *call) formatNumber(p span) {
 // as "6 925,5 km2". The number may be followed by up to four units, each with a power.
 func opMeasure(c call) {
 	p := c.arg(1)
+	if b := c.bytes(p); len(b) > 1 && b[0] == '-' && c.wiki.label("minus") != "" {
+		c.str(c.wiki.label("minus"))
+		p.start++
+	}
 	b := c.bytes(p)
 	whole := leadingDigits(b)
 	end := whole
@@ -46,6 +50,10 @@ func opMeasure(c call) {
 	}
 	c.text(c.wiki.numbers.AppendGrouped(nil, string(number)))
 	c.put(span{p.start + end, p.end})
+	if power := c.named("e"); !power.empty() {
+		c.str(" × 10")
+		exponent(&c, power)
+	}
 	c.affixed(" ", c.named("u", "ul"), "")
 	for n := 2; n+1 < 10; n += 2 {
 		if c.arg(n).empty() {

@@ -11,11 +11,11 @@ import (
 // because some operations render templates, which would be an initialization cycle.
 func operations() [rendering.OpVariable + 1]func(call) {
 	all := [...]func(call){
-		rendering.OpText:      func(c call) { c.spaced(c.rule.Text) },
+		rendering.OpText:      opText,
 		rendering.OpArg:       opArg,
 		rendering.OpElse:      opElse,
 		rendering.OpArgAfter:  func(c call) { c.affixed("", c.arg(c.rule.N), c.rule.Text) },
-		rendering.OpQuoted:    func(c call) { c.quoted(c.arg(c.rule.N)) },
+		rendering.OpQuoted:    opQuoted,
 		rendering.OpLast:      func(c call) { c.quoted(c.lastArgument(c.rule.N)) },
 		rendering.OpLastOf:    func(c call) { c.quoted(c.lastArgument(c.rule.N)) },
 		rendering.OpJoin:      func(c call) { c.joined(c.rule.N, c.rule.Text) },
@@ -57,6 +57,7 @@ func operations() [rendering.OpVariable + 1]func(call) {
 		rendering.OpAthlete:   opAthlete,
 		rendering.OpVerse:     opVerse,
 		rendering.OpNuclide:   opNuclide,
+		rendering.OpChemistry: opChemistry,
 		rendering.OpStacked:   opStacked,
 		rendering.OpBraKet:    opBraKet,
 		rendering.OpAmount:    opAmount,
@@ -102,6 +103,32 @@ func dictionaryOperations() map[rendering.Op]func(call) {
 		rendering.OpWord:         opWord,
 		rendering.OpTitle:        opTitle,
 	}
+}
+
+// opText renders the text of the rule. On the German Wikipedia, {{FRA|#}} is a flag without the
+// name of the country.
+func opText(c call) {
+	if string(c.bytes(c.arg(1))) != "#" {
+		c.spaced(c.rule.Text)
+	}
+}
+
+// opQuoted renders an argument between the two halves of the rule's text. A wiki may have the
+// marks of other languages as labels: {{"|text|lang=en}} of the German Wikipedia is “text”. If
+// it lacks those of the language, the template is a hole.
+func opQuoted(c call) {
+	lang := string(c.bytes(c.named("lang")))
+	if lang == "" || c.wiki.label("quotes en") == "" {
+		c.quoted(c.arg(c.rule.N))
+		return
+	}
+	marks := c.wiki.label("quotes " + lang)
+	if marks == "" {
+		c.hole(c.given)
+		return
+	}
+	before, after, _ := strings.Cut(marks, "|")
+	c.affixed(before, c.arg(c.rule.N), after)
 }
 
 // opPair renders two arguments, c.rule.N and c.rule.N+1, of which the second may be

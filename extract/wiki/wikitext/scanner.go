@@ -58,7 +58,7 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	s.in.load(s.comments.remove(src[:min(len(src), maxPage)]))
 	s.wiki.enter(page)
 	s.w.start(dst)
-	s.blocks.prefix, s.tables.residue = s.blocks.prefix[:0], false
+	s.blocks.prefix, s.tables.residue, s.tables.open = s.blocks.prefix[:0], false, false
 	s.inline.reset(page.Lang)
 	s.tags.reset()
 	s.templates.reset()

@@ -142,6 +142,7 @@ type tables struct {
 	w       *writer
 	inline  *inline
 	residue bool // a dropped template or an earlier line may have opened a table
+	open    bool // a table of the page is not closed: lines that look like rows are rows, up to the end
 }
 
 // drop drops the table at src[i] and returns its end. If the table is not closed, its
@@ -151,7 +152,7 @@ func (t *tables) drop(i, e int) (next int, closed bool) {
 		t.fostered(i, end)
 		return end, true
 	}
-	t.residue = true
+	t.residue, t.open = true, true
 	next = min(t.in.lineEnd(i, e)+1, e)
 	first := next
 	for first < e && (isBlank(t.in.src[first]) || t.in.src[first] == '\n') {

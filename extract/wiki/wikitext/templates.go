@@ -210,7 +210,7 @@ func (t *templates) call(rule rendering.Rule, f function, given span, i, e int) 
 // something: it has an argument that is text, and the rule does not drop texts on purpose.
 func (c *call) vanished() bool {
 	switch c.rule.Op {
-	case rendering.OpBreak, rendering.OpSound: // a pronunciation in parentheses is dropped
+	case rendering.OpBreak, rendering.OpSound, rendering.OpText: // a pronunciation in parentheses is dropped; {{FRA|#}} is a flag alone
 		return false
 	case rendering.OpWikitext:
 		if c.rule.N == 1 {

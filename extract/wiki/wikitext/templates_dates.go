@@ -276,9 +276,26 @@ func opFreeDate(c call) {
 	switch c.wiki.baseLang() {
 	case "es", "gl", "pt":
 		c.joined(1, " de ") // {{dtlink|5|maio|2001}}
+	case "fr":
+		frenchDate(&c)
 	default:
 		c.joined(1, " ")
 	}
+}
+
+// frenchDate renders {{date|25|mars}} and {{Date||Octobre|1845|en sport}} as "25 mars" and
+// "octobre 1845": day, month and year without the subject after them.
+func frenchDate(c *call) {
+	c.put(c.arg(1))
+	if month := bytes.ToLower(c.bytes(c.arg(2))); frenchMonths[string(month)] {
+		if !c.arg(1).empty() {
+			c.str(" ")
+		}
+		c.text(month)
+	} else {
+		c.affixed(" ", c.arg(2), "")
+	}
+	c.affixed(" ", c.arg(3), "")
 }
 
 // englishDate parses "11 September 2001", "September 11, 2001" and "September

@@ -27,7 +27,8 @@ func opValue(c call) {
 		if !first.empty() {
 			c.str("×")
 		}
-		c.affixed("10", power, "")
+		c.str("10")
+		exponent(&c, power)
 	}
 	if u := c.named("u", "ul"); !u.empty() {
 		c.str(" ")
@@ -66,6 +67,15 @@ func (c *call) signed(p span) {
 	c.number(p)
 }
 
+// exponent renders an exponent with a typographic minus sign.
+func exponent(c *call, p span) {
+	if b := c.bytes(p); len(b) > 1 && b[0] == '-' {
+		c.str("−")
+		p.start++
+	}
+	c.put(p)
+}
+
 // unsigned returns the span of a number without its sign.
 func (c *call) unsigned(p span) span {
 	for _, sign := range []string{"+", "-", "−"} {
@@ -86,6 +96,41 @@ func opNuclide(c call) {
 		return
 	}
 	c.put(name)
+}
+
+// opChemistry renders the formula in {{chem2|SO4(2-)}} as "SO42−": charges are in parentheses,
+// with the sign behind the number, and "->" is an arrow.
+func opChemistry(c call) {
+	text, mark := c.capture(c.arg(1))
+	end := len(c.aside)
+	c.aside = appendFormula(c.aside, text)
+	c.text(c.aside[end:])
+	c.release(mark)
+}
+
+// appendFormula appends a formula as {{chem2}} shows it.
+func appendFormula(dst, text []byte) []byte {
+	for i := 0; i < len(text); i++ {
+		rest := text[i:]
+		switch n := leadingDigits(rest[1:]); {
+		case rest[0] == '(' && n > 0 && len(rest) > n+2 && (rest[n+1] == '-' || rest[n+1] == '+') && rest[n+2] == ')':
+			dst = append(dst, rest[1:n+1]...)
+			if rest[n+1] == '-' {
+				dst = append(dst, "−"...)
+			} else {
+				dst = append(dst, '+')
+			}
+			i += n + 2
+		case bytes.HasPrefix(rest, []byte("->")):
+			dst = append(dst, "→"...)
+			i++
+		case rest[0] == '-' && (len(rest) == 1 || rest[1] == ' ') && i > 0 && text[i-1] != ' ': // the charge of an ion; otherwise a bond
+			dst = append(dst, "−"...)
+		default:
+			dst = append(dst, rest[0])
+		}
+	}
+	return dst
 }
 
 // elementSymbols maps the English names of the chemical elements to their

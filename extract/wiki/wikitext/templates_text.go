@@ -29,10 +29,10 @@ func opLink(c call) {
 }
 
 // opArg renders the text of the rule, then argument n. A template without arguments shows
-// what stands before them: {{n°|5}} is "no 5", and {{n°}} is "no".
+// what stands before them: {{n°|5}} is "no 5", and so is {{n°}}5.
 func opArg(c call) {
 	if len(c.args) == 1 {
-		c.str(strings.TrimRight(c.rule.Text, " "))
+		c.str(c.rule.Text)
 		return
 	}
 	c.affixed(c.rule.Text, c.arg(c.rule.N), "")
@@ -212,7 +212,8 @@ func opVerse(c call) {
 }
 
 // opCentury renders the centuries of the French Wikipedia: {{s|XIX|e}} as "XIXe
-// siècle", {{sp|XVI|e|au|XVII|e|s}} as "XVIe au XVIIe siècles". Other wikis use
+// siècle", {{sp|XVI|e|au|XVII|e}} as "XVIe au XVIIe siècle", with a last argument "s" in the
+// plural. Other wikis use
 // these names for other templates: {{s|text}} strikes text out and is rendered
 // as "text"; {{m|fr|mot}} marks a foreign word and is rendered as "mot".
 func opCentury(c call) {
@@ -224,12 +225,15 @@ func opCentury(c call) {
 		return
 	}
 	var last []byte // the numeral just written, whose ending may follow
+	plural := false
 	between := c.wiki.label("and")
 	written := 0
 	for _, a := range c.args[1:] {
 		text := c.bytes(a.value)
 		switch {
-		case !a.key.empty() || len(text) == 0 || string(text) == "s":
+		case !a.key.empty() || len(text) == 0:
+		case string(text) == "s":
+			plural = true
 		case isRoman(text):
 			c.ordinalEnding(last)
 			if written > 0 {
@@ -248,10 +252,19 @@ func opCentury(c call) {
 			last, between = nil, " "
 		}
 	}
-	if c.ordinalEnding(last); written > 0 {
-		c.str(c.rule.Text)
+	c.ordinalEnding(last)
+	switch noun := c.rule.Text; {
+	case written == 0:
+	case plural && written > 1 && strings.HasPrefix(noun, singleCentury) && !strings.HasPrefix(noun, singleCentury+"s"):
+		c.str(singleCentury + "s")
+		c.str(noun[len(singleCentury):])
+	default:
+		c.str(noun)
 	}
 }
+
+// singleCentury is the beginning of a rule's text that an argument "s" sets in the plural.
+const singleCentury = " siècle"
 
 // opSiglo renders the centuries of the Spanish Wikipedia: {{siglo|XVI}} as "XVI",
 // {{siglo|XVI||s}} as "siglo XVI" and {{siglo|V|a|S}} as "Siglo V a. C.".
