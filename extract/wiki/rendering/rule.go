@@ -54,6 +54,7 @@ const (
 	OpAbsolute               // {{abs}}
 	OpOldStyle               // {{OldStyleDate}}
 	OpDates                  // {{start and end dates}}
+	OpReign                  // {{reign}}: the text, then two dates
 	OpFreeDate               // {{date}}: a date as one argument, or in parts
 	OpAthlete                // {{flagathlete}}
 	OpVerse                  // {{bibleverse}}
@@ -104,7 +105,7 @@ var opNames = [...]string{
 	OpKorean: "korean", OpDate: "date", OpAsOf: "as-of", OpCirca: "circa", OpAge: "age", OpCountry: "country", OpShip: "ship",
 	OpShipClass: "ship-class", OpLink: "link", OpHarvard: "harvard", OpMusic: "music", OpHeight: "height", OpScience: "science",
 	OpSic: "sic", OpTranslit: "transliteration", OpEra: "life-dates", OpCentury: "century", OpGiven: "name", OpPair: "pair",
-	OpAbsolute: "absolute", OpOldStyle: "old-style-date", OpDates: "dates", OpFreeDate: "free-date", OpAthlete: "athlete",
+	OpAbsolute: "absolute", OpOldStyle: "old-style-date", OpDates: "dates", OpFreeDate: "free-date", OpReign: "reign", OpAthlete: "athlete",
 	OpVerse: "verse", OpNuclide: "nuclide", OpChemistry: "chemistry", OpStacked: "stacked", OpBraKet: "bra-ket", OpAmount: "amount", OpSterling: "sterling",
 	OpGauge: "gauge", OpListing: "listing", OpMeasure: "measure", OpIncise: "incise", OpEtCetera: "et-cetera", OpEraName: "era-name",
 	OpSiglo: "siglo", OpTitle: "title", OpElevation: "elevation", OpEtymon: "etymon", OpWord: "word", OpMorphemes: "morphemes", OpElse: "arg-else",

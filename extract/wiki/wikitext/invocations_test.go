@@ -10,8 +10,8 @@ import (
 )
 
 // An invocation is a use of a template of a wiki and what its pages show for it, by the
-// documentation of the template or general knowledge of the wiki; few were compared with
-// pages. Uses that rules already showed as expected are among them, so the test notices what
+// documentation of the template, text of rendered pages or general knowledge of the wiki;
+// few were compared with pages. Uses that rules already showed as expected are among them, so the test notices what
 // gets worse, and the fraction is not that of all uses. No rule was changed after those that
 // are kept aside had been tried.
 type invocation struct {

@@ -54,6 +54,7 @@ func operations() [rendering.OpVariable + 1]func(call) {
 		rendering.OpOldStyle:  opOldStyle,
 		rendering.OpDates:     opDates,
 		rendering.OpFreeDate:  opFreeDate,
+		rendering.OpReign:     opReign,
 		rendering.OpAthlete:   opAthlete,
 		rendering.OpVerse:     opVerse,
 		rendering.OpNuclide:   opNuclide,

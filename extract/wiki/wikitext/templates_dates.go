@@ -245,6 +245,27 @@ func opDates(c call) {
 	}
 }
 
+// opReign renders {{reign|1066|1087}} as "r. 1066–1087", with spaces around the dash if a date
+// has one. A missing first date is "?".
+func opReign(c call) {
+	c.str(c.rule.Text)
+	first, second := c.arg(1), c.arg(2)
+	if single := c.named("single"); !single.empty() || first.empty() && second.empty() {
+		c.put(single)
+		return
+	}
+	dash := "–"
+	if bytes.ContainsRune(c.bytes(first), ' ') || bytes.ContainsRune(c.bytes(second), ' ') {
+		dash = " – "
+	}
+	if first.empty() {
+		c.str("?")
+	}
+	c.put(first)
+	c.str(dash)
+	c.put(second)
+}
+
 // opFreeDate renders {{date|11|septembre|2001}} as "11 septembre 2001". In {{date|11
 // September 2001|mdy}}, the second argument is a format, and the result is "11
 // September 2001". A day, month and year in digits become a date of the wiki's language. On

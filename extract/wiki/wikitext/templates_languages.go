@@ -117,6 +117,7 @@ func (c *call) languageLabel(code []byte, name string) {
 }
 
 // opJapanese renders {{nihongo|Tokyo|東京|Tōkyō|capital}} as "Tokyo (東京, Tōkyō,
+// capital)" and, on an English wiki with lead=yes, as "Tokyo (Japanese: 東京, Hepburn: Tōkyō,
 // capital)". With c.rule.N = 3, {{nihongo3|Tokyo|東京|Tōkyō}} is "Tōkyō (東京, Tokyo)".
 func opJapanese(c call) {
 	name, kanji, roman := c.arg(1), c.arg(2), c.arg(3)
@@ -125,6 +126,10 @@ func opJapanese(c call) {
 		extra = c.named("extra")
 	}
 	inner := [3]span{kanji, roman, extra}
+	var labels [3]string // of the parts in parentheses
+	if c.rule.N != 3 && c.wiki.table.English() && c.is("lead") {
+		labels = [3]string{"Japanese: ", "Hepburn: "}
+	}
 	switch {
 	case c.rule.N == 3:
 		name, inner[0], inner[1] = roman, kanji, name
@@ -136,7 +141,7 @@ func opJapanese(c call) {
 	}
 	c.put(name)
 	written := false
-	for _, p := range inner {
+	for k, p := range inner {
 		if p.empty() {
 			continue
 		}
@@ -145,6 +150,7 @@ func opJapanese(c call) {
 		} else {
 			c.str(" (")
 		}
+		c.str(labels[k])
 		c.removed() // an argument may begin with ", ": drop it at the start
 		c.put(p)
 		written = true
