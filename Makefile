@@ -93,8 +93,9 @@ bench-peers: build
 	@command -v bzip2 >/dev/null && command -v lbzip2 >/dev/null || { echo "bzip2 and lbzip2 are needed: apt-get install bzip2 lbzip2"; exit 1; }
 	go run ./internal/dev/bench -peers $$(internal/dev/checks/env.sh peers) -write docs/benchmarks.md $(BENCHFLAGS)
 
-# Training beside PyTorch, in one run. Installs PyTorch: some GB.
+# Training beside PyTorch, in one run. Installs PyTorch: 1.5 GB.
 bench-torch: build
+	internal/dev/checks/env.sh bench internal/dev/interop/without_cuda.py
 	rm -rf bin/bench-torch && bin/prepare-data demo --out bin/bench-torch/demo --quiet
 	bin/prepare-data head bin/bench-torch/demo/shards --json -n 0 > bin/bench-torch/records.jsonl
 	internal/dev/checks/env.sh bench internal/dev/bench/peers/torch_step.py bin/train-bert bin/bench-torch/demo/shards bin/bench-torch/records.jsonl $(BENCHFLAGS)
