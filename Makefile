@@ -93,7 +93,7 @@ bench-peers: build
 	@command -v bzip2 >/dev/null && command -v lbzip2 >/dev/null || { echo "bzip2 and lbzip2 are needed: apt-get install bzip2 lbzip2"; exit 1; }
 	go run ./internal/dev/bench -peers $$(internal/dev/checks/env.sh peers) -write docs/benchmarks.md $(BENCHFLAGS)
 
-# Training beside PyTorch, in one run. Installs PyTorch: 1.5 GB.
+# Training beside PyTorch, in one run. Installs PyTorch: 1.6 GB.
 bench-torch: build
 	internal/dev/checks/env.sh bench internal/dev/interop/without_cuda.py
 	rm -rf bin/bench-torch && bin/prepare-data demo --out bin/bench-torch/demo --quiet
