@@ -22,6 +22,7 @@ type dirWriter struct {
 	size    int64
 	ahead   reservation
 	behind  writeback
+	past    direct
 }
 
 func (d dir) newWriter(t *tempFile, name, to string) *dirWriter {
@@ -35,7 +36,7 @@ func (w *dirWriter) Write(p []byte) (n int, err error) {
 		n, _ = w.file.Write(p[:len(p)/2]) // a simulated failure writes half, as a full disk may
 	} else {
 		w.ahead.extend(w.file, w.size, int64(len(p)))
-		n, err = w.file.Write(p)
+		n, err = w.past.write(w.file, w.size, p)
 	}
 	w.size += int64(n)
 	if err == nil {

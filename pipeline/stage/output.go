@@ -30,6 +30,15 @@ type Output struct {
 // pendingBytes is the capacity of the buffers of [Output.Write]. Larger pieces bypass them.
 const pendingBytes = 64 << 10
 
+// roomier returns b, or a larger buffer once the file is so large that its pieces are written
+// past the page cache.
+func (o *Output) roomier(b []byte) []byte {
+	if o.n >= store.DirectFrom && cap(b) < store.DirectBytes {
+		return make([]byte, 0, store.DirectBytes)
+	}
+	return b
+}
+
 // sharedAhead is the number of buffers of [Output.Write] whose sums may wait for another
 // task. With more than one, a task that is ahead need not add its own alone.
 const sharedAhead = 3
@@ -86,19 +95,22 @@ func (o *Output) flush() error {
 		return o.failed
 	}
 	if o.idle() || !o.others() {
-		o.pending = full[:0]
-		return o.pass(full)
+		err := o.pass(full)
+		o.pending = o.roomier(full[:0])
+		return err
 	}
 	var free []byte
 	if len(o.shared) < sharedAhead {
-		free = make([]byte, 0, cap(full))
+		free = make([]byte, 0, pendingBytes)
 	} else {
 		o.sum.Limit(sharedAhead - 1) // the oldest buffer is in the sum
 		free = o.shared[0][:0]
 		o.shared = append(o.shared[:0], o.shared[1:]...)
 	}
-	o.pending, o.shared = free, append(o.shared, full)
-	return o.passShared(full)
+	o.shared = append(o.shared, full)
+	err := o.passShared(full)
+	o.pending = o.roomier(free)
+	return err
 }
 
 // pass writes and hashes p.
