@@ -74,7 +74,7 @@ func streamingLibrary() Consumer {
 		Checked: []string{"mosaicml-streaming 0.13.0", "streaming-community 0.14.2"},
 		Recipes: []string{"google", "mlm"},
 		Misread: map[string]string{"tokens": lengths, "sentences": lengths, "packed": lengths, "pieces": lengths},
-		Format:  "mds", Int: columns.Int64, Share: 0.46,
+		Format:  "mds", Int: columns.Int64, Share: 0.44,
 		Splits: map[string]string{"train": "train", "eval": "eval"},
 		Load: "from streaming import StreamingDataLoader, StreamingDataset\n\n" +
 			"dataset = StreamingDataset(local={folder}, shuffle=True, batch_size=32)\n" +
