@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/language"
 
 	"pretext/extract/wiki/internal/locale"
+	"pretext/extract/wiki/rendering"
 )
 
 // A function is a variable ({{PAGENAME}}) or parser function ({{lc:text}}) of
@@ -108,7 +109,7 @@ func (c *call) function(f function) {
 		c.choose(!first.empty(), 1)
 	case funcIf:
 		if text, known := c.condition(first); known {
-			c.choose(len(text) > 0, 1)
+			c.choose(len(text) > 0 || dropsTemplate(c, first), 1)
 		}
 	case funcIfEqual:
 		a, known := c.condition(first)
@@ -156,6 +157,29 @@ func (c *call) condition(p span) (text []byte, known bool) {
 		return text, known
 	}
 	return text, true
+}
+
+// dropsTemplate reports whether a rule drops a template in the argument p. MediaWiki shows
+// something for it, such as a flag.
+func dropsTemplate(c *call, p span) bool {
+	for i := p.start; i < p.end; {
+		k := bytes.Index(c.in.src[i:p.end], []byte("{{"))
+		if k < 0 {
+			break
+		}
+		i += k
+		el, ok := c.in.elementAt(i)
+		if !ok || el.width != 2 || int(el.end) > p.end {
+			i++
+			continue
+		}
+		rule, f, known := c.wiki.resolve(c.in.bytes(c.in.trim(i+2, c.in.nameEnd(i+2, int(el.end)-2))))
+		if known && f == funcNone && rule.Op == rendering.OpDrop {
+			return true
+		}
+		i = int(el.end)
+	}
+	return false
 }
 
 // wrong is called instead of writing an error message that MediaWiki would show. It is a hole,

@@ -209,6 +209,8 @@ func (w *writer) join(p []byte) []byte {
 	if w.bol {
 		return w.joinAtStart(p)
 	}
+	// In "a {{x}}: b" the space is not the colon's; in "a {{x}} : b" it is, as in French.
+	colon := p[0] == ':' && (standsAlone(p, 1) || p[1] == ')')
 	for len(p) > 0 { // each iteration makes one repair
 		end := len(w.out)
 		for end > w.line && w.out[end-1] == ' ' {
@@ -241,7 +243,7 @@ func (w *writer) join(p []byte) []byte {
 			w.out = w.out[:end-length]
 		case last == markSeparator && first == markSeparator && standsAlone(p, n): // ", ,"
 			p = p[n:]
-		case spaced && closesUp(p): // " ,"
+		case spaced && (closesUp(p) || colon && p[0] == ':'): // " ,"
 			w.out = w.out[:end]
 		default:
 			w.seam = false
