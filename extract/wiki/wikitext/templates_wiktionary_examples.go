@@ -21,7 +21,6 @@ func opExample(c call) {
 	if string(c.bytes(translation)) == "-" {
 		translation = span{}
 	}
-	c.affixed("(", text.first, ") ")
 	written := false
 	for _, p := range []span{either(text.alt, text.word), text.tr, translation} {
 		if p.empty() {
@@ -34,6 +33,9 @@ func opExample(c call) {
 			c.str(c.rule.Text)
 		}
 		c.put(p)
+		if !written { // the qualifier is the example's, and stands after it
+			c.affixed(" (", text.first, ")")
+		}
 		written = true
 	}
 	c.affixed(" (literally “", text.lit, "”)")
