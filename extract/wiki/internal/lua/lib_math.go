@@ -47,6 +47,7 @@ func mathLibrary() *Table {
 	t := library(functions)
 	t.Set("pi", math.Pi)
 	t.Set("huge", math.Inf(1))
+	t.Set("mod", t.Get("fmod")) // the name of Lua 5.0, which 5.1 keeps
 	return t
 }
 

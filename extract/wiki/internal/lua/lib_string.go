@@ -225,7 +225,7 @@ func (a Args) bounds(k, n, defaultEnd int) (i, j int) {
 
 // stringLibrary returns the library string.
 func stringLibrary(m *Machine) *Table {
-	return library(map[string]Native{
+	t := library(map[string]Native{
 		"len": func(m *Machine, args []Value) []Value { return []Value{float64(len(Args{m, args}.String(0)))} },
 		"sub": func(m *Machine, args []Value) []Value {
 			a := Args{m, args}
@@ -269,6 +269,8 @@ func stringLibrary(m *Machine) *Table {
 		"gmatch": byteText.gmatch,
 		"gsub":   byteText.gsub,
 	})
+	t.Set("gfind", t.Get("gmatch")) // the name of Lua 5.0, which 5.1 keeps
+	return t
 }
 
 // asciiCase changes the case of the letters A to Z, from the case of the given letter.

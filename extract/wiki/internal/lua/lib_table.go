@@ -19,7 +19,41 @@ func tableLibrary() *Table {
 			}
 			return []Value{most}
 		},
+		// The functions below are obsolete in Lua 5.1, and still there: modules of wikis call them.
+		"getn": func(m *Machine, args []Value) []Value { return []Value{float64(Args{m, args}.Table(0).Len())} },
+		"setn": func(m *Machine, args []Value) []Value { m.Throw("'setn' is obsolete"); return nil },
+		"foreach": func(m *Machine, args []Value) []Value {
+			a := Args{m, args}
+			t, f := a.Table(0), a.callback(1)
+			for k, v := range t.All() {
+				m.Step(1)
+				if r := first(m.Call(f, k, v)); r != nil {
+					return []Value{r}
+				}
+			}
+			return nil
+		},
+		"foreachi": func(m *Machine, args []Value) []Value {
+			a := Args{m, args}
+			t, f := a.Table(0), a.callback(1)
+			for k, n := 1, t.Len(); k <= n; k++ {
+				m.Step(1)
+				if r := first(m.Call(f, float64(k), t.Get(float64(k)))); r != nil {
+					return []Value{r}
+				}
+			}
+			return nil
+		},
 	})
+}
+
+// callback returns argument k, which must be a function.
+func (a Args) callback(k int) *Function {
+	f, ok := a.Any(k).(*Function)
+	if !ok {
+		a.bad(k, "function")
+	}
+	return f
 }
 
 func concat(m *Machine, args []Value) []Value {

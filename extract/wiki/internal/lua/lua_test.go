@@ -60,6 +60,8 @@ func TestPrograms(t *testing.T) {
 x]], [==[a]]b]==]`, "1, 2, 3,,3,true,x,a]]b"},
 		{`local t = {3, 1, 2} table.sort(t) local u = {3, 1, 2} table.sort(u, function(a, b) return a > b end)
 		  table.insert(t, 4) table.insert(t, 1, 0) return table.concat(t), table.concat(u), table.remove(t), table.remove(t, 1), #t`, "01234,321,4,0,3"},
+		{`return table.getn({5, 6}), table.foreachi({5, 6}, function(k, v) if v == 6 then return k end end), table.foreach({x = 1}, function(k) return k end),
+		  pcall(table.foreach, {}, 1) or pcall(table.setn, {}, 1), string.gfind == string.gmatch, math.mod(7, 4)`, "2,2,x,false,true,3"},
 		{`local t = {1, 2, 3} for k in pairs(t) do t[k] = nil end return next(t), #t`, "nil,0"},
 		{`local t = {} t[3] = 3 t[2] = 2 t[1] = 1 return #t, unpack(t)`, "3,1,2,3"},
 		{`return tonumber("0x1F"), tonumber(" 12 "), tonumber("1e2"), tonumber("z", 36), tonumber("abc"), tonumber(""), tonumber("inf"), tonumber("1_0")`, "31,12,100,35,nil,nil,inf,nil"},

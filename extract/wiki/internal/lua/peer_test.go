@@ -64,6 +64,10 @@ func peerPrograms(r *rand.Rand) (programs []string) {
 			add("return tonumber(%q, 2), tonumber(%[1]q, 8), tonumber(%[1]q, 16), tonumber(%[1]q, 36)", s)
 		}
 	}
+	add("return table.getn({1, 2, 3}), table.getn({}), (pcall(table.getn)), (pcall(table.setn, {}, 1))")
+	add("local s = '' local r = table.foreachi({5, 6, 7, nil}, function(k, v) s = s .. k .. v if v == 6 then return v end end) return s, r, table.foreachi({}, function() end)")
+	add("return table.foreach({x = 1}, function(k, v) return k .. v end), table.foreach({}, type), (pcall(table.foreach, {})), (pcall(table.foreachi, 1, type))")
+	add("return string.gfind == string.gmatch, math.mod == math.fmod, math.mod(7, 4), (string.gfind('ab', 'b'))()")
 	return programs
 }
 
