@@ -15,7 +15,7 @@ import (
 func TestDictionariesHaveFewHoles(t *testing.T) {
 	t.Parallel()
 	for name, most := range map[string]float64{
-		"enwiktionary-20150224-pages-articles-multistream.xml.bz2": 6,
+		"enwiktionary-20150224-pages-articles-multistream.xml.bz2": 4,
 	} {
 		s := readFile(t, realdata.Path(t, "wiki/"+name), whole).stats
 		got := 1000 * float64(s.Holes) / float64(max(s.Sentences, 1))
