@@ -41,10 +41,13 @@ func barFits(t *testing.T, columns int) {
 	if n := utf8.RuneCountInString(longest); n == 0 || n > columns {
 		t.Errorf("a line of %d: %q", n, longest)
 	}
-	if columns >= 80 && !(strings.Contains(longest, "/s, 1s elapsed, ") && strings.Contains(longest, " left")) {
+	if columns >= 80 && !howFast.MatchString(longest) {
 		t.Errorf("%q does not say how fast and how long", longest)
 	}
 }
+
+// howFast matches a rate, the time since the start and the time that is left.
+var howFast = regexp.MustCompile(`/s, \d+s elapsed, .* left`)
 
 // escapes matches the escape sequences that move the cursor.
 var escapes = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
