@@ -55,6 +55,9 @@ func TestOddInvocationsOfDictionaries(t *testing.T) {
 		{"enwiktionary", "* {{desc|qqz|mot}}", "mot", 1},
 		{"enwiktionary", "From {{af|en|mot|-al|lang1=qqz}}.", "From mot + -al.", 1},
 		{"enwiktionary", "A {{nobody knows|this}} b.", "A b.", 1},
+		{"zhwiktionary", "A {{lb|en|aviation}} b {{mk|ko|c}} d.", "A b d.", 2}, // not words in Luxembourgish and Macedonian
+		{"svwiktionary", "A {{lb|sv|jord}} b.", "A b.", 1},
+		{"svwiki", "A {{lb|Wuert}} b.", "A Wuert b.", 0},
 		{"enwiktionary", "A {{m|en}} b.", "A b.", 1},
 		{"enwiktionary", "A {{m|en|}} b {{suffix|en}} c.", "A b c.", 2},
 		{"enwiktionary", "A {{inh|en|enm|}} b.", "A Middle English b.", 0},

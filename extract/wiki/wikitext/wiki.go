@@ -155,7 +155,8 @@ func inCapitals(name []byte) bool { return bytes.Equal(name, bytes.ToUpper(name)
 //   - "FRA" renders as the name of the country in the wiki's language.
 //   - "enS" on the German Wikipedia renders a language and a text in it.
 //   - "en", unless it is a word of the wiki's language, renders a text in that
-//     language; as a mark after a link it renders nothing.
+//     language; as a mark after a link it renders nothing. On a Wiktionary it is the name
+//     of the language, or something else: {{lb|en|slang}} is a label.
 func (w *wiki) byShape(given []byte) (t rendering.Rule, ok bool) {
 	switch lang := w.baseLang(); {
 	case lang == "fr" && isOrdinal(given):
@@ -164,7 +165,7 @@ func (w *wiki) byShape(given []byte) (t rendering.Rule, ok bool) {
 		if name := w.table.CountryName(given); name != "" {
 			return rendering.Rule{Op: rendering.OpText, Text: name}, true
 		}
-	case len(given) == 2 && lang != "en" && given[1] >= 'a' && given[1] <= 'z' && rendering.IsLanguage(fold(&w.name, given)):
+	case len(given) == 2 && lang != "en" && !strings.HasSuffix(w.page.Wiki, "wiktionary") && given[1] >= 'a' && given[1] <= 'z' && rendering.IsLanguage(fold(&w.name, given)):
 		return rendering.Rule{Op: rendering.OpArg, N: 1}, true
 	case lang == "de" && len(given) >= 3 && len(given) <= 4 && bytes.HasSuffix(given, []byte("S")):
 		if code := fold(&w.name, given[:len(given)-1]); rendering.IsLanguage(code) {
