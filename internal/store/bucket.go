@@ -145,25 +145,26 @@ type bucket struct {
 // because the workers of a large cluster may all wait for their turn.
 var patience = struct{ first, longest, total, unreached, busy time.Duration }{100 * time.Millisecond, 5 * time.Second, 2 * time.Minute, 5 * time.Second, 30 * time.Minute}
 
-// A request that is still repeated after tellAfter is told of, and again every tellAgain.
+// The user is told about a request that has failed for tellAfter, and then once in tellAgain.
 const tellAfter, tellAgain = 15 * time.Second, time.Minute
 
-// waits has the function that hears of requests that are repeated for long.
+// waits has the function that prints a line for the user while requests keep failing.
 var waits struct {
 	sync.Mutex
 	tell func(text string)
-	next time.Time // nothing is told before
+	next time.Time // tell is not called before
 }
 
-// TellWaits makes tell hear, in a line for the user, of requests that have been repeated for
-// some time. It is called once a minute at most, whatever the number of requests.
+// TellWaits sets the function that prints a line for the user while requests keep failing.
+// It is called once a minute at most, however many requests fail.
 func TellWaits(tell func(text string)) {
 	waits.Lock()
 	defer waits.Unlock()
 	waits.tell, waits.next = tell, time.Time{}
 }
 
-// tellWait tells of a request to b that fails with err since a time, and is repeated for total.
+// tellWait tells the user, if it is time to, that a request to b has failed with err since the
+// given time, and for how long in all it will be repeated.
 func tellWait(b *bucket, since time.Time, total time.Duration, err error) {
 	now := time.Now()
 	if now.Sub(since) < tellAfter {

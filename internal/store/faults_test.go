@@ -49,6 +49,25 @@ func TestAServerThatIsGoneIsANetworkError(t *testing.T) {
 	}
 }
 
+// failingFor returns a folder with a file x in a store that answers all requests with err for a
+// time.
+func failingFor(t *testing.T, d time.Duration, err error) store.Folder {
+	t.Helper()
+	m := new(storetest.Mem)
+	f := newMem(t, m, "a")
+	if err := store.WriteFile(t.Context(), f, "x", []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	m.Before = func(string, string) error {
+		if time.Since(begin) < d {
+			return fmt.Errorf("slow down: %w", err)
+		}
+		return nil
+	}
+	return f
+}
+
 // A store that asks for fewer requests answers in the end. One that fails otherwise does not.
 func TestABusyStoreIsAskedAgain(t *testing.T) {
 	for _, c := range []struct {
@@ -57,18 +76,8 @@ func TestABusyStoreIsAskedAgain(t *testing.T) {
 		ok    bool
 	}{{store.ErrBusy, 20 * time.Minute, true}, {store.ErrBusy, 40 * time.Minute, false}, {store.ErrTransient, time.Minute, true}, {store.ErrTransient, 20 * time.Minute, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			m := new(storetest.Mem)
-			f := newMem(t, m, "a")
-			if err := store.WriteFile(t.Context(), f, "x", []byte("text")); err != nil {
-				t.Fatal(err)
-			}
 			begin := time.Now()
-			m.Before = func(string, string) error {
-				if time.Since(begin) < c.after {
-					return fmt.Errorf("slow down: %w", c.err)
-				}
-				return nil
-			}
+			f := failingFor(t, c.after, c.err)
 			_, err := store.ReadFile(t.Context(), f, "x")
 			if ok := err == nil; ok != c.ok {
 				t.Errorf("%v for %v: %v after %v", c.err, c.after, err, time.Since(begin))
@@ -88,18 +97,7 @@ func TestALongWaitIsToldOnceAMinute(t *testing.T) {
 			told = append(told, text)
 		})
 		defer store.TellWaits(nil)
-		m := new(storetest.Mem)
-		f := newMem(t, m, "a")
-		if err := store.WriteFile(t.Context(), f, "x", []byte("text")); err != nil {
-			t.Fatal(err)
-		}
-		begin := time.Now()
-		m.Before = func(string, string) error {
-			if time.Since(begin) < 10*time.Minute {
-				return fmt.Errorf("slow down: %w", store.ErrBusy)
-			}
-			return nil
-		}
+		f := failingFor(t, 10*time.Minute, store.ErrBusy)
 		var readers sync.WaitGroup
 		for range 8 {
 			readers.Go(func() {
@@ -117,7 +115,6 @@ func TestALongWaitIsToldOnceAMinute(t *testing.T) {
 				t.Errorf("told %q", text)
 			}
 		}
-		m.Before = nil
 		told = nil
 		if _, err := store.ReadFile(t.Context(), f, "x"); err != nil || len(told) != 0 {
 			t.Errorf("a request that succeeds: %v, told %q", err, told)

@@ -58,6 +58,8 @@ func TestOddInvocationsOfDictionaries(t *testing.T) {
 		{"zhwiktionary", "A {{lb|en|aviation}} b {{mk|ko|c}} d.", "A b d.", 2}, // not words in Luxembourgish and Macedonian
 		{"svwiktionary", "A {{lb|sv|jord}} b.", "A b.", 1},
 		{"svwiki", "A {{lb|Wuert}} b.", "A Wuert b.", 0},
+		{"kowiktionary", "A {{quote|en|All is well.|x}} b.", "A b.", 1}, // not a quotation of "en"
+		{"svwiki", "A {{FRA|#}} b.", "A Frankrike b.", 0},               // a flag without a name only in German
 		{"enwiktionary", "A {{m|en}} b.", "A b.", 1},
 		{"enwiktionary", "A {{m|en|}} b {{suffix|en}} c.", "A b c.", 2},
 		{"enwiktionary", "A {{inh|en|enm|}} b.", "A Middle English b.", 0},

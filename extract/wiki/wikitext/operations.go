@@ -109,7 +109,7 @@ func dictionaryOperations() map[rendering.Op]func(call) {
 // opText renders the text of the rule. On the German Wikipedia, {{FRA|#}} is a flag without the
 // name of the country.
 func opText(c call) {
-	if string(c.bytes(c.arg(1))) != "#" {
+	if string(c.bytes(c.arg(1))) != "#" || c.wiki.baseLang() != "de" {
 		c.spaced(c.rule.Text)
 	}
 }
@@ -157,7 +157,12 @@ func opBlock(c call) {
 		c.blocks.lines(p)
 		return
 	}
-	c.blocks.lines(either(c.named("text", "quote", "content", "1"), c.arg(c.rule.N)))
+	p := either(c.named("text", "quote", "content", "1"), c.arg(c.rule.N))
+	if c.isLanguage(p) && !c.arg(c.rule.N+1).empty() { // {{quote|de|text}} of Wiktionaries
+		c.hole(c.given)
+		return
+	}
+	c.blocks.lines(p)
 }
 
 // opItems renders the positional arguments from number n on. Each starts a new line.
